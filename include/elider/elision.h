@@ -1,5 +1,5 @@
-// Elision: which hardware transactions run critical sections, and when a section gives up and takes
-// its lock: the policy as data. docs/lab/hardware-transactions.md tells how to choose.
+// Elision: which backend runs critical sections as hardware transactions, and when a section gives
+// up and takes its lock. docs/lab/hardware-transactions.md explains how to choose.
 // Thread safety: values.
 #pragma once
 
@@ -13,53 +13,52 @@ namespace elider {
 
 // What executes the hardware transactions ("regions") of SyncPolicy::kElided.
 enum class HtmBackend : uint8_t {
-  kAutomatic,     // kRtm where the processor proves that it works, else the emulator where it is built in, else kNone
-  kRtm,           // Intel's RTM. Asked for by name it is used without the proof, for simulators
+  kAutomatic,     // kRtm if a self-test shows that it works, otherwise the emulator if the build has it, otherwise kNone
+  kRtm,           // Intel's RTM. If named explicitly, it is used without the self-test, for simulators
   kNone,          // no regions: every section takes its lock
-  kAlwaysAborts,  // for tests: every region aborts as it begins
-  kEmulated,      // the emulator; in builds that have it
+  kAlwaysAborts,  // for tests: every region aborts immediately
+  kEmulated,      // the emulator, in builds that have it
 };
 std::string_view name_of(HtmBackend htm);  // "automatic", "rtm", "none", "always-aborts", "emulated"
 bool parse(std::string_view name, HtmBackend* htm);
 
 // How often a section is tried as a region before it takes its lock, by the cause of the aborts
-// (DBX, section 6.1, for the first three; HyPer-HTM, section 3.4, advises 20 tries or more). Zero:
-// the first abort of that cause ends it. Raising a bound costs wasted regions where they cannot
-// succeed; lowering it takes locks, which abort everybody else's regions.
+// (DBX, section 6.1, for the first three; HyPer-HTM, section 3.4, recommends at least 20 attempts).
+// 0 means that the first abort of that cause ends the attempts. A higher bound wastes regions that
+// cannot succeed. A lower bound takes more locks, which abort other threads' regions.
 struct ElisionPolicy {
-  uint32_t conflict_aborts_max = 100;  // also aborts with no more than the retry hint. 0 to 1,000,000
+  uint32_t conflict_aborts_max = 100;  // including aborts that only report the retry hint. 0 to 1,000,000
   uint32_t capacity_aborts_max = 10;   // 0 to 1,000,000
-  uint32_t system_aborts_max = 2;      // interrupts, page faults, and what never succeeds. 0 to 1,000,000
-  // An abort because the lock was held says nothing against the region and counts for
-  // none of the above; the section waits until the lock is free. After so many it queues
-  // for the lock all the same.
+  uint32_t system_aborts_max = 2;      // interrupts, page faults, and regions that can never succeed. 0 to 1,000,000
+  // Aborts because the lock was held do not count for the bounds above; the section waits until the
+  // lock is free. After this many of them, it queues for the lock.
   uint32_t lock_held_aborts_max = 1000;  // 0 to 1,000,000
 
-  // The bounds for conflicts and capacity are divided by the height of the tree that a section
-  // descends, as a taller one wastes more an abort (DBX, section 4).
+  // Divides the bounds for conflicts and capacity by the height of the tree that a section
+  // descends, because an abort in a taller tree wastes more work (DBX, section 4).
   bool less_for_tall_trees = true;
 
-  // In cache lines. A commit that writes more than write_lines_max uses its region only to set the
-  // lock bits, and writes afterwards. One that writes more rows than that, or reads more than
-  // read_lines_max, uses no region and takes its locks one by one. A read of a row of more than
-  // write_lines_max uses none either.
+  // Bounds in cache lines. A commit that writes more than write_lines_max uses its region only to
+  // set lock bits, and writes after it. A commit that writes more rows than write_lines_max, or
+  // reads more than read_lines_max, takes its locks one by one without a region. A read of a row of
+  // more than write_lines_max does not use a region either.
   uint32_t write_lines_max = 96;   // 1 to 512
   uint32_t read_lines_max = 2048;  // 1 to 65536
 
-  // Whether a read of a row is a region, too. Otherwise it copies and looks
-  // again, as without regions.
+  // Whether a read of a row is also a region. Otherwise it copies the row and validates it, as
+  // without regions.
   bool record_reads = true;
 
-  // A thread looks after each `window_runs` runs of a site how many ended as a region. If
-  // fewer than `poor_percent` did, it tries no region there for the next `off_runs` runs; then
-  // again, and twice as long (up to 64 times) whenever that does not pay either. window_runs
-  // 0: a site never shuts itself off.
+  // After each `window_runs` runs of a site, a thread checks how many completed as a region. If it
+  // is less than `poor_percent`, the thread does not try regions there for the next `off_runs`
+  // runs. Then it tries again, and doubles `off_runs` (up to 64 times) each time that regions do
+  // not pay off. If window_runs is 0, a site is never turned off.
   uint32_t window_runs = 256;  // 0 to 1,000,000
   uint32_t poor_percent = 50;  // 0 to 100
   uint32_t off_runs = 4096;    // 1 to 1,000,000
 };
 
-// Why regions abort, for statistics; the order of htm::Cause.
+// Why regions abort, for statistics; in the order of htm::Cause.
 inline constexpr size_t kRegionCauseCount = 8;
 std::string_view region_cause_name(size_t cause);  // "explicit", "lock-held", "retry", "conflict", ...
 

@@ -1,19 +1,22 @@
-// Files: looking at, copying and mending the files of a database that nobody has open: what
-// the command line's tools do.
+// Files: functions that inspect, copy and repair the files of a database that is not open. The
+// command-line tools use them.
 //
-// They need no schemas: tables and columns are in the files. The key functions of secondary indexes
-// are not, so these functions pass by such indexes; opening the database with its schemas builds
-// them again.
+// They do not need schemas, because the files describe tables and columns. The files do not contain
+// the key functions of secondary indexes, so these functions ignore such indexes; opening the
+// database with its schemas builds them again.
 //
-// They refuse a folder that a database has open, and a database cannot open a folder while one of
-// these functions reads it (kInvalidArgument). Functions that only read can share a folder: check,
-// recover with dry_run, backup, restore, verify_log, dump_log, logged_tables. The last two do not
-// lock anything for a single file. Folders are opened once, so a relative path has the meaning that
-// it has at the call.
-// Messages have the absolute path of the file, and the offset. `folders` are as
-// Options::data_folders. All may return kIoError, which names the file, and kMemoryLimit: the heap
-// has no room. Every pointer to a report, or to another result, may be null: the result is
-// then discarded.
+// The functions refuse a folder that a database has open, and a database cannot open a folder while
+// a function uses it (kInvalidArgument). Functions that only read can share a folder: check,
+// recover with dry_run, backup, restore, verify_log, dump_log and logged_tables. The last two do
+// not lock a single file. Folders are opened once, so a relative path has the meaning that it has
+// at the call.
+//
+// `folders` have the meaning of Options::data_folders. A pointer to a result may be null; the
+// result is then discarded. Messages contain the absolute path of the file and the offset. All
+// functions may return:
+//   kIoError      a file operation failed; the message names the file
+//   kMemoryLimit  the process does not have enough memory
+//   kCorrupt      a file is damaged; the message says where
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
@@ -34,63 +37,62 @@
 namespace elider::files {
 
 using Folders = std::vector<std::string>;
-using Tell = std::function<void(const RecoveryProgress&)>;  // now and then; may be empty
+using Tell = std::function<void(const RecoveryProgress&)>;  // called periodically; may be empty
 inline constexpr SnapshotNumber kNewest = ~uint64_t{0};
 
-// Recovers the state after number `to_snapshot`, as opening does; with dry_run nothing in the
-// folders changes, else what a crash left is cut off, and what is behind that number is gone
-// for good.
-//   kInvalidArgument  the files do not hold that state; the message says which they hold
-//   kCorrupt          they are damaged
+// Recovers the state after number `to_snapshot`, as opening the database would. It removes what a
+// crash left incomplete, and permanently removes later commits. With dry_run, it does not change
+// the folders.
+//   kInvalidArgument  the files do not contain that state; the message says which states they
+//                     contain
 Status recover(const Folders& folders, SnapshotNumber to_snapshot, bool dry_run, const Tell& tell, Recovery* report);
 
-// Takes a checkpoint: afterwards opening reads no log.
+// Takes a checkpoint, after which opening the database does not read a log.
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
 
-// Writes what the folders hold into the folder `to`, which is made, or empty: one
-// checkpoint. Not ok: what was written is removed again; where even that fails, what stays
-// opens whole, or opening refuses it.
+// Writes the state of the folders as one checkpoint to the folder `to`, which is created if it is
+// missing and must be empty otherwise. If it fails, it removes what it has written. If that fails
+// as well, the remaining files open as a complete database, or opening refuses them.
 Status backup(const Folders& folders, const std::string& to, const Tell& tell, Recovery* report);
 
 struct Copied {
   uint64_t files = 0, bytes = 0;
 };
-// Looks through all files of `folders`, then copies them into the folder `to`, which is made, or
-// empty. Not ok: as backup().
+// Checks all files of `folders` and copies them to the folder `to`, which is created if it is
+// missing and must be empty otherwise. If it fails, the same holds as for backup().
 Status restore(const Folders& folders, const std::string& to, Copied* copied);
 
 struct Checked {
   Recovery recovery;
-  uint64_t checkpoints = 0;         // all of them are looked through
-  std::vector<std::string> tables;  // whose rows were made, and whose key index was compared with them
-  std::vector<std::string> unchecked_indexes;  // 'table'.'index': secondary ones, which are in no file
+  uint64_t checkpoints = 0;         // number of checkpoints, all of which were checked
+  std::vector<std::string> tables;  // tables whose rows were loaded and compared with their key index
+  std::vector<std::string> unchecked_indexes;  // 'table'.'index' of secondary indexes, which files do not contain
 };
-// Reads everything, makes all rows in memory and compares indexes with them. Changes
-// nothing. kCorrupt: what is wrong.
+// Reads all files, loads all rows into memory and compares the key indexes with them. It does not
+// change the files.
 Status check(const Folders& folders, const Tell& tell, Checked* report);
 
 // -- the log --------------------------------------------------------------------------------------
 
 struct Segment {
   std::string file;
-  uint64_t bytes = 0, whole_bytes = 0;  // the rest is what a crash left
+  uint64_t bytes = 0, whole_bytes = 0;  // a crash left the bytes after whole_bytes incomplete
   uint64_t frames = 0, records = 0;
-  SnapshotNumber first_number = 0, last_number = 0;  // of its records; 0 without any
-  SnapshotNumber cut = 0;                        // records with larger numbers are void; kNewest: none are
+  SnapshotNumber first_number = 0, last_number = 0;  // of its records; 0 if it does not have any
+  SnapshotNumber cut = 0;                        // records with larger numbers are void; kNewest if all are valid
 };
 struct Log {
-  SnapshotNumber checkpoint = 0;  // the newest one's number; 0: none
-  SnapshotNumber snapshot = 0;    // the files hold all commits up to this number
+  SnapshotNumber checkpoint = 0;  // the number of the newest checkpoint; 0 if none
+  SnapshotNumber snapshot = 0;    // the files contain all commits up to this number
   std::vector<Segment> segments;
-  std::vector<std::string> cuts;  // as Recovery's
+  std::vector<std::string> cuts;  // see Recovery::cuts
 };
-// Reads all of the log, but makes no rows of it. Changes nothing. kCorrupt: what is wrong.
+// Reads and checks the whole log without loading rows. It does not change the files.
 Status verify_log(const Folders& folders, Log* report);
 
-// A column that a commit wrote: its bytes as the row has them; of an addition the
-// 8 bytes of what was added.
+// A column that a commit wrote: its new bytes, or for an addition the 8 bytes of the addend.
 struct LoggedColumn {
-  std::string name;  // empty: bytes that no column describes
+  std::string name;  // empty for bytes that no column describes
   ColumnType type = ColumnType::kBytes;
   std::vector<std::byte> bytes;
 };
@@ -98,29 +100,30 @@ struct LoggedChange {
   enum class Kind : uint8_t { kColumns, kRow, kRemove, kAdd };
   Kind kind = Kind::kRow;
   uint32_t table = 0;
-  std::string table_name;     // empty: the table's schema was not found
+  std::string table_name;     // empty if the table's schema was not found
   uint32_t group = 0;         // the commit group
   uint64_t key = 0;
-  uint64_t sequence = 0;      // of the group
+  uint64_t sequence = 0;      // the commit group's version
   uint64_t bytes = 0;
-  std::vector<LoggedColumn> columns;  // without the schema: one, of all bytes
+  std::vector<LoggedColumn> columns;  // a single one with all bytes if the schema was not found
 };
 struct LoggedRecord {
   std::string file;
-  uint64_t offset = 0;        // of its frame
+  uint64_t offset = 0;        // the offset of its frame
   SnapshotNumber number = 0;
-  bool counts = true;         // false: void, as it was not whole in all files
-  bool made_table = false;    // `schema` was made, with id `table`
+  bool counts = true;         // false if it is void, because another log file lacks a part
+  bool made_table = false;    // the record creates a table with `schema` and id `table`
   uint32_t table = 0;
   Schema schema;
-  std::vector<LoggedChange> changes;  // else
+  std::vector<LoggedChange> changes;  // the changes of a commit
 };
-// Shows each record of the log with numbers from `first` to `last`, file by file. `places`:
-// the data folders; or one file of a log, which is shown as it stands, and behind it folders:
-// where its own folder does not describe a table, these are looked at. `visit` returns false
-// to end it. Changes nothing.
+// Calls visit() for each record of the log with a number from `first` to `last`, file by file,
+// until it returns false. `places` are the data folders, or one file of a log followed by folders.
+// A single file is shown as it is; the folders describe tables that the file's own folder does not
+// describe. It does not change the files.
 Status dump_log(const Folders& places, SnapshotNumber first, SnapshotNumber last, FunctionRef<bool(const LoggedRecord&)> visit);
-// The names of the tables that these files describe, in the order of their ids. As dump_log().
+// Returns the names of the tables that these files describe, in the order of their ids. `places`
+// are those of dump_log().
 Status logged_tables(const Folders& places, std::vector<std::string>* names);
 
 }  // namespace elider::files

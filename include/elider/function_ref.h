@@ -1,5 +1,6 @@
-// FunctionRef: a view of a callable, two words, no allocation. It must not outlive the callable:
-// pass it down, never keep it. Thread safety: that of the callable.
+// FunctionRef: a non-owning reference to a callable, of two words, without allocation. It must not
+// outlive the callable: use it for parameters, and do not store it.
+// Thread safety: that of the callable.
 #pragma once
 
 #include "elider/language.h"

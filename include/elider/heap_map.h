@@ -1,15 +1,15 @@
-// HeapMap: a hash map of a durable heap.
+// HeapMap: a hash map in a durable heap.
 //
 //   ELIDER_ASSIGN(auto map, txn.root<HeapMap<uint64_t, Account>>("accounts"));
 //   ELIDER_TRY(txn[map].put(txn, 42, account));
 //
-// A tree over the hash: 256 places in the object, then nodes of 64 places, then leaves of up to 16
-// entries. A leaf that is full becomes a node, so growth touches one place alone, and puts of
-// different keys seldom conflict; the size is kept in 32 parts. A get follows two or three
-// pointers. An empty leaf is given back at once, a node by clear().
-// All bytes 0 are an empty one; the object has 4 KiB. It lies in the heap: call it as txn[pointer].
-// Keys are compared by ==, and hashed by their bytes: they have no padding.
-// Thread safety: the transaction's.
+// The map is a tree over the hash: 256 places in the object itself, then nodes of 64 places, then
+// leaves of up to 16 entries. A full leaf becomes a node, so growth changes only one place, and
+// puts of different keys rarely conflict. The size is stored in 32 parts for the same reason. A get
+// follows two or three pointers. An empty leaf is freed at once, a node by clear().
+// Zero bytes are an empty map; the object has 4 KiB. It must be in the heap: call it as
+// txn[pointer]. Keys are compared with == and hashed by their bytes, so they must not have padding.
+// Thread safety: that of the transaction.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class HeapMap {
     V value;
   };
 
-  // kNotFound: no such key.
+  //   kNotFound  the key does not exist
   Result<V> get(const HeapReader& reader, const K& key) const {
     const Found found = find(reader, key);
     if (found.entry == nullptr) return missing();
@@ -39,20 +39,21 @@ class HeapMap {
   }
   bool contains(const HeapReader& reader, const K& key) const { return find(reader, key).entry != nullptr; }
 
-  // Inserts the key, or sets its value. kMemoryLimit: there is no room.
+  // Inserts the key, or replaces its value.
+  //   kMemoryLimit  the heap is full
   Status put(HeapTransaction& txn, const K& key, const V& value) {
     const Found found = find(txn, key);
     if (found.entry == nullptr) return add(txn, found, key, value);
     txn.write(writable(txn, found.entry->value), value);
     return {};
   }
-  // kDuplicateKey: it is there.
+  //   kDuplicateKey  the key exists
   Status insert(HeapTransaction& txn, const K& key, const V& value) {
     const Found found = find(txn, key);
     if (found.entry != nullptr) return {Code::kDuplicateKey, "the map has this key"};
     return add(txn, found, key, value);
   }
-  // kNotFound.
+  //   kNotFound  the key does not exist
   Status erase(HeapTransaction& txn, const K& key) {
     const Found found = find(txn, key);
     if (found.entry == nullptr) return missing();
@@ -76,13 +77,14 @@ class HeapMap {
     for (const Part& part : parts_) size += reader.read(part.count);
     return static_cast<uint64_t>(size);
   }
-  // visit(key, value) in no order; it may return false to end it. It must not change the map.
+  // Calls visit(key, value) in an arbitrary order, until it returns false. It must not change the
+  // map.
   template <class Visit>
   void for_each(const HeapReader& reader, Visit&& visit) const {
     for (const uint64_t& place : places_)
       if (!visit_below(reader, reader.read(place), visit)) return;
   }
-  // Empty, and its memory is given back. All of that is one transaction.
+  // Removes all entries and frees their memory, in one transaction.
   Status clear(HeapTransaction& txn) {
     for (uint64_t& place : places_) {
       if (txn.read(place) == 0) continue;
@@ -94,7 +96,7 @@ class HeapMap {
   }
 
  private:
-  // A place holds 0, a leaf's offset, or a node's plus 1.
+  // A place contains 0, the offset of a leaf, or the offset of a node plus 1.
   static constexpr int kRootBits = 8, kNodeBits = 6, kHashBits = 64;
   static constexpr uint64_t kLeafMax = 16;
   struct Node {
@@ -110,9 +112,9 @@ class HeapMap {
     uint64_t apart[7] = {};
   };
   struct Found {
-    const uint64_t* place;  // which leads to the key's leaf, or would
-    const Entry* entry;     // null: it is not there
-    int bits;               // of the hash that led to the place
+    const uint64_t* place;  // the place for the key's leaf
+    const Entry* entry;     // null if the key does not exist
+    int bits;               // bits of the hash that were used to reach the place
   };
 
   static Status missing() { return {Code::kNotFound, "the map does not contain the key"}; }
@@ -152,12 +154,12 @@ class HeapMap {
     return {place, nullptr, bits};
   }
 
-  // What find() found, for write().
+  // Converts a result of find() for write().
   template <class T>
   static T& writable(HeapTransaction& txn, const T& found) {
     return txn[txn.pointer_to(found)];
   }
-  // Its entries move.
+  // Claims all entries of a leaf before they move.
   static void claim(HeapTransaction& txn, HeapPtr<Leaf> leaf) {
     txn.claim_bytes(&txn[leaf], sizeof(Leaf) + txn.read(txn[leaf].count) * sizeof(Entry));
   }
@@ -179,7 +181,7 @@ class HeapMap {
     count_one(txn, hash, 1);
     return {};
   }
-  // Into the leaf at the place, which may be none, or be full.
+  // Adds to the leaf at the place. The place may be empty, or the leaf full.
   Status add_at(HeapTransaction& txn, uint64_t* place, int bits, uint64_t hash, const Entry& entry) {
     const uint64_t at = txn.read(*place);
     HeapPtr<Leaf> leaf = leaf_of(at);

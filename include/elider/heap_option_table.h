@@ -1,8 +1,8 @@
-// The table of a durable heap's options: each member of HeapOptions, with its type, range, unit and
-// words. Heap::open() checks its options by it, programs that take options as texts read it, and
-// docs/options.md is printed from it.
+// The table of a durable heap's options: the type, range, unit and description of each member of
+// HeapOptions. Heap::open() checks its options with it, and docs/options.md is generated from it.
+// Programs that read options from texts can use it.
 //
-// Thread safety: the table never changes; the functions are pure but for what they are given.
+// Thread safety: the table is constant; the functions are pure, except for their arguments.
 #pragma once
 
 #include "elider/language.h"
@@ -19,14 +19,16 @@ namespace elider {
 
 std::span<const OptionInfo> heap_option_table();
 
-// Sets a member from a text. kInvalidArgument, and nothing is changed: there is no such option, or
-// this is no value of it; the message names both.
+// Sets an option from a text.
+//   kInvalidArgument  the option does not exist, or the value is not allowed; the message names
+//                     both, and `options` is unchanged
 Status set_option(HeapOptions& options, std::string_view name, std::string_view text);
-// The text that set_option() takes for the value a member has; "" where there is no such option.
+// Returns the option's value as a text that set_option() accepts, or "" if the option does not
+// exist.
 std::string option_text(const HeapOptions& options, std::string_view name);
 
-// Whether each number and choice is in its range, and which go together. Heap::open() asks this
-// first.
+// Checks that numbers and choices are in their ranges, and that options fit together. Heap::open()
+// calls it first.
 Status check_options(const HeapOptions& options);
 
 }  // namespace elider

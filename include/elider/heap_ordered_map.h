@@ -1,13 +1,13 @@
-// HeapOrderedMap: a B+-tree of a durable heap: keys in order.
+// HeapOrderedMap: a B+-tree in a durable heap, which keeps its keys in order.
 //
 //   ELIDER_ASSIGN(auto bids, txn.root<HeapOrderedMap<uint64_t, Order>>("bids"));
 //   ELIDER_TRY(txn[bids].put(txn, price, order));
 //   txn[bids].for_each(txn, 100, [](uint64_t price, const Order& order) { return price < 200; });
 //
-// Nodes of about 512 bytes; leaves are linked both ways. A node that becomes empty is given back;
-// others are never joined. All bytes 0 are an empty map. It lies in the heap: call it as
-// txn[pointer]. Keys are compared by <.
-// Thread safety: the transaction's.
+// Nodes have about 512 bytes, and leaves are linked in both directions. An empty node is freed, but
+// nodes are never merged. Zero bytes are an empty map. It must be in the heap: call it as
+// txn[pointer]. Keys are compared with <.
+// Thread safety: that of the transaction.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class HeapOrderedMap {
     V value;
   };
 
-  // kNotFound: no such key.
+  //   kNotFound  the key does not exist
   Result<V> get(const HeapReader& reader, const K& key) const {
     const Position at = find(reader, key);
     if (!at.found) return missing();
@@ -36,11 +36,12 @@ class HeapOrderedMap {
   }
   bool contains(const HeapReader& reader, const K& key) const { return find(reader, key).found; }
 
-  // Inserts the key, or sets its value. kMemoryLimit: there is no room.
+  // Inserts the key, or replaces its value.
+  //   kMemoryLimit  the heap is full
   Status put(HeapTransaction& txn, const K& key, const V& value) { return put_if(txn, key, value, true); }
-  // kDuplicateKey: it is there.
+  //   kDuplicateKey  the key exists
   Status insert(HeapTransaction& txn, const K& key, const V& value) { return put_if(txn, key, value, false); }
-  // kNotFound.
+  //   kNotFound  the key does not exist
   Status erase(HeapTransaction& txn, const K& key) {
     Path path;
     const Position at = find(txn, key, &path);
@@ -53,15 +54,17 @@ class HeapOrderedMap {
     return count > 1 ? Status() : remove_leaf(txn, at.leaf, path);
   }
 
-  // The smallest and the greatest key. kNotFound: it is empty.
+  // The smallest and the largest key.
+  //   kNotFound  the map is empty
   Result<Entry> first(const HeapReader& reader) const { return end_of(reader, false); }
   Result<Entry> last(const HeapReader& reader) const { return end_of(reader, true); }
-  // The first key that is `key` or greater; the last one that is `key` or less. kNotFound.
+  // The first key >= `key`, and the last key <= `key`.
+  //   kNotFound  there is not such a key
   Result<Entry> at_least(const HeapReader& reader, const K& key) const { return nearest(reader, key, false); }
   Result<Entry> at_most(const HeapReader& reader, const K& key) const { return nearest(reader, key, true); }
 
-  // visit(key, value) by rising keys, from `from` on or from the first; it may return false to end
-  // it. It must not change the map.
+  // Calls visit(key, value) in ascending order, from `from` or from the first key on, until it
+  // returns false. It must not change the map.
   template <class Visit>
   void for_each(const HeapReader& reader, const K& from, Visit&& visit) const {
     if (const Position at = find(reader, from); at.leaf) scan(reader, at.leaf, at.index, visit);
@@ -70,7 +73,7 @@ class HeapOrderedMap {
   void for_each(const HeapReader& reader, Visit&& visit) const {
     if (const HeapPtr<Leaf> leaf = leaf_at_end(reader, false); leaf) scan(reader, leaf, 0, visit);
   }
-  // By falling keys, from `from` on or from the last.
+  // Like for_each(), in descending order, from `from` or from the last key on.
   template <class Visit>
   void for_each_reversed(const HeapReader& reader, const K& from, Visit&& visit) const {
     const Position at = find(reader, from);
@@ -82,14 +85,14 @@ class HeapOrderedMap {
   }
 
   bool empty(const HeapReader& reader) const { return reader.read(height_) == 0; }
-  // Goes through all leaves: a count that all puts change would make them conflict.
+  // Counts by visiting all leaves, because a stored count would make all puts conflict.
   uint64_t size(const HeapReader& reader) const {
     uint64_t size = 0;
     for (HeapPtr<Leaf> leaf = leaf_at_end(reader, false); leaf; leaf = reader.read(reader[leaf].next))
       size += reader.read(reader[leaf].count);
     return size;
   }
-  // Empty, and its memory is given back. All of that is one transaction.
+  // Removes all entries and frees their memory, in one transaction.
   Status clear(HeapTransaction& txn) {
     const uint64_t height = txn.read(height_);
     if (height != 0) ELIDER_TRY(free_below(txn, txn.read(root_), height));
@@ -108,18 +111,18 @@ class HeapOrderedMap {
     HeapPtr<Leaf> next, previous;
     Entry entries[kEntries];
   };
-  // children[i] has the keys below keys[i], and children[count] the rest: count + 1 children.
+  // children[i] contains the keys below keys[i], and children[count] the others.
   struct Inner {
     uint64_t count;
     uint64_t children[kChildren];
     K keys[kChildren - 1];
   };
   struct Position {
-    HeapPtr<Leaf> leaf;  // null: the map is empty
-    uint64_t index = 0;  // of the first key that is not below
+    HeapPtr<Leaf> leaf;  // null if the map is empty
+    uint64_t index = 0;  // position of the first key that is not below
     bool found = false;
   };
-  // The inner nodes above a leaf, and which child of each was taken.
+  // The inner nodes above a leaf, and the position of the child in each.
   struct Path {
     uint64_t depth = 0;
     HeapPtr<Inner> nodes[kHeightMax];
@@ -130,7 +133,7 @@ class HeapOrderedMap {
   static HeapPtr<Inner> inner(uint64_t offset) { return HeapPtr<Inner>::at(offset); }
   static HeapPtr<Leaf> leaf(uint64_t offset) { return HeapPtr<Leaf>::at(offset); }
 
-  // Of count keys, key_at(i) by rising i: the first for which `before(key)` does not hold.
+  // Among `count` ascending keys key_at(i), returns the first i for which `before(key)` is false.
   template <class Before>
   static uint64_t partition(uint64_t count, Before&& before) {
     uint64_t low = 0;
@@ -178,7 +181,7 @@ class HeapOrderedMap {
     }
     const uint64_t count = txn.read(txn[at.leaf].count);
     if (count == kEntries) {
-      // Where keys rise, the old leaf stays full.
+      // If keys are inserted in ascending order, the old leaf stays full.
       const uint64_t kept = at.index == kEntries && !txn.read(txn[at.leaf].next) ? kEntries : (kEntries + 1) / 2;
       ELIDER_ASSIGN(const HeapPtr<Leaf> right, split(txn, at.leaf, kept));
       const K separator = kept == kEntries ? key : txn.read(txn[right].entries[0].key);
@@ -196,7 +199,7 @@ class HeapOrderedMap {
     return {};
   }
 
-  // What is behind the first `kept` entries goes to a new leaf.
+  // Moves the entries after the first `kept` ones to a new leaf.
   static Result<HeapPtr<Leaf>> split(HeapTransaction& txn, HeapPtr<Leaf> old, uint64_t kept) {
     const auto made = txn.allocate<Leaf>();
     if (!made.ok()) return made.status();
@@ -214,7 +217,7 @@ class HeapOrderedMap {
     return *made;
   }
 
-  // To the right of the child that the path took, at each level that splits.
+  // Inserts a child to the right of the path's child, at each level that splits.
   Status add_child(HeapTransaction& txn, Path& path, K key, uint64_t child) {
     while (path.depth != 0) {
       --path.depth;
@@ -226,7 +229,7 @@ class HeapOrderedMap {
         insert_child(txn, *node, count, place, key, child);
         return {};
       }
-      // Full: keys[middle] goes up between the halves.
+      // The node is full: keys[middle] moves up between the halves.
       const uint64_t middle = count / 2;
       ELIDER_ASSIGN(const HeapPtr<Inner> right, txn.allocate<Inner>());
       const K up = txn.read(node->keys[middle]);
@@ -264,7 +267,7 @@ class HeapOrderedMap {
     txn.write(node.count, count + 1);
   }
 
-  // An empty leaf; and every node above that has no other child.
+  // Removes an empty leaf, and every node above it that does not have another child.
   Status remove_leaf(HeapTransaction& txn, HeapPtr<Leaf> empty, Path& path) {
     const HeapPtr<Leaf> next = txn.read(txn[empty].next), previous = txn.read(txn[empty].previous);
     if (next) txn.write(txn[next].previous, previous);
@@ -279,7 +282,7 @@ class HeapOrderedMap {
         ELIDER_TRY(txn.free(at));
         continue;
       }
-      // The child's key goes with it; of the first child, the one to its right.
+      // The child's key is removed with it; for the first child, the key to its right.
       for (uint64_t i = place == 0 ? 0 : place - 1; i + 1 < count; ++i) txn.write(node.keys[i], txn.read(node.keys[i + 1]));
       for (uint64_t i = place; i < count; ++i) txn.write(node.children[i], txn.read(node.children[i + 1]));
       txn.write(node.count, count - 1);
@@ -289,7 +292,7 @@ class HeapOrderedMap {
     txn.write(height_, 0);
     return {};
   }
-  // A root with one child is none.
+  // Removes roots that have only one child.
   Status shrink(HeapTransaction& txn) {
     for (uint64_t height = txn.read(height_); height > 1; --height) {
       const HeapPtr<Inner> root = inner(txn.read(root_));
@@ -339,7 +342,7 @@ class HeapOrderedMap {
       for (const uint64_t count = reader.read(reader[at].count); index < count; ++index)
         if (!call(visit, reader.read(reader[at].entries[index]))) return;
   }
-  // Those before `index`.
+  // Visits the entries before `index`.
   template <class Visit>
   static void scan_reversed(const HeapReader& reader, HeapPtr<Leaf> at, uint64_t index, Visit& visit) {
     while (at) {
@@ -356,8 +359,8 @@ class HeapOrderedMap {
     return txn.free(inner(at));
   }
 
-  uint64_t root_ = 0;    // a leaf's offset, or an inner node's
-  uint64_t height_ = 0;  // levels; 0: it is empty
+  uint64_t root_ = 0;    // the offset of a leaf or an inner node
+  uint64_t height_ = 0;  // number of levels; 0 if the map is empty
 };
 
 }  // namespace elider

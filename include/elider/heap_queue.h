@@ -1,8 +1,8 @@
-// HeapQueue: first in, first out, in a durable heap. A thread that pushes and one that pops
-// conflict only when it is empty: they write apart, and what is full says so beside each element.
+// HeapQueue: a first-in, first-out queue in a durable heap. A push and a pop conflict only if the
+// queue is empty: they write to different lines, and each place records whether it is full.
 //
-// All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer].
-// Thread safety: the transaction's.
+// Zero bytes are an empty queue. It must be in the heap: call it as txn[pointer].
+// Thread safety: that of the transaction.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class HeapQueue {
  public:
   uint64_t size(const HeapReader& reader) const { return reader.read(tail_.moved) - reader.read(head_.moved); }
 
-  // kMemoryLimit: there is no room.
+  //   kMemoryLimit  the heap is full
   Status push(HeapTransaction& txn, const T& value) {
     HeapPtr<Segment> segment = txn.read(tail_.segment);
     uint64_t index = txn.read(tail_.index);
@@ -39,7 +39,7 @@ class HeapQueue {
     txn.write(tail_.moved, txn.read(tail_.moved) + 1);
     return {};
   }
-  // kNotFound: it is empty.
+  //   kNotFound  the queue is empty
   Result<T> front(const HeapReader& reader) const {
     HeapPtr<Segment> segment = reader.read(head_.segment);
     uint64_t index = reader.read(head_.index);
@@ -65,7 +65,7 @@ class HeapQueue {
     txn.write(head_.moved, txn.read(head_.moved) + 1);
     return value;
   }
-  // Empty, and its memory is given back.
+  // Removes all elements and frees their memory.
   Status clear(HeapTransaction& txn) {
     for (HeapPtr<Segment> segment = txn.read(head_.segment); segment;) {
       const HeapPtr<Segment> next = txn.read(txn[segment].next);
@@ -79,7 +79,7 @@ class HeapQueue {
 
  private:
   struct Place {
-    uint64_t full;  // from its push on: what pops writes the head alone
+    uint64_t full;  // set by the push and never reset: a pop only writes to the head
     T value;
   };
   static constexpr uint64_t kPlaces = sizeof(Place) >= 256 ? 4 : 1024 / sizeof(Place);
@@ -89,9 +89,9 @@ class HeapQueue {
   };
   struct End {
     HeapPtr<Segment> segment;
-    uint64_t index = 0;       // of the next place, of the segment
-    uint64_t moved = 0;       // elements, ever
-    uint64_t apart[13] = {};  // conflicts are found by lines of 64 bytes
+    uint64_t index = 0;       // position of the next place in the segment
+    uint64_t moved = 0;       // total number of elements
+    uint64_t apart[13] = {};  // keeps the ends on different lines of 64 bytes, the unit of conflicts
   };
 
   End head_, tail_;

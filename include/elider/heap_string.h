@@ -1,9 +1,9 @@
-// HeapString: bytes of a durable heap, as many as there are. Up to 24 stand in the object itself.
+// HeapString: a string of bytes in a durable heap. Up to 24 bytes are stored in the object itself.
 //
-// All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer]; copying the object by
-// itself shares its bytes, so give them back once (clear) before the memory that it lies in is
-// freed.
-// Thread safety: the transaction's.
+// Zero bytes are an empty string. It must be in the heap: call it as txn[pointer]. A copy of the
+// object shares its bytes, so call clear() on only one of them. Call clear() before the object's
+// own memory is freed.
+// Thread safety: that of the transaction.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ class HeapString {
     reader.read_bytes(bytes(reader), std::as_writable_bytes(std::span(text.data(), text.size())));
     return text;
   }
-  // Below 0: it comes before `other`; 0: it is the same.
+  // Negative if the string is before `other`, 0 if they are equal.
   int compare(const HeapReader& reader, std::string_view other) const { return std::string_view(str(reader)).compare(other); }
   bool equals(const HeapReader& reader, std::string_view other) const { return size(reader) == other.size() && str(reader) == other; }
 
-  // kMemoryLimit: there is no room.
+  //   kMemoryLimit  the heap is full
   Status assign(HeapTransaction& txn, std::string_view text) {
-    txn.write(size_, 0);  // what it had need not be kept
+    txn.write(size_, 0);  // append() need not copy the old bytes
     return append(txn, text);
   }
   Status append(HeapTransaction& txn, std::string_view text) {
@@ -43,7 +43,7 @@ class HeapString {
     txn.write(size_, size + text.size());
     return {};
   }
-  // Empty, and its memory is given back.
+  // Empties the string and frees its memory.
   Status clear(HeapTransaction& txn) {
     if (txn.read(capacity_) != 0) ELIDER_TRY(txn.free(txn.read(far_)));
     txn.write(size_, 0);
@@ -69,7 +69,7 @@ class HeapString {
   }
 
   uint64_t size_ = 0;
-  uint64_t capacity_ = 0;  // 0: they are near
+  uint64_t capacity_ = 0;  // 0 if the bytes are in near_
   HeapPtr<char> far_;
   char near_[kNear] = {};
 };

@@ -1,13 +1,13 @@
-// HeapVector: an array of a durable heap that grows at its end.
+// HeapVector: an array in a durable heap that grows at its end.
 //
 //   ELIDER_ASSIGN(auto numbers, txn.root<HeapVector<uint64_t>>("numbers"));
 //   ELIDER_TRY(txn[numbers].push_back(txn, 7));
 //
-// All bytes 0 are an empty one. It lies in the heap: call it as txn[pointer]. What changes it takes
-// the transaction, what reads it a reader. push_back returns kMemoryLimit where there is no room;
-// it copies all elements when the memory doubles, which must fit into one transaction
-// (HeapOptions::log_bytes).
-// Thread safety: the transaction's.
+// Zero bytes are an empty vector. It must be in the heap: call it as txn[pointer]. Functions that
+// change it need the transaction; functions that read it need only a reader. push_back() returns
+// kMemoryLimit if the heap is full. When the capacity doubles, push_back() copies all elements,
+// which must fit into one transaction (HeapOptions::log_bytes).
+// Thread safety: that of the transaction.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ template <HeapObject T>
 class HeapVector {
  public:
   uint64_t size(const HeapReader& reader) const { return reader.read(size_); }
-  // index < size().
+  // `index` must be below size().
   T read(const HeapReader& reader, uint64_t index) const { return reader.read(at(reader, index)); }
   void write(HeapTransaction& txn, uint64_t index, const T& value) { txn.write(at(txn, index), value); }
 
@@ -33,7 +33,7 @@ class HeapVector {
     txn.write(size_, size + 1);
     return {};
   }
-  // kNotFound: it is empty.
+  //   kNotFound  the vector is empty
   Result<T> pop_back(HeapTransaction& txn) {
     const uint64_t size = txn.read(size_);
     if (size == 0) return Status(Code::kNotFound, "the vector is empty");
@@ -43,7 +43,7 @@ class HeapVector {
     txn.write(size_, size - 1);
     return value;
   }
-  // Memory for so many, if it has less.
+  // Allocates memory for at least this many elements.
   Status reserve(HeapTransaction& txn, uint64_t capacity) {
     if (capacity <= txn.read(capacity_)) return {};
     ELIDER_ASSIGN(const HeapPtr<T> data, txn.allocate<T>(capacity));
@@ -55,7 +55,7 @@ class HeapVector {
     txn.write(capacity_, capacity);
     return {};
   }
-  // Gives its memory back.
+  // Removes all elements and frees their memory.
   Status clear(HeapTransaction& txn) {
     ELIDER_TRY(txn.free(txn.read(data_)));
     txn.write(data_, {});
@@ -63,7 +63,8 @@ class HeapVector {
     txn.write(capacity_, 0);
     return {};
   }
-  // visit(index, value), which may return false to end it. It must not change the vector.
+  // Calls visit(index, value) for each element until it returns false. It must not change the
+  // vector.
   template <class Visit>
   void for_each(const HeapReader& reader, Visit&& visit) const {
     const uint64_t size = reader.read(size_);

@@ -1,25 +1,27 @@
-// HeldSnapshot: a state of the database that stays, for as many read-only transactions, in as many
-// threads, as shall see the same (DBX, section 5.4; DBX-TC, section 4.3: "closed" snapshots).
+// HeldSnapshot: keeps a state of the database, so that any number of read-only transactions in any
+// number of threads read the same state (DBX, section 5.4; DBX-TC, section 4.3: "closed"
+// snapshots).
 //
 //   Result<HeldSnapshot> held = db->hold_snapshot();
 //   Status status = db->run_read_only(first_page, {.snapshot = &*held});
-//   status = db->run_read_only(next_page, {.snapshot = &*held});   // of the same state
-//   held->advance();                                                // on to a newer one
+//   status = db->run_read_only(next_page, {.snapshot = &*held});   // reads the same state
+//   held->advance();                                                // moves to a newer state
 //
-// A transaction at a held snapshot waits for no call of a chopped procedure; one on the newest
-// snapshot waits for those that are half done. What it sees is as old as the last advance() that
-// moved, so such transactions are serializable, but not strictly.
+// A transaction at a held snapshot never waits for a call of a chopped procedure; a transaction on
+// the newest snapshot waits for incomplete calls. It reads the state of the last successful
+// advance(), so such transactions are serializable, but not strictly serializable.
 //
-// What it costs: while it is held, commits keep the old version of each row that they overwrite for
-// the first time since, no region writes rows in place, and no memory that was given up since is
-// freed. So advance it, or let it go; a removed row's memory is free several advances later. It
-// counts as an open transaction (Statistics::longest_active_us) and takes one to three of
-// Options::workers_max.
+// Cost: while a snapshot is held, the first commit that overwrites a row keeps its old version,
+// hardware transactions do not write rows in place, and memory that was released since is not
+// freed. So advance the snapshot regularly, or destroy it. The memory of a removed row is freed
+// several advances later. A held snapshot counts as an open transaction
+// (Statistics::longest_active_us) and takes one to three of Options::workers_max.
 //
-// Thread safety: number() and advance() may be called, and transactions run at it, by all threads
-// at once; moving it, and letting it go, is for one thread while no other uses it. On a
-// single-threaded database all of it is for the thread that made it. A transaction keeps the state
-// that it began at, whatever becomes of the HeldSnapshot. Let it go before the database closes.
+// Thread safety: all threads may call number() and advance() and run transactions at the snapshot
+// concurrently. Moving and destroying it requires that no other thread uses it. In a
+// single-threaded database, only the thread that created it may use it.
+// Lifetime: a transaction keeps the state at which it began, even if the HeldSnapshot advances or
+// is destroyed. Destroy it before the database closes.
 #pragma once
 
 #include "elider/language.h"
@@ -37,21 +39,21 @@ struct SnapshotHold;
 
 class HeldSnapshot {
  public:
-  HeldSnapshot();  // none
+  HeldSnapshot();  // empty
   HeldSnapshot(HeldSnapshot&&) noexcept;
   HeldSnapshot& operator=(HeldSnapshot&&) noexcept;
   ~HeldSnapshot();
   explicit operator bool() const { return state_ != nullptr; }
 
-  // Holds all commits up to this number, and no others. 0: none is held.
+  // The held state contains all commits up to this number, and no others. 0 if empty.
   SnapshotNumber number() const;
-  // On to the newest snapshot, without a wait. Where a call of a chopped procedure that belongs to
-  // it is half done: on to the one that was the newest at an earlier advance(), once that has no
-  // such call. False: it stays where it was, since neither could be had, or for want of memory or
-  // of a worker. Transactions that run at the old state go on there.
+  // Moves to the newest snapshot without waiting. If that snapshot contains an incomplete call of a
+  // chopped procedure, it moves to the snapshot that was the newest at an earlier advance(), once
+  // all its calls are complete. Returns false, and does not move, if neither is possible or if
+  // memory or workers are exhausted. Running transactions keep the old state.
   bool advance();
 
-  // For the engine. Null: none is held.
+  // Used by the engine. Null if empty.
   std::shared_ptr<const detail::SnapshotHold> hold() const;
 
  private:

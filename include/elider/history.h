@@ -1,9 +1,9 @@
-// History: every transaction's reads and writes, for checkers of serializability.
+// History: the reads and writes of all transactions, for checkers of serializability.
 //
-// A database opened with Options::history gives each ended transaction to the sink. Versions are
-// numbers that rise with every write of a key, across removal and insertion; kind kAbsent says that
-// the key had no row. Commit order: transactions sorted by (snapshot, read-only last, order) are a
-// serial order of what the engine did; docs/isolation.md says why.
+// A database opened with Options::history passes each ended transaction to the sink. A key's
+// versions are numbers that increase with every write, including removals and insertions.
+// kReadAbsent means that the key did not exist. Transactions sorted by (snapshot, read-only last,
+// order) are in a serial order; docs/isolation.md explains why.
 #pragma once
 
 #include "elider/language.h"
@@ -22,50 +22,50 @@ namespace elider {
 struct HistoryOperation {
   enum class Kind : uint8_t { kRead, kReadAbsent, kWrite, kRemove, kAdd, kScan, kIndexScan, kIndexValue };
   Kind kind = Kind::kRead;
-  uint32_t table = 0;       // position in HistorySink::on_table calls
+  uint32_t table = 0;       // the position given to HistorySink::on_table
   uint32_t group = 0;       // commit group
-  Key key = 0;              // of a scan: unused
-  uint64_t version = 0;     // read, or written; 0: absent, and the engine has no row block for the key; unused for index kinds
-  // A scan: the range that was covered (shortened where a limit or the visitor ended it)
-  // and the rows that were returned, each with the version of the first commit group
-  // read (own writes: version 0).
+  Key key = 0;              // unused for scans
+  uint64_t version = 0;     // read or written; 0 if the key does not exist and the engine has not stored it; unused for index kinds
+  // The range that a scan covered (shorter if a limit or the visitor ended it), and the returned
+  // rows, each with the version of the first commit group that was read (0 for the transaction's
+  // own writes).
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
-  // A scan through a secondary index: the range of positions from (range.first, first_key) to
-  // (range.last, last_key), both included, and in `rows` the value and the primary key of each row
-  // that was returned. The columns that it read come as reads of their own. If a limit or the
-  // visitor stopped it, what was covered ends at the last of the rows.
+  // A scan of a secondary index covered the positions from (range.first, first_key) to
+  // (range.last, last_key) inclusive; `rows` has the value and the primary key of each returned
+  // row. The columns that the scan read are recorded as separate reads. If a limit or the visitor
+  // stopped the scan, the covered range ends at the last row.
   uint32_t index = 0;       // position among the table's secondary indexes
   Key first_key = 0;
   Key last_key = kKeyMax;
   bool stopped = false;
-  uint64_t value = 0;       // kIndexValue: what the row has in this index from this commit on
+  uint64_t value = 0;       // kIndexValue: the row's value in this index from this commit on
 };
 
 struct HistoryTransaction {
-  uint64_t worker = 0;    // which ran it: of one worker, one after the other
-  uint64_t begin_ns = 0;  // steady clock; begin of the attempt
-  uint64_t end_ns = 0;    // when it answers, after its commit or rollback
+  uint64_t worker = 0;    // the worker that ran it; one worker runs one transaction at a time
+  uint64_t begin_ns = 0;  // start of the attempt, by the steady clock
+  uint64_t end_ns = 0;    // when it returns, after its commit or rollback
   bool committed = false;
   bool read_only = false;
   Cause cause = Cause::kNone;
-  SnapshotNumber snapshot = 0;  // its number; of a read-only one: what it read
-  uint64_t order = 0;     // among commits of one snapshot number
+  SnapshotNumber snapshot = 0;  // the commit's number; for a read-only transaction, the snapshot that it read
+  uint64_t order = 0;     // order among the commits with the same number
   uint32_t attempt = 1;
   std::string procedure;
-  std::vector<HistoryOperation> operations;  // reads first seen in order, then writes
+  std::vector<HistoryOperation> operations;  // first reads in order, then writes
 };
 
 class HistorySink {
  public:
   virtual ~HistorySink() = default;
-  // Before any operation on the table; `position` counts from 0. Called by one thread at a
-  // time, within create_table, before the table can be found; it may look into the
-  // catalog, but not create a table.
+  // Called before any operation on the table; `position` counts from 0. It is called from one
+  // thread at a time, within create_table, before the table can be found. It may read the catalog,
+  // but must not create a table.
   virtual void on_table(uint32_t position, const Schema& schema) = 0;
-  // Called by all threads at once. The transaction has ended: what this throws is dropped, and so
-  // is the record of a transaction for which the process has no memory.
+  // Called from all threads concurrently, after the transaction has ended. An exception is ignored.
+  // If the process runs out of memory, a transaction's record is dropped.
   virtual void on_transaction(const HistoryTransaction& transaction) = 0;
 };
 

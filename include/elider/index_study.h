@@ -1,11 +1,11 @@
-// IndexStudy: one index by itself, without tables and transactions, for studies of what indexes
-// cost (elider bench index). A database needs none of this.
+// IndexStudy: a single index without tables and transactions, to study the cost of indexes (elider
+// bench index). Databases do not need this header.
 //
-// It maps each key to a handle made of the key, so that a lookup can tell whether it found the
-// right one. Keys are numbers, 16 bytes or bytes of any length up to 1024; bytes belong to the
-// caller and stay where they are as long as the study.
-// Thread safety: sessions by one thread each, several at a time where the policy allows it;
-// everything else while no session works.
+// It maps each key to a handle that is computed from the key, so that a lookup can check whether it
+// found the right one. Keys are numbers, 16 bytes, or up to 1024 bytes. The caller owns the bytes,
+// which must not move while the study exists.
+// Thread safety: one thread may use a session at a time; several sessions may run concurrently if
+// the policy allows it. The other functions require that no session runs.
 #pragma once
 
 #include "elider/language.h"
@@ -30,33 +30,33 @@ class IndexStudy {
   class Session {
    public:
     virtual ~Session() = default;
-    // How many of the keys were found with their handles.
+    // Returns how many keys were found with their handles.
     virtual uint64_t look_up(std::span<const StudyKey> keys) = 0;
-    // The same with the cache misses of all overlapped.
+    // Like look_up(), with overlapped cache misses.
     virtual uint64_t look_up_together(std::span<const StudyKey> keys) = 0;
-    // How many were inserted: fewer if some were there, or there is no memory.
+    // Returns how many keys were inserted: fewer if some existed, or if memory is exhausted.
     virtual uint64_t insert(std::span<const StudyKey> keys) = 0;
-    // What a put asks of an index: each key is found, or else inserted (DBX, section 4:
-    // get-with-insert). How many have their handles afterwards; fewer if there is no memory.
+    // Finds or inserts each key, as a put does (DBX, section 4: get-with-insert). Returns how many
+    // have their handles afterwards: fewer if memory is exhausted.
     virtual uint64_t find_or_insert(std::span<const StudyKey> keys) = 0;
-    // How many were removed.
+    // Returns how many keys were removed.
     virtual uint64_t remove(std::span<const StudyKey> keys) = 0;
-    // How many entries scans met, one from each key on, of `length` at the most. 0: there is no
-    // order.
+    // Scans up to `length` entries from each key on, and returns the number of visited entries, or
+    // 0 if the index is not ordered.
     virtual uint64_t scan(std::span<const StudyKey> from, uint64_t length) = 0;
   };
 
-  //   kUnsupported      this build has no such policy, or no such index for such keys; the message
-  //                     says which
-  //   kInvalidArgument  kAutomatic for a backend, which stands for no one here
+  //   kUnsupported      this build does not have the policy, or not this index for such keys; the
+  //                     message says which
+  //   kInvalidArgument  the backend is kAutomatic, which is not allowed here
   static Result<std::unique_ptr<IndexStudy>> make(KeyIndex kind, StudyKeys keys, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone);
 
   virtual ~IndexStudy() = default;
   virtual std::unique_ptr<Session> session() = 0;
   virtual uint64_t size() const = 0;
-  // Of the index and its nodes, as the allocator rounds them; not of the callers' keys.
+  // Size of the index and its nodes, as rounded by the allocator, without the callers' keys.
   virtual uint64_t memory_bytes() const = 0;
-  // Every invariant of the index; only while nobody writes.
+  // Checks every invariant of the index. Call it only while no session writes.
   virtual Status verify() const = 0;
 };
 

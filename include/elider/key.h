@@ -1,9 +1,9 @@
-// Keys: unsigned 64-bit numbers, and how a composite key is packed into one.
+// Key: an unsigned 64-bit number. KeyLayout packs the fields of a composite key into one.
 //
-// KeyLayout<16, 4, 28> describes a key of three fields of 16, 4 and 28 bits, the first the most
-// significant, so that keys sort by the first field, then the second, then the third. A field that
-// does not fit is refused: it would otherwise silently name another row.
-// Thread safety: everything here is a pure function.
+// KeyLayout<16, 4, 28> describes a key with fields of 16, 4 and 28 bits. The first field is the
+// most significant, so keys sort by the first field, then the second, then the third. pack()
+// refuses a value that does not fit in its field, because it would name another row.
+// Thread safety: all functions are pure.
 #pragma once
 
 #include "elider/language.h"
@@ -25,18 +25,18 @@ namespace elider {
 using Key = uint64_t;
 inline constexpr Key kKeyMax = ~Key{0};
 
-// All keys k with first <= k <= last. The range is empty if first > last.
+// All keys k with first <= k <= last. Empty if first > last.
 struct KeyRange {
   Key first = 0;
   Key last = kKeyMax;
 
-  // The keys of this range that are greater, or smaller, than `key`: the rest of a scan, or of a
-  // reverse scan, that has come to that key. They never exceed this range.
+  // The keys of this range that are above or below `key`: the rest of an ascending or a descending
+  // scan that has reached `key`. The result never exceeds this range.
   constexpr KeyRange after(Key key) const { return key == kKeyMax ? KeyRange{1, 0} : KeyRange{std::max(first, key + 1), last}; }
   constexpr KeyRange before(Key key) const { return key == 0 ? KeyRange{1, 0} : KeyRange{first, std::min(last, key - 1)}; }
 };
 
-// A row's position in a secondary index, which is ordered by index value, then by primary key.
+// The position of a row in a secondary index, which is sorted by value, then by primary key.
 struct IndexPosition {
   uint64_t value = 0;
   Key key = 0;
@@ -47,19 +47,19 @@ namespace detail {
 struct EntryRange;
 }
 
-// A range of a secondary index: a range of values, or the rest of it after or before a position. A
-// range of values has all rows of a value or none, so a page that ends between rows of equal
-// values needs a position.
+// A range of a secondary index: a range of values, or its rest after or before a position. A range
+// of values contains either all rows with a value or none of them. To continue between rows with
+// equal values, such as at the end of a page, use a position.
 class IndexRange {
  public:
   constexpr IndexRange() = default;  // the whole index
-  // All rows whose value is from `first` to `last`, both included. Empty if first > last.
+  // All rows with a value from `first` to `last` inclusive. Empty if first > last.
   constexpr IndexRange(uint64_t first, uint64_t last) : from_{first, 0}, to_{last + 1, 0}, to_end_(last == ~uint64_t{0}) {}
   constexpr IndexRange(KeyRange values) : IndexRange(values.first, values.last) {}
 
-  // The rows of this range whose position is greater, or smaller, than `position`: the rest of a
-  // scan, or of a reverse scan, that has come to that position. They never exceed this range. The
-  // position need not be that of a row: the row may have been removed, or its value changed.
+  // The rows of this range after or before `position`: the rest of an ascending or a descending
+  // scan that has reached `position`. The result never exceeds this range. A row at `position` need
+  // not exist: it may have been removed, or its value changed.
   constexpr IndexRange after(IndexPosition position) const {
     IndexRange rest = *this;
     if (position == IndexPosition{~uint64_t{0}, kKeyMax}) return {1, 0};
@@ -76,19 +76,19 @@ class IndexRange {
 
  private:
   friend struct detail::EntryRange;
-  IndexPosition from_, to_;  // `to_` is not part of the range
-  bool to_end_ = true;       // `to_` is not used
+  IndexPosition from_, to_;  // the range ends before `to_`
+  bool to_end_ = true;       // the range is unbounded, and `to_` is ignored
 };
 
 namespace detail {
 
-// The bytes of a key, which follow.
+// The size of a byte-string key. Its bytes follow directly.
 struct KeyBytes {
   uint32_t size = 0;
 
   const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
-  // The first eight as a number: smaller ones are of smaller keys.
+  // The first eight bytes as a number. A smaller number means a smaller key.
   uint64_t prefix() const {
     uint64_t number = 0;
     for (uint32_t i = 0; i < 8; ++i) number = number << 8 | (i < size ? std::to_integer<uint64_t>(data()[i]) : 0);
@@ -96,8 +96,8 @@ struct KeyBytes {
   }
 };
 
-// A key of either kind, as the engine passes it on: a number, or where the bytes are, which
-// somebody else holds. Which of the two, the table knows.
+// A key of either kind inside the engine: a number, or a pointer to bytes that the caller owns. The
+// table determines which of the two it is.
 class KeyRef {
  public:
   KeyRef() = default;
@@ -105,7 +105,7 @@ class KeyRef {
   explicit KeyRef(const KeyBytes* bytes) : word_(reinterpret_cast<uint64_t>(bytes)) {}
   Key number() const { return word_; }
   const KeyBytes* bytes() const { return reinterpret_cast<const KeyBytes*>(word_); }
-  // The same number, or the same place.
+  // Compares the numbers, or the pointers.
   bool operator==(const KeyRef&) const = default;
 
  private:
@@ -113,7 +113,7 @@ class KeyRef {
 };
 static_assert(sizeof(KeyRef) == sizeof(Key));
 
-// The keys from `from` up to `to`, which is no part of it, or all behind `from`.
+// The keys from `from` to `to` exclusive, or all keys from `from` on.
 struct KeyRefRange {
   KeyRefRange(KeyRange keys) : from(keys.first), to(keys.last + 1), to_end(keys.last == kKeyMax) {}
   KeyRefRange(KeyRef its_from, KeyRef its_to, bool its_end) : from(its_from), to(its_to), to_end(its_end) {}
@@ -121,8 +121,8 @@ struct KeyRefRange {
   bool to_end;
 };
 
-// The entries of a secondary index from (from_value, from) up to (to_value, to), which is not part
-// of the range, or to the end.
+// The entries of a secondary index from (from_value, from) to (to_value, to) exclusive, or to the
+// end.
 struct EntryRange {
   EntryRange(const IndexRange& range)
       : from_value(range.from_.value), to_value(range.to_.value), from(range.from_.key), to(range.to_.key), to_end(range.to_end_) {}
@@ -145,7 +145,8 @@ class KeyLayout {
   static constexpr size_t kFields = sizeof...(Widths);
   static constexpr unsigned kBits = (Widths + ...);
 
-  // The key, or kInvalidArgument that names the field that does not fit, its value and its width.
+  // Packs the fields into a key.
+  //   kInvalidArgument  a field does not fit; the message names the field, its value and its width
   template <std::convertible_to<uint64_t>... Fields>
     requires(sizeof...(Fields) == kFields)
   static Result<Key> pack(Fields... fields) {
@@ -155,7 +156,7 @@ class KeyLayout {
     return join(values);
   }
 
-  // The key, where the caller knows that every field fits (from a loop bound, say).
+  // Packs fields that the caller knows to fit.
   template <std::convertible_to<uint64_t>... Fields>
     requires(sizeof...(Fields) == kFields)
   static constexpr Key pack_unchecked(Fields... fields) {
@@ -164,8 +165,7 @@ class KeyLayout {
     return join(values);
   }
 
-  // All keys whose leading fields are these: none where one of them does not
-  // fit, and then first > last.
+  // All keys with these leading fields. Empty (first > last) if a field does not fit.
   template <std::convertible_to<uint64_t>... Fields>
     requires(sizeof...(Fields) >= 1 && sizeof...(Fields) < kFields)
   static constexpr KeyRange prefix(Fields... fields) {

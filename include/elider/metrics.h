@@ -1,8 +1,7 @@
-// The list of metrics: each figure of Statistics with its name, kind, unit and words.
-// Statistics::to_json() writes them by it, and whoever else shows figures of a database reads it;
-// docs/metrics.md is printed from it.
+// The list of metrics: the name, kind, unit and description of each value in Statistics.
+// Statistics::to_json() and docs/metrics.md are generated from it; other exporters can use it.
 //
-// Thread safety: the list never changes; the functions are pure.
+// Thread safety: the list is constant, and the functions are pure.
 #pragma once
 
 #include "elider/language.h"
@@ -19,18 +18,18 @@ namespace elider {
 
 struct MetricInfo {
   enum class Kind : uint8_t {
-    kCounter,  // only rises while the database is open
+    kCounter,  // never decreases while the database is open
     kGauge,
     kText,
   };
-  // What has a value of its own.
+  // The kind of element that has its own value.
   enum class Of : uint8_t { kDatabase, kProcedure, kTable, kSite, kConflictedKey };
-  std::string_view name;          // as in JSON; "memory.rows" is "rows" within "memory"
+  std::string_view name;          // as in JSON; "memory.rows" is "rows" in the object "memory"
   Kind kind = Kind::kCounter;
   Of of = Of::kDatabase;
-  bool by_cause = false;          // a value for each cause; causes that have not happened are left out
-  bool when_set = false;          // of texts: left out where it is empty
-  std::string_view unit = {};     // "bytes", "us", "s"; empty: a count
+  bool by_cause = false;          // one value per cause; causes that have not occurred are left out
+  bool when_set = false;          // for texts: left out if empty
+  std::string_view unit = {};     // "bytes", "us", "s"; empty for counts
   std::string_view words = {};
 };
 
@@ -39,17 +38,17 @@ std::span<const MetricInfo> metric_table();
 // One value of one metric.
 struct Metric {
   const MetricInfo& info;
-  // The procedure, table or site. Empty for an unnamed procedure, the database and a conflicted
-  // key.
+  // The name of the procedure, table or site. Empty for an unnamed procedure, the database and a
+  // conflicted key.
   std::string_view element;
-  std::string_view table;    // of an index's site, or of a conflicted key
-  std::string_view cause;    // of a metric by cause
+  std::string_view table;    // for an index's site and for a conflicted key
+  std::string_view cause;    // for a metric by cause
   uint64_t number = 0;
-  std::string_view text;     // of kText
-  uint64_t key = 0;          // of a conflicted key
+  std::string_view text;     // for kText
+  uint64_t key = 0;          // for a conflicted key
 };
 
-// All values, element by element, in the order of the list. They live as long as the statistics.
+// All values, element by element, in the order of the list. They are valid as long as `statistics`.
 void for_each_metric(const Statistics& statistics, FunctionRef<void(const Metric&)> visit);
 
 }  // namespace elider

@@ -1,5 +1,6 @@
-// OptionInfo: what is known of one option, a member of Options or of HeapOptions that a text can
-// set: its type, range, unit and words. The tables of them: option_table.h, heap_option_table.h.
+// OptionInfo: the description of an option (a member of Options or HeapOptions that can be set from
+// a text): its type, range, unit and effect. The tables are in option_table.h and
+// heap_option_table.h.
 // Thread safety: constants.
 #pragma once
 
@@ -14,24 +15,24 @@ namespace elider {
 struct OptionInfo {
   enum class Type : uint8_t {
     kNumber,
-    kBytes,    // a number; its text may also be 64K, 512M or 2G, in powers of 1024
+    kBytes,    // a number; its text may also be 64K, 512M or 2G, where K is 1024
     kFlag,     // true or false
     kChoice,   // one of `choices`
-    kFolders,  // paths, with commas between
+    kFolders,  // paths separated by commas
   };
-  std::string_view name;  // the member's: "memory_limit_bytes", "elision.window_runs"
+  std::string_view name;  // the name of the member: "memory_limit_bytes", "elision.window_runs"
   Type type = Type::kNumber;
-  std::string_view unit = {};     // of numbers: "bytes", "us", "s", "threads", ...
-  uint64_t min = 0, max = 0;      // of numbers
-  std::string_view zero = {};     // what 0 means where it stands apart from the range: "no limit"; empty: it does not
-  bool power_of_two = false;      // of numbers: nothing else
-  bool automatic = false;         // of numbers: "automatic" is one, 2^64 - 1
+  std::string_view unit = {};     // for numbers: "bytes", "us", "s", "threads", ...
+  uint64_t min = 0, max = 0;      // for numbers
+  std::string_view zero = {};     // the meaning of 0 if it is outside of the range, such as "no limit"; otherwise empty
+  bool power_of_two = false;      // for numbers: only powers of two are allowed
+  bool automatic = false;         // for numbers: "automatic" is allowed, and is stored as 2^64 - 1
   std::string_view choices = {};  // "automatic, optimistic, latched, ..."
-  std::string_view words = {};    // what it does
+  std::string_view words = {};    // a sentence that describes the option
 };
 
-// "1 to 4096", "0 (no limit) or at least 4M", "a power of two, 4K to 1G",
-// "true, false": what it may be.
+// The allowed values as a text: "1 to 4096", "0 (no limit) or at least 4M", "a power of two, 4K to
+// 1G", "true, false".
 std::string range_text(const OptionInfo& option);
 
 }  // namespace elider

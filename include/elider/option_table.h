@@ -1,9 +1,9 @@
-// The table of options: each member of Options that a text can set, with its type, range, unit and
-// words. A database that opens checks its options by it; the command line, and whoever else takes
-// options as texts, reads it; docs/options.md is printed from it. Not in it: what only a program
-// can give (schemas, a history sink, a progress function).
+// The table of options: the type, range, unit and description of each member of Options that can be
+// set from a text. Database::open checks its options with it, and docs/options.md is generated from
+// it. The command line and other programs that read options from texts can use it. The table leaves
+// out schemas, the history sink and the progress function, which only a program can provide.
 //
-// Thread safety: the table never changes; the functions are pure but for what they are given.
+// Thread safety: the table is constant; the functions are pure, except for their arguments.
 #pragma once
 
 #include "elider/language.h"
@@ -19,16 +19,18 @@
 namespace elider {
 
 std::span<const OptionInfo> option_table();
-const OptionInfo* find_option(std::string_view name);  // null: there is none of this name
+const OptionInfo* find_option(std::string_view name);  // null if the option does not exist
 
-// Sets a member from a text. kInvalidArgument, and nothing is changed: there is no such option, or
-// this is no value of it; the message names both.
+// Sets an option from a text.
+//   kInvalidArgument  the option does not exist, or the value is not allowed; the message names
+//                     both, and `options` is unchanged
 Status set_option(Options& options, std::string_view name, std::string_view text);
-// The text that set_option() takes for the value a member has; "" where there is no such option.
+// Returns the option's value as a text that set_option() accepts, or "" if the option does not
+// exist.
 std::string option_text(const Options& options, std::string_view name);
 
-// Whether each number and choice is in its range, and which go together.
-// Database::open() asks this first.
+// Checks that numbers and choices are in their ranges, and that options fit together.
+// Database::open() calls it first.
 Status check_options(const Options& options);
 
 }  // namespace elider

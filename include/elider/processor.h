@@ -1,6 +1,5 @@
-// Whether this processor can run the library. Database::open asks it; a program that is compiled
-// for a certain processor itself may want to know before.
-// Thread safety: all.
+// Checks whether this processor can run the library. Database::open makes the same check.
+// Thread safety: may be called from any thread.
 #pragma once
 
 #include "elider/language.h"
@@ -9,8 +8,8 @@
 
 namespace elider {
 
-// The instruction sets that this library uses and this processor lacks, with commas; empty: it
-// lacks none. The function itself runs on any x86-64 processor, whatever the rest was compiled for.
+// Returns the instruction sets that the library needs and this processor lacks, separated by
+// commas, or an empty string. The function itself runs on any x86-64 processor.
 std::string missing_instruction_sets();
 
 }  // namespace elider

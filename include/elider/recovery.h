@@ -1,4 +1,5 @@
-// Recovery: what opening a data folder found and did, and how far it is. Thread safety: values.
+// Recovery: what opening a data folder found and did. RecoveryProgress: how far it is.
+// Thread safety: values.
 #pragma once
 
 #include "elider/language.h"
@@ -11,23 +12,23 @@
 namespace elider {
 
 struct Recovery {
-  SnapshotNumber snapshot = 0;         // the state is that after all commits up to this number
-  uint64_t checkpoint = 0;       // the number of the checkpoint it began with; 0: none
+  SnapshotNumber snapshot = 0;         // the state contains all commits up to this number
+  uint64_t checkpoint = 0;       // the number of the checkpoint that was loaded; 0 if none
   uint64_t checkpoint_rows = 0;
   uint64_t checkpoint_bytes = 0;
-  uint64_t records = 0;          // taken from the log: commits, and tables made
-  uint64_t records_void = 0;     // whole, but not acknowledged, and behind a gap in another file of the log
-  uint64_t log_bytes = 0;        // of the log's files
-  uint64_t tables = 0, rows = 0; // that are there now
-  uint64_t judge_us = 0;         // to see whether the log is whole,
-  uint64_t checkpoint_us = 0;    // to load the checkpoint,
-  uint64_t log_us = 0;           // to bring in the log behind it,
-  uint64_t index_us = 0;         // to build secondary indexes,
-  uint64_t duration_us = 0;      // and all of it
-  // A crash's tails, which were left out: "'<file>' from byte <offset>: <count> bytes;
-  // <what is wrong with them>".
+  uint64_t records = 0;          // records applied from the log: commits and created tables
+  uint64_t records_void = 0;     // intact records that were never acknowledged and follow a gap in another log file
+  uint64_t log_bytes = 0;        // size of the log files
+  uint64_t tables = 0, rows = 0; // tables and rows after recovery
+  uint64_t judge_us = 0;         // time to check the log
+  uint64_t checkpoint_us = 0;    // time to load the checkpoint
+  uint64_t log_us = 0;           // time to apply the log after the checkpoint
+  uint64_t index_us = 0;         // time to build secondary indexes
+  uint64_t duration_us = 0;      // total time
+  // Incomplete ends of log files after a crash, which were ignored: "'<file>' from byte <offset>:
+  // <count> bytes; <what is wrong with them>".
   std::vector<std::string> cuts;
-  // Newer checkpoints that are damaged; older ones and the log made up for them.
+  // Damaged newer checkpoints, which an older one and the log replaced.
   std::vector<std::string> skipped;
   // 'table'.'index' of secondary indexes that were not built (Options::leave_out_indexes).
   std::vector<std::string> indexes_left_out;
@@ -36,7 +37,7 @@ struct Recovery {
 struct RecoveryProgress {
   enum class Step : uint8_t { kJudge, kCheckpoint, kLog, kIndexes };
   Step step = Step::kJudge;
-  uint64_t done = 0, all = 0;  // bytes of files; of kIndexes, rows
+  uint64_t done = 0, all = 0;  // bytes of files; rows for kIndexes
 };
 
 }  // namespace elider

@@ -1,8 +1,9 @@
-// Regions: single hardware transactions, for studies of what a machine's can do (elider bench htm).
-// A database needs none of this: SyncPolicy::kElided runs its own.
+// Regions: single hardware transactions, for studies of what a machine supports (elider bench htm).
+// Databases do not need this header: SyncPolicy::kElided runs its own regions.
 //
-// A region is tried once; whether and how to go on is the caller's. Not for code that must succeed:
-// a region may abort for ever. Thread safety: all, but for configure_emulator().
+// A region is tried once; the caller decides whether to retry. A region may abort for ever, so the
+// caller needs a fallback.
+// Thread safety: all functions may be called from any thread, except configure_emulator().
 #pragma once
 
 #include "elider/language.h"
@@ -17,36 +18,36 @@
 
 namespace elider {
 
-// What try_region() gives when the region has committed.
+// The result of try_region() if the region has committed.
 inline constexpr uint32_t kRegionCommitted = 0xFFFFFFFFu;
 
-// Ok, and *htm is what kAutomatic stands for on this machine: try_region() may be called with it.
-// kUnsupported: it runs no regions here; the message says why.
+// Checks that regions of *htm can run, and replaces kAutomatic by this machine's backend.
+//   kUnsupported  this machine or build cannot run regions of this backend; the message says why
 Status find_regions(HtmBackend* htm);
 
-// One attempt to run body() as one region, which find_regions() has allowed. kRegionCommitted, or
-// the status word of the abort, with the bits of Intel's RTM whatever runs the region; all that
-// body wrote is undone then. body allocates nothing, makes no system call, throws nothing, and
-// writes to no page for the first time.
+// Runs body() once as a region. find_regions() must have accepted `htm`. Returns kRegionCommitted,
+// or the status word of the abort in the format of Intel's RTM for all backends; an abort undoes
+// all writes of body(). body() must not allocate memory, make a system call, throw, or write to a
+// page for the first time.
 uint32_t try_region(HtmBackend htm, FunctionRef<void()> body);
 
-// The cause of an abort, for region_cause_name(); of a status that is not kRegionCommitted.
+// Returns the cause of an abort, for region_cause_name(). The status must not be kRegionCommitted.
 size_t region_cause_of(uint32_t status);
 
-// Sets up the emulated processor, as the environment variable ELIDER_HTM_EMULATOR does:
-// "sets=64,ways=12". What is not named stays as that variable, or the default, has it. Only
-// while no region runs. kUnsupported: this build has no emulator. A wrong option prints a
-// message and ends the process.
+// Configures the emulated processor, in the format of the environment variable ELIDER_HTM_EMULATOR:
+// "sets=64,ways=12". Other values keep the variable's setting, or the default. Call it only while
+// no region runs. An invalid option prints a message and ends the process.
+//   kUnsupported  this build does not include the emulator
 Status configure_emulator(std::string_view options);
 
-// Of the calling thread's emulated regions that have committed, parts of others not counted: how
-// many, and the cache lines that each of them read without having written them before, and wrote,
-// in sum. Not the stack that the region itself took.
+// The calling thread's outermost emulated regions that have committed: their number, and the totals
+// of cache lines that they read without having written them before, and that they wrote. The stack
+// of the emulator itself is not counted.
 struct EmulatedRegions {
   uint64_t committed = 0;
   uint64_t lines_read = 0, lines_written = 0;
 };
-// kUnsupported: this build has no emulator.
+//   kUnsupported  this build does not include the emulator
 Result<EmulatedRegions> emulated_regions();
 
 }  // namespace elider

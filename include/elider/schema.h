@@ -1,10 +1,10 @@
-// Schema: what a table is: its columns, commit groups, key index and secondary indexes.
+// Schema: the columns, commit groups, key index and secondary indexes of a table.
 //
-// A row is a trivially copyable struct, or, in a table of sized rows, bytes of a length of its own.
-// The schema describes its columns (name, type, offset), so that tools and bindings can read the
-// table without the struct. Columns may be split
-// into commit groups (DBX-TC, section 4.3: column groups): each group has a commit word of its own,
-// so a transaction that changes a hot counter does not conflict with one that reads the rest.
+// A row is a trivially copyable struct. In a table of variable-size rows (Schema::sized_rows), it
+// is a number of bytes. The schema describes the columns (name, type, offset), so that tools and
+// bindings can read the table without the struct. Columns can be divided into commit groups
+// (DBX-TC, section 4.3: column groups). Each group has its own commit word, so a transaction that
+// changes a hot counter does not conflict with one that reads the other columns.
 // Thread safety: a Schema is a value.
 #pragma once
 
@@ -26,26 +26,28 @@ namespace elider {
 
 enum class ColumnType : uint8_t {
   kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32, kUInt64, kFloat, kDouble,
-  kBytes,  // anything else: text, arrays, nested structs; copied as it is
+  kBytes,  // all other types: text, arrays, nested structs; copied byte by byte
 };
 
 struct Column {
   std::string name;
   ColumnType type = ColumnType::kBytes;
-  uint32_t offset = 0;  // bytes from the row's begin
-  uint32_t size = 0;    // bytes
+  uint32_t offset = 0;  // in bytes, from the start of the row
+  uint32_t size = 0;    // in bytes
   uint32_t group = 0;   // commit group, 0 to kCommitGroupsMax - 1
   friend bool operator==(const Column&, const Column&) = default;
 };
 
-// kOrdered: B+-tree, with range scans. kHashed: hash table, point operations alone, faster.
-// kRadix: adaptive radix tree, with range scans; faster than the B+-tree for single rows.
+// kOrdered: a B+-tree; supports range scans.
+// kHashed: a hash table; faster, but supports only operations on single keys.
+// kRadix: an adaptive radix tree; supports range scans, and is faster than the B+-tree for single
+// rows.
 enum class KeyIndex : uint8_t { kOrdered, kHashed, kRadix };
 inline constexpr KeyIndex kKeyIndexes[] = {KeyIndex::kOrdered, KeyIndex::kHashed, KeyIndex::kRadix};
-// Whether tables of this kind can be scanned by key.
+// Returns true if tables of this kind can be scanned by key.
 constexpr bool is_ordered(KeyIndex kind) { return kind != KeyIndex::kHashed; }
 std::string_view name_of(KeyIndex kind);  // "btree", "hash", "art"
-bool parse(std::string_view name, KeyIndex* kind);  // false: nothing has this name
+bool parse(std::string_view name, KeyIndex* kind);  // returns false if the name is unknown
 
 inline constexpr uint32_t kColumnsMax = 64;
 inline constexpr uint32_t kCommitGroupsMax = 4;
@@ -55,17 +57,17 @@ inline constexpr uint32_t kInlineRowBytesMax = 256;
 inline constexpr uint64_t kInlineRowsMax = uint64_t{1} << 33;
 inline constexpr uint32_t kSecondaryIndexesMax = 8;
 
-// A second way to find rows: by the value that `key` gives for a row. The engine keeps it in the
-// same transaction. Rows are found in the order of (value, primary key).
+// An additional index that finds rows by the value that `key` computes from a row, in the order of
+// (value, primary key). The engine updates it in the same transaction as the row.
 struct SecondaryIndex {
   std::string name;
   bool unique = false;
-  // The columns that `key` reads; no others. create_table() tests this with made-up rows that
-  // differ only in the others, and refuses a `key` whose result changes.
+  // All columns that `key` reads. create_table() tests this with generated rows that differ only in
+  // the other columns, and refuses a `key` whose result changes.
   std::vector<std::string> columns;
-  // Pure: the same columns give the same value. Empty in the schema of a table that was opened
-  // without its indexes (Options::leave_out_indexes). What it throws goes to the caller of the
-  // operation, and the transaction can then only be rolled back (kProcedureThrew).
+  // Must be a pure function: the same columns give the same value. An exception reaches the caller
+  // of the operation; after it, the transaction can only be rolled back (kProcedureThrew). Empty
+  // in the schema of a table that was opened without its indexes (Options::leave_out_indexes).
   std::function<uint64_t(const void* row)> key;
 };
 
@@ -77,22 +79,23 @@ struct Schema {
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
-  // Each row has a size of its own, such as that of a text: from the last byte that a column
-  // describes up to row_bytes. For the calls without a row type; all columns are in group 0.
+  // Rows have variable sizes, such as those of a text: from the end of the last described column to
+  // row_bytes. Use the calls without a row type; all columns are in group 0.
   bool sized_rows = false;
-  // Of a hashed table of rows of one size, up to kInlineRowBytesMax bytes: places for about so many
-  // rows are laid out by key, so that a lookup finds a row at once, in one cache miss instead of
-  // two. Seven of eight rows find such a place; others, and rows beyond that number, are kept as
-  // those of other tables. 0: none. Memory for all places is taken when the table is made
-  // (docs/tables.md). Two schemas that differ here alone are the same.
+  // Only hashed tables of fixed-size rows of at most kInlineRowBytesMax bytes support this: the
+  // approximate number of rows that are stored at places given by their keys. A lookup of such a
+  // row takes one cache miss instead of two. About seven of eight rows find a free place; the
+  // others, and rows beyond this number, are stored as in other tables. 0 turns this off. The
+  // memory for all places is allocated when the table is created (docs/tables.md). same_as()
+  // ignores this member.
   uint64_t inline_rows = 0;
-  // Rows stand side by side, so that Transaction::scan_rows runs over memory and not through the
-  // index; new ones in so many zones, so that threads which insert do not meet. For rows of one
-  // size. 0: rows stand wherever there is room; else up to 1024, or kZonesAutomatic: twice the
-  // processors. Whether a table is zoned is a part of its schema, how many zones it has is not.
+  // Stores rows contiguously in this number of zones, so that Transaction::scan_rows reads memory
+  // sequentially and not through the index. Several zones let threads insert without contention.
+  // Only for fixed-size rows. 0 turns zones off; otherwise up to 1024, or kZonesAutomatic (twice
+  // the number of processors). Whether a table is zoned is part of its schema; the number is not.
   uint32_t zones = 0;
 
-  // Whether two schemas lay out and index rows alike (key functions cannot be compared).
+  // Returns true if both schemas store and index rows alike. Key functions cannot be compared.
   bool same_as(const Schema& other) const;
 };
 
@@ -124,8 +127,8 @@ uint32_t offset_of(Member Row::*member) {
 //       .group({"balance"})
 //       .index("by_owner", {"owner"}, [](const Account& a) { return a.owner; })
 //
-// Mistakes (a column named twice, an unknown one in a group) are reported
-// by Database::create_table.
+// Mistakes, such as a column that is named twice or an unknown column in a group, are reported by
+// Database::create_table.
 template <class Row>
 class SchemaOf {
   static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");
@@ -141,23 +144,24 @@ class SchemaOf {
   SchemaOf& hashed() { schema_.key_index = KeyIndex::kHashed; return *this; }
   SchemaOf& radix() { schema_.key_index = KeyIndex::kRadix; return *this; }
   SchemaOf& key_index(KeyIndex kind) { schema_.key_index = kind; return *this; }
-  // Schema::zones.
+  // Sets Schema::zones.
   SchemaOf& zoned(uint32_t zones = kZonesAutomatic) { schema_.zones = zones; return *this; }
-  // Schema::inline_rows. Of a hashed table.
+  // Sets Schema::inline_rows. Only for hashed tables.
   SchemaOf& inline_rows(uint64_t rows) { schema_.inline_rows = rows; return *this; }
   template <class Member>
   SchemaOf& column(std::string name, Member Row::*member) {
     schema_.columns.push_back({std::move(name), column_type_of<Member>(), offset_of(member), sizeof(Member), 0});
     return *this;
   }
-  // Puts these columns, named before, into one new commit group; the others stay in group 0.
+  // Moves these columns, which must be described before, into a new commit group. Columns that are
+  // not in a group belong to group 0.
   SchemaOf& group(std::initializer_list<const char*> names) {
     ++groups_;
     for (const char* name : names) {
       bool found = false;
       for (Column& column : schema_.columns)
         if (column.name == name) { column.group = groups_; found = true; }
-      if (!found) schema_.columns.push_back({name, ColumnType::kBytes, 0, 0, groups_});  // size 0: refused with its name
+      if (!found) schema_.columns.push_back({name, ColumnType::kBytes, 0, 0, groups_});  // create_table() refuses size 0 and names it
     }
     return *this;
   }

@@ -1,22 +1,23 @@
-// Sequence: numbers that are given once, for keys that mean nothing by themselves (HyPer-HTM,
-// section 5.2, "declustered surrogate keys").
+// Sequence: unique numbers for surrogate keys (HyPer-HTM, section 5.2, "declustered surrogate
+// keys").
 //
-// Each thread has a zone, which a few threads share where there are many, and takes its numbers
-// from the zone's chunk, so that two threads that insert seldom meet in one leaf of an index and
-// nothing is shared but the next chunk.
+// Each thread takes its numbers from the chunk of a zone, which it may share with a few other
+// threads. So concurrent inserts rarely reach the same leaf of an index, and threads only share the
+// allocation of chunks.
 //
-//   unique   no number is given twice: not by other threads, not after the database was closed or a
-//            crash. With data folders each chunk is on the disk before its first number is given.
-//            There are two exceptions. Durability::kNone writes no log, so the numbers of a lost
-//            chunk come again; the rows that had them are lost as well. Options::recover_to takes
-//            the database back to an earlier state, sequences included: numbers that were given
-//            after that state come again
-//   order    a thread's numbers rise within a chunk, from SequenceOptions::start on; numbers of
-//            different threads come in any order
-//   gaps     what was left of the chunks when the database was closed, and what was given to a
-//            transaction that rolled back: next() is no part of a transaction, and is never undone
+//   unique   A number is never returned twice, also not to different threads, or after a restart or
+//            a crash. With data folders, each chunk is on disk before its first number is returned.
+//            There are two exceptions. Durability::kNone does not write a log, so the numbers of a
+//            lost chunk are returned again; the rows that used them are lost as well.
+//            Options::recover_to restores an earlier state including its sequences, so numbers that
+//            were returned after that state are returned again.
+//   order    Within a chunk, a thread's numbers increase, starting at SequenceOptions::start.
+//            Numbers of different threads are in any order.
+//   gaps     The rest of a chunk is lost when the database is closed. next() is not part of a
+//            transaction, so a rollback does not return its numbers.
 //
-// A Sequence is a small value that lives as long as the Database. Thread safety: all.
+// A Sequence is a small value. It is valid until the Database closes.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -35,22 +36,22 @@ class Sequence {
   static constexpr uint32_t kChunk = 4096, kChunkMax = uint32_t{1} << 24;
   static constexpr uint64_t kNumberMax = (uint64_t{1} << 63) - 1;
 
-  Sequence() = default;  // of no database: every call is refused
+  Sequence() = default;  // empty: every call fails
 
-  // May be called within a transaction and outside. Every chunk's first call runs a transaction of
-  // its own, and waits for the disk where there is a log.
-  //   kInvalidArgument  the sequence is of no database, or its numbers are used up
+  // Returns the next number. It may be called inside or outside a transaction. The first call for a
+  // chunk runs a transaction of its own, and waits for the disk if there is a log.
+  //   kInvalidArgument  the sequence is empty, or all its numbers are used
   //   kDeadline, kMemoryLimit, kIoError
-  //                     as Database::run(); no number was given
+  //                     as from Database::run(); no number was allocated
   Result<uint64_t> next();
 
-  // Raises the sequence: every call of next() that begins after this one has returned gives a
-  // number of at least `number`. Call it with the largest key + 1 after you have loaded rows whose
-  // keys do not come from the sequence. It never lowers the sequence. It runs a transaction of its
-  // own, and waits for the disk if there is a log. May be called within a transaction and outside.
-  //   kInvalidArgument  the sequence is of no database, or the number is above kNumberMax
+  // Raises the sequence: every next() that begins after this call has returned gives a number of at
+  // least `number`. Use it with the largest key + 1 after loading rows whose keys do not come from
+  // the sequence. It never lowers the sequence. It runs a transaction of its own, and waits for the
+  // disk if there is a log. It may be called inside or outside a transaction.
+  //   kInvalidArgument  the sequence is empty, or the number is above kNumberMax
   //   kDeadline, kMemoryLimit, kIoError
-  //                     as Database::run(); the sequence may have been raised all the same
+  //                     as from Database::run(); the sequence may have been raised anyway
   Status at_least(uint64_t number);
 
  private:
@@ -59,13 +60,13 @@ class Sequence {
   detail::SequenceState* state_ = nullptr;
 };
 
-// What Database::sequence is given.
+// Options for Database::sequence.
 struct SequenceOptions {
-  // The first number of a sequence that this call makes. An existing sequence goes on where it is:
-  // Sequence::at_least raises it. 1 to Sequence::kNumberMax.
+  // The first number of a new sequence, 1 to Sequence::kNumberMax. An existing sequence continues
+  // where it is; use Sequence::at_least to raise it.
   uint64_t start = 1;
-  // How many numbers a thread takes at a time; the last call for this name decides. More of them
-  // mean fewer waits for the disk and larger gaps. 1 to Sequence::kChunkMax.
+  // How many numbers a thread takes at a time, 1 to Sequence::kChunkMax. The last call for a name
+  // determines it. A higher value means fewer waits for the disk and larger gaps.
   uint32_t chunk = Sequence::kChunk;
 };
 

@@ -1,6 +1,6 @@
-// SnapshotNumber: which state of a database (DBX, section 5.4): the one that holds all commits up
-// to this number and no others. Every commit that writes has one; commits that do not depend on
-// each other may share it. 0: none.
+// SnapshotNumber: identifies a state of a database (DBX, section 5.4), which contains all commits
+// up to this number and no others. Every commit that writes has a number; commits that do not
+// depend on each other may share one. 0 means none.
 #pragma once
 
 #include <cstdint>

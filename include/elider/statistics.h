@@ -1,5 +1,5 @@
-// Statistics: what a database has done and holds. A snapshot of counters, each exact, not all of
-// one instant.
+// Statistics: counters of what a database has done and contains. Each counter is exact, but they
+// are not all read at the same instant.
 // Thread safety: a value.
 #pragma once
 
@@ -19,29 +19,29 @@ namespace elider {
 
 struct Statistics {
   struct Procedure {
-    std::string name;  // "" for what runs under no name
+    std::string name;  // empty for transactions without a name
     uint64_t commits = 0;
-    // Of those that wrote, where hardware transactions run (DBX, section 5.2): commits that were
-    // one; that were one which set the lock bits of their rows, and wrote behind it; and that took
-    // their locks one by one.
+    // If hardware transactions run (DBX, section 5.2), the commits with writes by kind: those that
+    // were one hardware transaction, those whose hardware transaction set the lock bits of their
+    // rows before they wrote, and those that took their locks one by one.
     uint64_t region_commits = 0, lock_bit_commits = 0, locked_commits = 0;
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause
   };
-  // A key at which attempts met conflicts. A conflict over a range counts at the range's first key,
-  // or at key 0 if it is a range of a secondary index.
+  // A key with conflicts. A conflict over a range counts at the range's first key, or at key 0 if
+  // it is a range of a secondary index.
   struct ConflictedKey {
     Key key = 0;
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause; only conflicts
     uint64_t aborts_total() const { return conflicts_of(aborts); }
   };
-  static constexpr size_t kConflictedKeysMax = 16;  // of each table
+  static constexpr size_t kConflictedKeysMax = 16;  // per table
   struct Table {
     std::string name;
-    uint64_t rows = 0;                           // present rows, as of the commits counted
-    uint64_t commits = 0;                        // of transactions that wrote to it
-    std::array<uint64_t, kCauseCount> aborts{};  // attempts that this table's rows or ranges ended
-    // The table's memory in bytes. The sums over all tables are Memory's rows and blocks, versions,
-    // and indexes, except for unlinked objects that wait for their grace period.
+    uint64_t rows = 0;                           // existing rows, as of the counted commits
+    uint64_t commits = 0;                        // transactions that wrote to the table
+    std::array<uint64_t, kCauseCount> aborts{};  // attempts that failed because of this table's rows or ranges
+    // The table's memory in bytes. Over all tables, these add up to Memory's rows and blocks,
+    // versions, and indexes, except for unlinked objects that wait for their grace period.
     uint64_t row_bytes = 0;      // rows with their large commit groups
     uint64_t version_bytes = 0;  // old versions; their large commit groups are in row_bytes
     uint64_t index_bytes = 0;    // the key index and all secondary indexes
@@ -50,33 +50,33 @@ struct Statistics {
     // key with few conflicts may be missing.
     std::vector<ConflictedKey> conflicted_keys;
   };
-  // Hardware transactions ("regions") under SyncPolicy::kElided, by the place
-  // in the code that runs them.
+  // Hardware transactions ("regions") under SyncPolicy::kElided, by the place in the code that runs
+  // them.
   struct Elision {
     std::string site;         // "index get", "index batch", "index scan", "index insert", "index remove", "record read", "commit"
-    std::string table;        // of an index's site; all indexes of a table together. Else ""
-    uint64_t commits = 0;     // runs that ended as a region
-    uint64_t in_vain = 0;     // runs whose region ended and did not do the work: a row was locked, or had moved on
-    uint64_t fallbacks = 0;   // runs that tried, and took their lock
-    uint64_t direct = 0;      // runs that took it at once: too large, switched off, or no hardware
+    std::string table;        // for an index's site; all indexes of a table together. Otherwise empty
+    uint64_t commits = 0;     // runs that completed as a region
+    uint64_t in_vain = 0;     // runs whose region committed without doing the work: a row was locked or had moved
+    uint64_t fallbacks = 0;   // runs that tried a region and then took the lock
+    uint64_t direct = 0;      // runs that took the lock at once: too large, turned off, or without hardware support
     std::array<uint64_t, kRegionCauseCount> aborts{};  // regions, by region_cause_name()
     uint64_t aborts_total() const {
       uint64_t sum = 0;
       for (uint64_t count : aborts) sum += count;
       return sum;
     }
-    uint64_t attempts() const { return commits + in_vain + aborts_total(); }  // regions that began
+    uint64_t attempts() const { return commits + in_vain + aborts_total(); }  // regions that were started
   };
-  // Checkpoints taken since the database was opened. snapshot and the following: of the
-  // last that succeeded; 0: none.
+  // Checkpoints taken since the database was opened. `snapshot` and the members after it, up to
+  // `duration_us`, describe the last successful one, and are 0 without one.
   struct Checkpoints {
     uint64_t taken = 0, failed = 0;
-    SnapshotNumber snapshot = 0;     // it holds all commits up to this number
-    uint64_t time_s = 0;       // when it was taken: seconds since 1970
+    SnapshotNumber snapshot = 0;     // it contains all commits up to this number
+    uint64_t time_s = 0;       // when it was taken, in seconds since 1970
     uint64_t rows = 0, bytes = 0;
     uint64_t duration_us = 0;
-    bool running = false;      // one is being taken
-    std::string failure;       // why the last one failed; empty: it did not
+    bool running = false;      // a checkpoint is being taken
+    std::string failure;       // why the last attempt failed; empty if it succeeded
   };
   struct Memory {
     uint64_t rows = 0, versions = 0, blocks = 0, indexes = 0;  // bytes in use
@@ -84,60 +84,60 @@ struct Statistics {
     uint64_t reserved = 0;  // bytes taken from the system
   };
 
-  // Of lookups and insertions one by one by number, under EngineParts::counted_lookups (DBX,
+  // Lookups and insertions of single keys, counted under EngineParts::counted_lookups (DBX,
   // section 6.2).
   struct Lookups {
-    uint64_t of_rows = 0, rows_kept = 0;      // asked of the rows that a worker keeps, while it keeps any; answered by them
-    uint64_t of_trees = 0, leaves_kept = 0;   // asked of B+-trees; in the leaf that the transaction used last, without a descent
+    uint64_t of_rows = 0, rows_kept = 0;      // lookups while the worker caches rows; those that found their row in the cache
+    uint64_t of_trees = 0, leaves_kept = 0;   // lookups in B+-trees; those in the leaf that the transaction used last
   };
 
   uint64_t commits = 0;
-  uint64_t read_only_commits = 0;  // counted in commits too
+  uint64_t read_only_commits = 0;  // also counted in commits
   std::array<uint64_t, kCauseCount> aborts{};
   std::vector<Procedure> procedures;
   std::vector<Table> tables;
-  std::vector<Elision> elision;     // those that ran; empty under other policies
+  std::vector<Elision> elision;     // the sites that ran; empty under other policies
   Memory memory;
   Lookups lookups;                  // 0 unless they are counted
   uint64_t versions_alive = 0;      // old versions kept for snapshots and not yet reclaimed
-  uint64_t retired_objects = 0;     // waiting for a grace period
+  uint64_t retired_objects = 0;     // objects that wait for a grace period
   SnapshotNumber snapshot = 0;            // the global snapshot number S
-  SnapshotNumber durable_snapshot = 0;  // commits up to this number are on the disk; 0 without a data folder
+  SnapshotNumber durable_snapshot = 0;  // commits up to this number are on disk; 0 without a data folder
   uint64_t log_bytes = 0;           // written since the database was opened
-  uint64_t log_frames = 0;          // groups, each a write and a sync
-  uint64_t log_records = 0;         // commits (and tables made) in them
-  uint64_t log_syncs = 0;           // of files and folders
-  uint64_t log_room_waits = 0;      // commits that waited since the log was behind by Options::log_buffer_bytes
-  // From the making of a group's oldest commit until it is on the disk: of the newest group, the
-  // sum over all, the largest.
+  uint64_t log_frames = 0;          // groups of commits, each one write and one sync
+  uint64_t log_records = 0;         // commits and created tables in these groups
+  uint64_t log_syncs = 0;           // syncs of files and folders
+  uint64_t log_room_waits = 0;      // commits that waited because the log was behind by Options::log_buffer_bytes
+  // The time from a group's oldest commit until the group was on disk: for the newest group, the
+  // sum over all groups, and the maximum.
   uint64_t durable_lag_us = 0, durable_lag_sum_us = 0, durable_lag_max_us = 0;
-  std::string log_failure;          // why nothing more becomes durable; empty: it does
+  std::string log_failure;          // why commits no longer become durable; empty if they do
   Checkpoints checkpoints;
   uint64_t epoch = 0;
-  // Workers in use, of Options::workers_max: one for each living thread that has run a
-  // transaction here, busy or not, and one more for each transaction open beside. Not the
-  // number of those that run.
+  // Workers in use, of Options::workers_max: one for each living thread that has run a transaction,
+  // whether it is busy or not, and one more for each additional open transaction. This is not the
+  // number of running threads.
   uint32_t workers = 0;
   uint64_t turn_waits = 0;  // transactions that waited for their turn (Options::threads_at_once)
-  uint64_t longest_active_us = 0;   // age of the oldest transaction that is running
+  uint64_t longest_active_us = 0;   // age of the oldest running transaction
 
-  // Attempts that ended without a commit, for whatever cause: also those whose procedure
-  // returned an error of its own.
+  // Attempts that ended without a commit for any cause, including procedures that returned an
+  // error.
   uint64_t aborts_total() const {
     uint64_t sum = 0;
     for (uint64_t count : aborts) sum += count;
     return sum;
   }
-  // Those of them that another transaction won; in JSON "conflicts".
+  // Attempts that ended with a conflict; "conflicts" in JSON.
   uint64_t conflicts_total() const { return conflicts_of(aborts); }
-  // Of any `aborts` of this file.
+  // The conflicts among any `aborts` of this file.
   static uint64_t conflicts_of(const std::array<uint64_t, kCauseCount>& aborts) {
     uint64_t sum = 0;
     for (size_t c = 0; c < kCauseCount; ++c)
       if (is_conflict(static_cast<Cause>(c))) sum += aborts[c];
     return sum;
   }
-  // By the list of metrics (elider/metrics.h).
+  // Uses the list of metrics (elider/metrics.h).
   std::string to_json() const;
 };
 

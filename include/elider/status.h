@@ -1,8 +1,8 @@
-// Status and Result: what every fallible call of elider returns.
+// Status and Result: the return types of every elider call that can fail.
 //
-// A Status says what happened (code), why (cause), where (table and key) and, for bad input, in
-// words which input was wrong. It is not an exception and not a log line: nothing is printed.
-// Thread safety: a Status is a value; distinct copies may be used by distinct threads.
+// A Status says what happened (code), why (cause) and where (table and key). For invalid input, its
+// message names the input. A failed call does not throw and does not print.
+// Thread safety: a Status is a value; different threads may use different copies.
 #pragma once
 
 #include "elider/language.h"
@@ -17,43 +17,43 @@
 
 namespace elider {
 
-// The order and the values are stable: they appear in statistics and in bindings.
+// The values are stable: they appear in statistics and in bindings.
 enum class Code : uint8_t {
   kOk = 0,
-  kNotFound = 1,         // no row with this key, no table or procedure with this name
-  kDuplicateKey = 2,     // insert of a key that is there; or of a value a unique index holds
-  kConflict = 3,         // another transaction won; running the procedure again can help
+  kNotFound = 1,         // the key, table, index or procedure does not exist
+  kDuplicateKey = 2,     // the inserted key exists, or a unique index already has the row's value
+  kConflict = 3,         // another transaction won; a retry can succeed
   kInvalidArgument = 4,  // the call is wrong; the message names the input
-  kSchemaMismatch = 5,   // a table of this name exists with another schema
-  kMemoryLimit = 6,      // Options::memory_limit_bytes is reached; the transaction is undone
-  kDeadline = 7,         // RunPolicy's deadline or last attempt, or a lock's, passed while in conflict
-  kRolledBack = 8,       // the procedure asked for it (Status::rollback())
-  kProcedureThrew = 9,   // the procedure threw; the message holds what()
-  kUnsupported = 10,     // this table, build or machine cannot do it (a range scan of a hashed table)
+  kSchemaMismatch = 5,   // a table of this name exists with a different schema
+  kMemoryLimit = 6,      // Options::memory_limit_bytes is reached; the transaction is rolled back
+  kDeadline = 7,         // a deadline, a lock timeout or the maximum number of attempts was reached after conflicts
+  kRolledBack = 8,       // the procedure requested a rollback (Status::rollback())
+  kProcedureThrew = 9,   // the procedure threw; the message contains what()
+  kUnsupported = 10,     // not supported by this table, build or machine, such as a key scan of a hashed table
   kFinished = 11,        // the transaction has already committed or rolled back
-  kIoError = 12,         // a file could not be opened, read, written or synced; the message names it
-  kCorrupt = 13,         // a file holds what it must not; the message names it and the offset. Or a
-                         // call of a chopped procedure is incomplete, and the database has stopped
+  kIoError = 12,         // a file cannot be opened, read, written or synced; the message names it
+  kCorrupt = 13,         // a file is damaged; the message names it and the offset. Or a call of a
+                         // chopped procedure is incomplete, and the database has stopped
 };
 inline constexpr int kCodeCount = 14;
 
-// Why a transaction could not commit. Statistics count aborts by it.
+// Why a transaction could not commit. Statistics count aborts by cause.
 enum class Cause : uint8_t {
   kNone = 0,
-  kReadChanged = 1,    // a row it had read has a newer version
-  kReadLocked = 2,     // a row it had read is being written
-  kWriteChanged = 3,   // a row it had read and then wrote has a newer version
-  kWriteLocked = 4,    // a row it writes stayed locked by another transaction
-  kPhantom = 5,        // a range, or an absent key, it had read has changed
-  kRowRemoved = 6,     // a row it writes was unlinked meanwhile
+  kReadChanged = 1,    // a row that it read has a newer version
+  kReadLocked = 2,     // a row that it read is being written
+  kWriteChanged = 3,   // a row that it read and then wrote has a newer version
+  kWriteLocked = 4,    // a row that it writes stayed locked by another transaction
+  kPhantom = 5,        // a range or an absent key that it read has changed
+  kRowRemoved = 6,     // a row that it writes was removed by another transaction
   kMemoryLimit = 7,
   kDeadline = 8,
-  kUser = 9,           // the procedure returned an error or asked for a rollback
+  kUser = 9,           // the procedure returned an error or requested a rollback
   kException = 10,     // the procedure threw
-  kClaimed = 11,       // a row it touches is claimed by another transaction, which has not ended; or that one has ended it
+  kClaimed = 11,       // a running transaction has claimed a row that it accesses, or has ended it to take its rows
 };
 inline constexpr int kCauseCount = 12;
-// Whether another transaction won.
+// Returns true if the cause is a conflict with another transaction.
 constexpr bool is_conflict(Cause cause) {
   return (cause >= Cause::kReadChanged && cause <= Cause::kRowRemoved) || cause == Cause::kClaimed;
 }
@@ -65,24 +65,24 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   static Status rollback() { return Status(Code::kRolledBack, Cause::kUser); }
-  // With the reason in words, for message().
+  // A rollback with a reason, which becomes the message.
   static Status rollback(std::string reason) { return Status(Code::kRolledBack, Cause::kUser, Status(), std::move(reason)); }
-  // A message in words; it must name the input that is wrong.
+  // The message must name the invalid input.
   static Status invalid_argument(std::string message) { return Status(Code::kInvalidArgument, std::move(message)); }
 
   Status(Code code, Cause cause) : head_{code, cause} {}
   Status(Code code, std::string message) : head_{code, Cause::kNone, false, true}, detail_{.text = new Text(0, std::move(message))} {}
-  // With the cause, the table and the key of another status.
+  // Takes the table and the key from `at`.
   Status(Code code, Cause cause, const Status& at, std::string message)
       : head_{code, cause, at.has_key(), true, at.head_.table_name_id}, detail_{.text = new Text(at.key(), std::move(message))} {}
-  // `table_name_id` is what intern_name() gave for the table.
+  // `table_name_id` is a result of intern_name().
   Status(Code code, Cause cause, uint32_t table_name_id, uint64_t key)
       : head_{code, cause, true, false, table_name_id}, detail_{.key = key} {}
 
   Status(const Status& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // the copied one holds it
   }
-  // The other one keeps its code, cause, table and key, and loses the words of its message: a
+  // A moved-from Status keeps its code, cause, table and key and loses only its message, so that a
   // failure never turns into success.
   Status(Status&& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] other.give_words_away();
@@ -98,18 +98,18 @@ class [[nodiscard]] Status {
   explicit operator bool() const { return ok(); }
   Code code() const { return head_.code; }
   Cause cause() const { return head_.cause; }
-  // True if running the same transaction again can succeed without a change of its input.
+  // True if a retry of the same transaction with the same input can succeed.
   bool retryable() const { return head_.code == Code::kConflict; }
   bool not_found() const { return head_.code == Code::kNotFound; }
   bool has_key() const { return head_.has_key; }
   uint64_t key() const { return head_.has_text ? detail_.text->key : detail_.key; }
-  std::string_view table() const;  // empty if it concerns no table; valid for the process's life
-  // "conflict: read changed (table 'accounts', key 42)"
+  std::string_view table() const;  // empty if the status does not concern a table; valid until the process ends
+  // Such as "conflict: read changed (table 'accounts', key 42)".
   std::string message() const;
 
  private:
-  // Two words, for every operation returns one: the words of a message, and a key
-  // beside them, are elsewhere.
+  // A Status has two words, because every operation returns one. A message, together with its key,
+  // is allocated separately.
   struct Text {
     Text(uint64_t its_key, std::string its_words) : key(its_key), words(std::move(its_words)) {}
     std::atomic<uint32_t> owners{1};
@@ -139,13 +139,12 @@ class [[nodiscard]] Status {
 static_assert(sizeof(Status) == 16);
 
 namespace detail {
-// A value was asked for that is not there: prints what was accessed, and the
-// status's message, and aborts.
+// Prints what was accessed and the status's message, and aborts.
 [[noreturn, gnu::cold]] void no_value(const char* accessed, const Status& status) noexcept;
 }  // namespace detail
 
-// A value or the Status that says why there is none. To ask for the value where there is none is a
-// mistake of the program: it aborts, in all builds, with the status's message.
+// A value, or a Status that says why there is not one. Accessing the value of a failed Result
+// prints the status's message and aborts the process, in all builds.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -157,7 +156,7 @@ class [[nodiscard]] Result {
   const Status& status() const { return status_; }
   bool not_found() const { return status_.not_found(); }
 
-  // Only if ok().
+  // Call these only if ok().
   T& value() & { return must_be("value()"), value_; }
   const T& value() const& { return must_be("value()"), value_; }
   T&& value() && { return must_be("value()"), std::move(value_); }
@@ -176,7 +175,7 @@ class [[nodiscard]] Result {
   T value_{};
 };
 
-// Process-wide names, so that a Status carries a table in four bytes. Thread-safe.
+// A process-wide table of names, so that a Status stores a table in four bytes. Thread-safe.
 uint32_t intern_name(std::string_view name);
 std::string_view interned_name(uint32_t id);
 

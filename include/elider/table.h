@@ -1,9 +1,10 @@
-// Table, Columns, View: typed faces over what the engine keeps; none of them owns anything.
+// Table, Columns, View: typed handles to what the engine stores.
 //
-// A Table<Row> names a table of an open Database; a Columns<Row> names some of its columns; a
-// View<Row> is a consistent copy of a row (or of those columns), made by a transaction.
-// All are small values, copied freely. They live as long as the Database (View: see there).
-// Thread safety: tables and columns may be used by all threads; a view belongs to its transaction.
+// A Table<Row> refers to a table of an open Database, and a Columns<Row> to some of its columns. A
+// View<Row> is a consistent copy of a row, or of those columns, that a transaction made. All are
+// small values without ownership. They are valid until the Database closes, views only until their
+// transaction ends.
+// Thread safety: all threads may use tables and columns; a view belongs to its transaction.
 #pragma once
 
 #include "elider/language.h"
@@ -21,32 +22,32 @@ namespace elider {
 
 namespace detail {
 class TableBase;  // the engine's table
-struct ColumnSet; // some columns of it, compiled
+struct ColumnSet; // a compiled set of its columns
 
-// What the transaction knows of a view's row beside its bytes.
+// What the transaction knows about a view's row in addition to its bytes.
 struct ImageHeader {
   void* row = nullptr;      // the engine's row
   KeyRef key;
-  uint32_t read_index = 0;  // where the transaction tracks this read; ~0: nowhere
-  uint32_t groups = 0;      // the commit groups that were read, a bit each
-  uint32_t bytes = 0;       // of the row
-  uint32_t generation = 1;  // which transaction of its worker made it: a view of it has the same number
+  uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if it does not
+  uint32_t groups = 0;      // bit set of the commit groups that were read
+  uint32_t bytes = 0;       // size of the row
+  uint32_t generation = 1;  // number of the transaction that made it, within its worker; its views have the same number
 };
-// What a view without a row points to. No view has its generation.
+// The header of an empty view. Views never have its generation.
 inline constexpr ImageHeader kNoImage{};
 
-// Finds the columns whose [offset, offset + size) is exactly a column of the table. The set lives
-// as long as the table; an unknown column gives a set that every operation refuses.
+// Finds the columns whose bytes are exactly [offset, offset + size). The set is valid as long as
+// the table. If a column is unknown, every operation refuses the set.
 struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
 
-// A view was used that is empty, or whose transaction has ended: prints which, and aborts.
+// Prints that the view is empty, or that its transaction has ended, and aborts.
 [[noreturn, gnu::cold]] void wrong_view(bool empty) noexcept;
 }  // namespace detail
 
-// A table without its row type, for tools and bindings: rows are bytes, columns are found by name.
+// A table without a row type, for tools and bindings. Rows are bytes; columns are found by name.
 class TableRef {
  public:
   TableRef() = default;
@@ -59,7 +60,7 @@ class TableRef {
   detail::TableBase* table_ = nullptr;
 };
 
-// Some columns of a table, without its row type.
+// Some columns of a table without a row type.
 class ColumnsRef {
  public:
   ColumnsRef() = default;
@@ -78,7 +79,7 @@ class Columns : public ColumnsRef {
   explicit Columns(const detail::ColumnSet* set) : ColumnsRef(set) {}
 };
 
-// A secondary index of a table: its place in the table's schema.
+// A secondary index of a table, given by its position in the table's schema.
 struct IndexRef {
   TableRef table;
   uint32_t position = 0;
@@ -92,7 +93,7 @@ class Table : public TableRef {
   Table() = default;
   explicit Table(detail::TableBase* table) : TableRef(table) {}
 
-  // These columns; each must have been described in the schema. Compile once, outside the hot path.
+  // Selects these columns, which must be described in the schema. Call it once, outside hot paths.
   template <class... Members>
   Columns<Row> columns(Members Row::*... members) const {
     const detail::ColumnSpan spans[] = {{offset_of(members), static_cast<uint32_t>(sizeof(std::declval<Row>().*members))}...};
@@ -100,23 +101,23 @@ class Table : public TableRef {
   }
 };
 
-// A copy of a row as it was read, in the layout of its struct. If fewer columns were asked for,
-// only these are filled in. A view does not show writes that its own transaction makes later.
+// A copy of a row as it was read, in the layout of its struct. If only some columns were read, the
+// others are not filled in. A view does not show writes that its own transaction makes later.
 //
 // A view is valid until its transaction ends; in a scan's visitor, until the visitor returns.
-// Using an empty view (one that is false) aborts the process with a message. So does using a view
-// after its transaction has ended, at the latest when another transaction has taken its memory: it
-// never shows the bytes of another row. With assertions, most such uses abort earlier.
+// Using an empty view (one that is false) aborts the process with a message. Using a view after its
+// transaction has ended aborts as well, once another transaction has reused its memory: a view never
+// shows the bytes of another row. With assertions, most such uses abort earlier.
 class RawView {
  public:
   RawView() = default;
   RawView(const std::byte* bytes, const detail::ImageHeader* header) : bytes_(bytes), header_(header), generation_(header->generation) {}
   explicit operator bool() const { return bytes_ != nullptr; }
   const std::byte* bytes() const { return bytes_; }
-  uint32_t size() const { return must_show(), header_->bytes; }  // of the row, in bytes
+  uint32_t size() const { return must_show(), header_->bytes; }  // size of the row in bytes
   Key key() const { return must_show(), header_->key.number(); }
   const detail::ImageHeader* header() const { return header_; }
-  // False for an empty view, and once the memory of its transaction has been used again.
+  // False for an empty view, and after the memory of its transaction has been reused.
   bool shows() const { return header_->generation == generation_; }
 
  protected:

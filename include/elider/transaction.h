@@ -1,23 +1,25 @@
-// Transaction: reads and writes of many rows that take effect at one point in time, or not at all.
+// Transaction: reads and writes of many rows that take effect together at one point in time, or not
+// at all.
 //
-// A procedure gets one from Database::run; Database::begin gives one to interactive callers.
-// Isolation is strict serializability, phantoms and reads of absent keys included
-// (docs/isolation.md; DBX, section 5). Under the default protocol execution is optimistic: reads
-// copy, writes are buffered, the commit validates. So a procedure may see, before the commit
-// refuses it, rows that no single point in time held together; what it returns or throws then is
-// discarded and it runs again.
-// A transaction sees its own writes, in every operation, scans included.
+// Database::run passes one to a procedure; Database::begin returns one to interactive callers.
+// Isolation is strict serializability, including phantoms and reads of absent keys
+// (docs/isolation.md; DBX, section 5). The default protocol is optimistic: reads copy rows, writes
+// are buffered, and the commit validates. Before the commit, a procedure may therefore see rows
+// that never existed together. If so, the commit fails, the engine discards what the procedure
+// returned or threw, and the procedure runs again.
+// All operations, including scans, see the transaction's own writes.
 //
-// Statuses common to all operations:
-//   kInvalidArgument  table or columns of another database, or a row of the wrong size
-//   kConflict         this attempt cannot commit any more: return it, and the engine runs it again
-//   kMemoryLimit      the transaction is undone; the database goes on
-//   kProcedureThrew   a function that the caller gave (an update's change, an index's key) threw
-//   kUnsupported      a write that concerns a secondary index which was left out
+// Every operation may return:
+//   kInvalidArgument  the table or columns belong to another database, or a row has a wrong size
+//   kConflict         this attempt cannot commit; return the status, and the engine retries
+//   kMemoryLimit      the memory limit is reached; the transaction is rolled back
+//   kProcedureThrew   a function of the caller (a change or an index's key function) threw
+//   kUnsupported      the write concerns a secondary index that was left out
 //                     (Options::leave_out_indexes)
 //   kFinished         the transaction has ended
-// After any of them but kInvalidArgument and kUnsupported the transaction can only be rolled back.
-// Thread safety: one thread at a time uses a transaction; which one may change between calls.
+// After one of these, except kInvalidArgument and kUnsupported, the transaction can only be rolled
+// back.
+// Thread safety: only one thread may use a transaction at a time, but not always the same one.
 #pragma once
 
 #include "elider/language.h"
@@ -40,22 +42,22 @@ class DeclaredTransaction;
 inline constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 struct ScanOptions {
-  uint64_t limit = kNoLimit;  // rows visited at the most
-  bool reverse = false;       // from the last key to the first
-  ColumnsRef columns = {};    // filled in each view; all by default
+  uint64_t limit = kNoLimit;  // maximum number of rows
+  bool reverse = false;       // in descending order
+  ColumnsRef columns = {};    // the columns to fill in; by default all
 };
 
 struct RowScanOptions {
-  ColumnsRef columns = {};  // filled in each view; all by default
-  unsigned threads = 1;     // that visit rows: the caller's and others, which end with the scan; 1 to 256
+  ColumnsRef columns = {};  // the columns to fill in; by default all
+  unsigned threads = 1;     // 1 to 256, including the caller's; the others end with the scan
 };
 
 class Transaction {
  public:
   // -- reading ------------------------------------------------------------------------------------
 
-  // The row, or the columns asked for. kNotFound: no such key (and the
-  // commit will make sure of it).
+  // Returns the row, or the given columns of it.
+  //   kNotFound  the key does not exist; the commit validates this
   template <class Row>
   Result<View<Row>> get(const Table<Row>& table, Key key, const Columns<Row>& columns = {}) {
     RawView view;
@@ -63,8 +65,9 @@ class Transaction {
     return View<Row>(view);
   }
 
-  // views[i] is the row of keys[i], or false if there is none. The lookups overlap their cache
-  // misses: much quicker than get() one by one. The spans are of one size.
+  // Sets views[i] to the row of keys[i], or to an empty view if the key does not exist. The spans
+  // must have the same size. The lookups overlap their cache misses, so this is much faster than
+  // calling get() for each key.
   template <class Row>
   Status multi_get(const Table<Row>& table, std::span<const Key> keys, std::span<View<Row>> views, const Columns<Row>& columns = {}) {
     static_assert(sizeof(View<Row>) == sizeof(RawView));
@@ -72,23 +75,23 @@ class Transaction {
     return do_multi_get(table, refs(keys.data()), keys.size(), columns, static_cast<RawView*>(views.data()));
   }
 
-  // Calls visit(Key, const View<Row>&) for each row of the range, in key order. It returns
-  // nothing; or a bool, and false ends the scan; or a Status, and a failure ends the scan and is
-  // what scan() returns. The visitor may use this transaction. If it ends it,
-  // scan() returns kFinished, whatever the visitor returned, and there is no further row.
-  // kUnsupported: the table is hashed.
+  // Calls visit(Key, const View<Row>&) for each row of the range, in the order of keys. The visitor
+  // returns nothing, a bool or a Status. The scan ends at false, or at a failed status, which
+  // scan() then returns. The visitor may use this transaction. If it ends the transaction, scan()
+  // returns kFinished and does not visit another row.
+  //   kUnsupported  the table is hashed
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
     const auto call = [&](detail::KeyRef key, const RawView& view) { return visit(key.number(), View<Row>(view)); };
     return visited<detail::KeyRef, RawView>(call, [&](EachRow each) { return do_scan(table, range, options, each); });
   }
 
-  // Scans through a secondary index, in the order of (index value, primary key). The range is a
-  // range of index values, such as {first, last} or a KeyRange. To go on where another scan has
-  // ended, cut it with IndexRange::after() or, for a reverse scan, before(). The visitor is that of
-  // a scan by key and is given the primary key. It may take the row's position in the index
-  // instead: visit(IndexPosition, const View<Row>&).
-  //   kInvalidArgument  an IndexRef whose table does not have an index at its position
+  // Scans a secondary index in the order of (index value, primary key). The range is a range of
+  // index values, such as {first, last} or a KeyRange. To continue a scan that has ended, use
+  // IndexRange::after(), or before() for a reverse scan. The visitor is the same as in a scan by
+  // key, and receives the primary key. It may receive the row's position in the index instead:
+  // visit(IndexPosition, const View<Row>&).
+  //   kInvalidArgument  the IndexRef's table does not have an index at its position
   template <class Row, class Visitor>
   Status scan(const Index<Row>& index, const IndexRange& range, const ScanOptions& options, Visitor&& visit) {
     const auto call = [&](detail::KeyRef key, uint64_t value, const RawView& view) {
@@ -98,15 +101,15 @@ class Transaction {
     return visited<detail::KeyRef, uint64_t, RawView>(call, [&](EachEntry each) { return do_scan_index(index, range, options, each); });
   }
 
-  // Calls visit(Key, const View<Row>&), or visit(Key, const View<Row>&, unsigned thread), for
-  // each row of a zoned table (SchemaOf::zoned), in the order in which rows stand in memory, as
-  // they are in the snapshot: only in a read-only transaction. With several threads the visitor
-  // is called by all of them at once, each with its number from 0 on, and must not use the
-  // transaction. It returns nothing, or a bool, and false ends the scan (other threads may visit
-  // a few more rows); what it throws, scan_rows() throws. A view holds until the visitor
+  // Scans all rows of a zoned table (SchemaOf::zoned), in a read-only transaction. Calls
+  // visit(Key, const View<Row>&) or visit(Key, const View<Row>&, unsigned thread) for each row of
+  // the snapshot, in memory order. With several threads, all of them call the visitor concurrently,
+  // each with its thread number from 0; the visitor must not use the transaction.
+  // The visitor returns nothing or a bool. false ends the scan, but other threads may visit a few
+  // more rows. scan_rows() rethrows an exception of the visitor. A view is valid until the visitor
   // returns.
   //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is
-  //                     no number from 1 to 256
+  //                     not from 1 to 256
   //   kFinished         the visitor has ended the transaction, and with it the scan
   template <class Row, class Visitor>
   Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
@@ -125,23 +128,24 @@ class Transaction {
 
   // -- writing ------------------------------------------------------------------------------------
 
-  // kDuplicateKey: the key is there, or a unique index holds the row's value; nothing is changed.
+  // Inserts a row.
+  //   kDuplicateKey  the key exists, or a unique index already has the row's value; the row is not
+  //                  inserted
   template <class Row>
   Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row, sizeof(Row)); }
 
-  // The row of this key becomes `row`, whether or not there was one.
-  // kDuplicateKey: by a unique index.
+  // Inserts or replaces the row of this key.
+  //   kDuplicateKey  a unique index already has the row's value
   template <class Row>
   Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row, sizeof(Row)); }
 
-  // Reads these columns, lets change(Row&) alter them (only them), and writes them back. One
-  // lookup.
-  //   kNotFound      no such key
-  //   kDuplicateKey  by a unique index
-  // What change() throws goes on to the caller; the transaction can then only be rolled back,
-  // also where the exception is caught: every further operation, and the commit, gives
-  // kProcedureThrew. change() may not use this transaction where the columns are a secondary
-  // index's: kInvalidArgument.
+  // Reads these columns, calls change(Row&) to modify them, and writes them back, with one lookup.
+  // change() must modify only these columns.
+  //   kNotFound         the key does not exist
+  //   kDuplicateKey     a unique index already has the row's new value
+  //   kInvalidArgument  change() used this transaction, and a secondary index reads the columns
+  // An exception of change() reaches the caller. After it, the transaction can only be rolled back,
+  // even if the exception is caught: all further operations and the commit return kProcedureThrew.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, Key key, const Columns<Row>& columns, Change&& change) {
@@ -150,10 +154,10 @@ class Transaction {
     apply(change, *static_cast<Row*>(image), table, key);
     return do_edited(table, image);
   }
-  // The same for a row this transaction has read: no lookup at all. kInvalidArgument: the
-  // view is of another transaction, another table, or a read-only transaction. Do not
-  // keep a view beyond the end of its transaction: such a view is refused where its memory
-  // still tells, which is not always.
+  // Like update() by key, for a row that this transaction has read. It does not need a lookup.
+  // A view must not outlive its transaction. Misuse is detected when possible, but not always.
+  //   kInvalidArgument  the view belongs to another transaction, another table, or a read-only
+  //                     transaction
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, const View<Row>& view, const Columns<Row>& columns, Change&& change) {
@@ -162,15 +166,17 @@ class Transaction {
     apply(change, *static_cast<Row*>(image), table, view.key());
     return do_edited(table, image);
   }
-  // Sets these columns to those of `row` without reading them. kNotFound: no such key.
+  // Sets these columns to those of `row` without reading them first.
+  //   kNotFound  the key does not exist
   template <class Row>
   Status write(const Table<Row>& table, Key key, const Columns<Row>& columns, const std::type_identity_t<Row>& row) {
     return do_write(table, key, columns, &row);
   }
 
-  // column += delta, at commit. Under kOcc it conflicts with no other add (DBX-TC: commutative), so
-  // many transactions may add to one hot row. Numeric columns; integers wrap around.
-  //   kNotFound         no such key
+  // Adds delta to a numeric column at commit; integers wrap around. Under Protocol::kOcc, additions
+  // do not conflict with each other (DBX-TC: commutative), which allows many transactions to add to
+  // one row.
+  //   kNotFound         the key does not exist
   //   kInvalidArgument  the column is not numeric, or a secondary index reads it
   template <class Row, class Member>
     requires std::is_arithmetic_v<Member>
@@ -178,11 +184,12 @@ class Transaction {
     return do_add(table, key, offset_of(member), column_type_of<Member>(), &delta);
   }
 
-  // kNotFound: no such key.
+  // Removes a row.
+  //   kNotFound  the key does not exist
   Status remove(const TableRef& table, Key key) { return do_remove(table, key); }
 
-  // -- the same without a row type ----------------------------------------------------------------
-  // `row` has schema().row_bytes bytes, or under Schema::sized_rows as many as it has.
+  // -- the same operations without a row type -----------------------------------------------------
+  // `row` has schema().row_bytes bytes. Under Schema::sized_rows, it has the bytes of the span.
 
   Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) { return do_get(table, key, columns, view); }
   Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
@@ -204,16 +211,16 @@ class Transaction {
   }
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
-  // Sets *image to a buffer of a row's layout in which these columns are filled in. Change only
-  // them, before your next call on this transaction, then call edited(). If you change columns that
-  // a secondary index reads and do not call edited(), the commit fails with kInvalidArgument.
+  // Sets *image to a buffer in the row's layout, with these columns filled in. Modify only them,
+  // before the next call on this transaction, and then call edited(). If a secondary index reads
+  // the columns and edited() is not called, the commit fails with kInvalidArgument.
   Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) { return do_edit(table, key, columns, image); }
-  // The same for a row this transaction has read.
+  // Like edit() by key, for a row that this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
     return do_edit_view(table, view, columns, image);
   }
   Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
-  // kInvalidArgument: all columns of a table of sized rows, whose size would be missing.
+  //   kInvalidArgument  all columns of a table with variable-size rows: the size is unknown
   Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) { return do_write(table, key, columns, row); }
   Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) {
     return do_add(table, key, offset, type, delta);
@@ -221,7 +228,7 @@ class Transaction {
 
   // -- the transaction itself ---------------------------------------------------------------------
 
-  // 1 the first time a procedure runs, 2 after one conflict, ...
+  // The number of this attempt: 1 for the first run of a procedure, 2 after one conflict, ...
   uint32_t attempt() const { return attempt_; }
   bool read_only() const { return read_only_; }
 
@@ -246,7 +253,8 @@ class Transaction {
   virtual Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edited(const TableRef& table, void* image) = 0;
-  // Instead of do_edited: the image is half changed. Nothing but a rollback is left.
+  // Called instead of do_edited() if the change threw. The transaction can then only be rolled
+  // back.
   virtual void do_edit_threw(const TableRef& table, detail::KeyRef key) = 0;
   virtual Status do_write(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, const void* row) = 0;
   virtual Status do_add(const TableRef& table, detail::KeyRef key, uint32_t offset, ColumnType type, const void* delta) = 0;
@@ -256,9 +264,9 @@ class Transaction {
   bool read_only_ = false;
 
  private:
-  friend class txn::DeclaredTransaction;  // which passes on to another one
+  friend class txn::DeclaredTransaction;  // forwards calls to another transaction
   static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
-  // Returns scan(each), where `each` calls the caller's visitor and makes its answer a bool.
+  // Returns scan(each). `each` calls the caller's visitor and converts its result to a bool.
   template <class... Arguments, class Call, class Scan>
   static Status visited(const Call& call, Scan&& scan) {
     using Answer = std::invoke_result_t<const Call&, Arguments...>;

@@ -1,15 +1,14 @@
-// ELIDER_TRY, ELIDER_ASSIGN: hand a failure on to the caller, where a chain of `if (!s.ok())
-// return s` would say no more.
+// ELIDER_TRY and ELIDER_ASSIGN return a failure to the caller, instead of `if (!s.ok()) return s`.
 //
 //   auto transfer = [&](elider::Transaction& txn) -> elider::Status {
-//     // A Result: a failure is returned, else the value is `from`.
+//     // Returns the Result's failure, or sets `from` to its value.
 //     ELIDER_ASSIGN(auto from, txn.get(accounts, 1));
-//     // A Status or a Result: a failure is returned, and a value dropped.
+//     // Returns the failure of a Status or a Result, and drops a value.
 //     ELIDER_TRY(txn.update(accounts, from, cents, take));
 //     return txn.update(accounts, 2, cents, give);
 //   };
 //
-// For functions that return Status or Result<T>. Thread safety: none is needed.
+// Use them in functions that return Status or Result<T>.
 #pragma once
 
 #include <utility>
@@ -24,7 +23,7 @@ Status status_of(const Result<T>& result) { return result.status(); }
 
 #define ELIDER_JOIN_AT_LAST(a, b) a##b
 #define ELIDER_JOIN(a, b) ELIDER_JOIN_AT_LAST(a, b)
-// With names of their own, so that one may stand in a lambda that is another's argument.
+// The variables have unique names, so that a lambda in an argument can use the macros as well.
 #define ELIDER_TRY_AS(status, ...)                                                                                        \
   do {                                                                                                                    \
     if (::elider::Status status = ::elider::detail::status_of(__VA_ARGS__); !status.ok()) [[unlikely]] return status; \
@@ -34,8 +33,9 @@ Status status_of(const Result<T>& result) { return result.status(); }
   if (!result.ok()) [[unlikely]] return result.status();   \
   declaration = std::move(result).value()
 
-// Returns the status of the expression, a Status or a Result, from this function unless it is ok.
+// Returns the status of the expression (a Status or a Result) from this function unless it is ok.
 #define ELIDER_TRY(...) ELIDER_TRY_AS(ELIDER_JOIN(elider_status_, __COUNTER__), __VA_ARGS__)
-// Likewise of a Result; else `declaration`, such as `auto row` or `row`, is set to its value. Two
-// statements: braces around it where it depends on an `if` or a loop.
+// Returns the status of the expression (a Result) unless it is ok. Otherwise it sets `declaration`,
+// such as `auto row` or `row`, to the value. The macro expands to several statements: put braces
+// around it in an `if` or a loop.
 #define ELIDER_ASSIGN(declaration, ...) ELIDER_ASSIGN_AS(ELIDER_JOIN(elider_result_, __COUNTER__), declaration, __VA_ARGS__)
