@@ -80,7 +80,7 @@ Status check_articles(Database& db, const Tables& tables, uint64_t first, uint64
         return true;
       }));
       if (number != (*article)->comments)
-        damage.found(fmt::format("article {} says {} comments and has {}", key, (*article)->comments, number));
+        damage.found(fmt::format("article {} records {} comments but has {}", key, (*article)->comments, number));
       *seen += number;
     }
     return {};
@@ -150,7 +150,7 @@ Result<std::string> find_damage(Database& db, const Tables& tables, const Articl
     });
   });
   if (!users.status.ok()) return users.status;
-  if (total != comments) damage.found(fmt::format("{} comments are there, but {} were committed", total.load(), comments));
+  if (total != comments) damage.found(fmt::format("{} comments exist, but {} were committed", total.load(), comments));
   return damage.take();
 }
 
@@ -159,7 +159,7 @@ Result<ArticlesOutcome> run_articles(const ArticlesOptions& options) {
   if (!session.ok()) return session.status();
   Database& db = session->db();
   if (options.common.data.resume && !db.table("articles").ok())
-    return Status(Code::kNotFound, "--resume: the database holds no articles: it has no table 'articles'");
+    return Status(Code::kNotFound, "--resume: the database is not one of articles: it does not have a table 'articles'");
   auto tables = create_tables(db, options.key_index);
   if (!tables.ok()) return tables.status();
   ArticlesOutcome outcome;
@@ -174,7 +174,7 @@ Result<ArticlesOutcome> run_articles(const ArticlesOptions& options) {
       const uint64_t wanted = table.name == "articles" ? options.articles : table.name == "users" ? options.users : table.rows;
       if (table.rows != wanted)
         return Status::invalid_argument(
-            fmt::format("--resume: table '{}' has {} rows: give the sizes of the run before", table.name, table.rows));
+            fmt::format("--resume: table '{}' has {} rows; use the previous run's sizes", table.name, table.rows));
     }
     report.notes.push_back(fmt::format("resumed      {}", describe_recovery(db.recovery())));
     report.extra["recovery"] = recovery_json(db.recovery());
@@ -198,7 +198,7 @@ Result<ArticlesOutcome> run_articles(const ArticlesOptions& options) {
   outcome.ok = damage->empty() && report.result.failure.empty();
   report.extra["consistency"] = {{"ok", damage->empty()}, {"comments", comments}};
   if (!damage->empty()) report.extra["consistency"]["damage"] = *damage;
-  report.notes.push_back(damage->empty() ? fmt::format("consistency  every row whole, all {} comments there", comments)
+  report.notes.push_back(damage->empty() ? fmt::format("consistency  all rows are intact, and all {} comments are present", comments)
                                          : fmt::format("VIOLATION    {}", *damage));
   if (Status status = session->close(); !status.ok()) return status;
   return outcome;

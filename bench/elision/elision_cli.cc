@@ -76,7 +76,7 @@ Status study(ElisionStudy& options) {
       auto outcome = run_ycsb(options.ycsb);
       if (!common.data.resume) empty_data_folders(common.data);
       if (!outcome.ok()) return outcome.status();
-      if (!outcome->ok) return Status::invalid_argument(fmt::format("the values at the end are wrong, with the bound {}", bound));
+      if (!outcome->ok) return Status::invalid_argument(fmt::format("the final values are wrong, with the bound {}", bound));
       if (table) print_row(threads, bound, outcome->report.result);
       Json run = to_json(common, outcome->report);
       run["configuration"]["benchmark"] = "elision";
@@ -88,10 +88,10 @@ Status study(ElisionStudy& options) {
   Json document = {
       {"benchmark", "elision"}, {"htm_used", runs.empty() ? Json() : runs[0]["configuration"]["htm_used"]}, {"runs", runs}};
   if (interrupted()) document["interrupted"] = true;
-  if (table && interrupted()) fmt::print("  INTERRUPTED  the last row is of a shorter time, and others were not run\n");
+  if (table && interrupted()) fmt::print("  INTERRUPTED  the last row is from a shorter run, and later runs are missing\n");
   const uint32_t processors = std::max(1u, std::thread::hardware_concurrency());
   if (table && *std::max_element(options.threads.begin(), options.threads.end()) > processors + (processors + 1) / 2)
-    fmt::print("  {} processors: more threads than one and a half times that take turns\n", processors);
+    fmt::print("  {} processors: more than one and a half times as many threads take turns\n", processors);
   if (table) fmt::print("  regions by   {}; {}\n", document["htm_used"].get<std::string>(), environment().cpu);
   return common.json_file.empty() ? Status() : write_json(common.json_file, document);
 }
@@ -100,7 +100,7 @@ Status study(ElisionStudy& options) {
 
 void add_elision(Command bench) {
   auto options = std::make_shared<ElisionStudy>();
-  Command command = bench.add("elision", "One YCSB workload under --sync elided, with several bounds on aborts");
+  Command command = bench.add("elision", "Measure one YCSB workload under --sync elided, with several bounds on aborts");
   YcsbOptions& ycsb = options->ycsb;
   ycsb.common.sync = SyncPolicy::kElided;
   ycsb.key_index = KeyIndex::kOrdered;  // as in the papers
@@ -111,32 +111,30 @@ void add_elision(Command bench) {
       .in(0u, kBoundMax)
       .shows_default();
   command.option("--repeat", options->repeat, "Rounds of all bounds (1 to 100)").in(1u, 100u).shows_default();
-  command.option("--value-bytes", ycsb.value_bytes, "Size of a value; 8 in yDB's study").in(8u, kRowBytesMax).shows_default();
+  command.option("--value-bytes", ycsb.value_bytes, "Size of a value in bytes; 8 in yDB's study").in(8u, kRowBytesMax).shows_default();
   command.option("--records", ycsb.records, "Records loaded").in(uint64_t{1}, kRecordsMax).shows_default();
-  command.option("--mix", ycsb.mix, "Percent reads/read-modify-writes").shows_default();
-  command.option("--operations", ycsb.operations, "Operations a transaction (1 to 16)")
-      .in(1u, kOperationsMax)
-      .shows_default();
+  command.option("--mix", ycsb.mix, "Percentages of reads/read-modify-writes").shows_default();
+  command.option("--operations", ycsb.operations, "Operations per transaction (1 to 16)").in(1u, kOperationsMax).shows_default();
   add_index_option(command, ycsb.key_index, "hash, btree or art [btree]");
-  command.option("--distribution", ycsb.distribution_name, "Of keys: uniform, zipfian, latest [uniform]").type("NAME");
-  command.option("--threads", options->threads, "Numbers of worker threads (1 to 256), each in its turn")
+  command.option("--distribution", ycsb.distribution_name, "Distribution of keys: uniform, zipfian, latest [uniform]").type("NAME");
+  command.option("--threads", options->threads, "Numbers of worker threads (1 to 256), measured one after the other")
       .between_commas()
       .in(1u, 256u)
       .shows_default();
   add_options_but_threads(command, ycsb.common);
   command.footer(
       "  elider bench elision --value-bytes 8 --records 10000000 --threads 1,2,4,8 --bounds 3,100\n\n"
-      "A bound holds as it is given, however tall the tree, and no site shuts itself off: only the bounds differ.\n"
-      "A figure belongs to what ran the regions, which the last line names: an emulator's says nothing of a processor.\n"
-      "Exit code 3: nothing runs regions here (elider hardware says why). --htm always-aborts studies what trying costs.\n"
-      "With --data each run begins with an empty folder, and leaves it so. With --resume the runs go on, one after the other,\n"
-      "with the database that is there: of this with --resume, or of elider bench ycsb --index btree with as many --records.");
+      "The bounds do not depend on the height of the tree, and sites are never turned off, so that only the bounds differ.\n"
+      "The last line names the backend that ran the regions. Figures of the emulator do not apply to processors.\n"
+      "Exit code 3: this machine cannot run regions (see elider hardware). --htm always-aborts measures the cost of trying.\n"
+      "With --data, each run begins with an empty folder, and empties it at its end. With --resume, all runs continue with\n"
+      "the existing database, from this command with --resume or from elider bench ycsb --index btree with equal --records.");
   command.runs([options] {
     CommonOptions& common = options->ycsb.common;
     common.threads = *std::max_element(options->threads.begin(), options->threads.end());
     check_common_options(common);
-    if (common.aborts_max != CommonOptions::kByCause) refuse_option("--aborts-max", "the study sets the bounds: --bounds");
-    if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "the study is of elided");
+    if (common.aborts_max != CommonOptions::kByCause) refuse_option("--aborts-max", "cannot be set here; use --bounds");
+    if (common.sync != SyncPolicy::kElided) refuse_option("--sync", "must be elided in this study");
     resolve(options->ycsb);
     if (Status status = find_regions(&common.htm); !status.ok()) {
       fmt::print(stderr, "elider bench elision: {}\n", status.message());

@@ -73,7 +73,7 @@ std::vector<const htm::Study*> wanted(const Chosen& chosen) {
     const size_t before = found.size();
     for (const htm::Study& study : htm::studies())
       if (name == "all" || name == study.name) found.push_back(&study);
-    if (found.size() == before) refuse_option("--figure", fmt::format("'{}' is none of those that --help lists", name));
+    if (found.size() == before) refuse_option("--figure", fmt::format("'{}' is not one of those that --help lists", name));
   }
   return found;
 }
@@ -127,10 +127,10 @@ void run(Chosen& chosen) {
   std::vector<const htm::Study*> studies = wanted(chosen);
   chosen.study.mixed_indexes = chosen.index == "mixed";
   const DataOptions& data = chosen.study.data;
-  if (data.resume) refuse_option("--resume", "is not for htm: each point of a figure is a database of its own, of a size of its own");
+  if (data.resume) refuse_option("--resume", "is not supported by htm: each point of a figure uses its own database");
   check_data_options(data);
   check_writable("--history", chosen.study.history_file);
-  if (!parse(chosen.backend, &chosen.study.htm)) refuse_option("--htm", fmt::format("'{}' is no backend", chosen.backend));
+  if (!parse(chosen.backend, &chosen.study.htm)) refuse_option("--htm", fmt::format("'{}' is not a backend", chosen.backend));
   const Status found = find_regions(&chosen.study.htm);
   Status status = leave_out(chosen, found.ok() && chosen.study.emulated(), &studies);
   if (status.ok()) status = found;
@@ -149,10 +149,10 @@ std::string footer() {
   std::string text = "Figures (DBX, EuroSys 2014; HyPer-HTM, TKDE 2015; DBX-TC):\n";
   for (const htm::Study& study : htm::studies()) text += fmt::format("  {:<14} {}\n", study.name, study.about);
   return text +
-         "\nA figure belongs to what ran the regions, which it names: an emulator's says nothing of a processor's speed.\n"
-         "Exit code 3: nothing runs regions here (elider hardware says why); build the preset emulator, or find a machine.\n"
-         "With --data the databases of dbx-9 and later figures keep a log there, each in its turn, and leave the folder empty;\n"
-         "bare regions have no database.\n"
+         "\nA figure names the backend that ran the regions. Figures of the emulator do not show a processor's speed.\n"
+         "Exit code 3: this machine cannot run regions (see elider hardware); build the preset emulator, or use another one.\n"
+         "With --data, the databases of dbx-9 and later figures write a log there, one after the other, and empty the folder;\n"
+         "figures of bare regions do not use a database.\n"
          "\n  elider bench htm --quick\n  elider bench htm --figure dbx-1a,hyper-5 --json htm.json && elider plot htm.json -o htm.png\n";
 }
 
@@ -160,29 +160,28 @@ std::string footer() {
 
 void add_htm(Command bench) {
   auto chosen = std::make_shared<Chosen>();
-  Command command = bench.add("htm", "The papers' figures of hardware transactions, made again on this machine");
+  Command command = bench.add("htm", "Reproduce the papers' figures of hardware transactions on this machine");
   chosen->study.threads = std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax);
-  command.option("--figure", chosen->figures, "Which, by name, or all").between_commas().type("NAMES").shows_default();
-  command.option("--htm", chosen->backend, "What runs the regions: automatic, rtm, always-aborts, emulated")
+  command.option("--figure", chosen->figures, "Names of the figures, or all").between_commas().type("NAMES").shows_default();
+  command.option("--htm", chosen->backend, "Backend of the regions: automatic, rtm, always-aborts, emulated")
       .type("BACKEND")
       .shows_default();
-  command.flag("--quick", chosen->study.quick, "Fewer points and regions, runs of up to 0.5 s, small databases: a look");
-  command.option("--threads", chosen->study.threads, "At the most (1 to 64)")
-      .in(1u, kThreadsMax)
-      .shows_default();
-  command.option("--seconds", chosen->study.seconds, "A point of the databases' figures")
+  command.flag("--quick", chosen->study.quick, "Fewer points and regions, runs of up to 0.5 s, small databases, for a first look");
+  command.option("--threads", chosen->study.threads, "Maximum number of threads (1 to 64)").in(1u, kThreadsMax).shows_default();
+  command.option("--seconds", chosen->study.seconds, "Seconds per point of the figures with a database")
       .checked(check_seconds)
       .in(0.1, 3600.0)
       .shows_default();
   command.option("--records", chosen->study.records, "Entries of hyper-9")
       .in(uint64_t{1000}, uint64_t{100'000'000})
       .shows_default();
-  command.option("--index", chosen->index, "Of TPC-C: btree, as in the papers, or mixed").one_of({"btree", "mixed"}).shows_default();
-  command.flag("--groups", chosen->study.groups, "TPC-C with column groups, which DBX does not have");
-  command.flag("--additions", chosen->study.additions, "TPC-C whose Payments add to sums; the papers' read and write them");
-  command.option("--seed", chosen->study.seed, "Of all random inputs").checked(check_whole_number).shows_default();
-  command.option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)")
-      .type("FILE");
+  command.option("--index", chosen->index, "Indexes of TPC-C: btree, as in the papers, or mixed")
+      .one_of({"btree", "mixed"})
+      .shows_default();
+  command.flag("--groups", chosen->study.groups, "Use column groups in TPC-C, unlike the papers");
+  command.flag("--additions", chosen->study.additions, "Payments of TPC-C add to sums; in the papers they read and write them");
+  command.option("--seed", chosen->study.seed, "Seed of all random inputs").checked(check_whole_number).shows_default();
+  command.option("--json", chosen->json_file, "Write the figures to this file (- for standard output, which implies --quiet)").type("FILE");
   command
       .option("--history", chosen->study.history_file,
                   "Write the transactions of the figures that run some here (slow; see check-history), of the second database to FILE.2")

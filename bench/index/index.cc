@@ -61,8 +61,8 @@ class Study {
     figure->mixed_per_s =
         repeat([this](auto& session, Keys keys, auto& random, uint64_t thread) { return mix(session, keys, random, thread); }, false);
     if (!new_keys_.empty()) figure->growing_per_s = grow();
-    if (wrong_.load() != 0) return Status::invalid_argument(std::to_string(wrong_.load()) + " keys that are there were not found");
-    if (index_.size() != keys_.size() + new_keys_.size()) return Status::invalid_argument("the index has lost or won entries");
+    if (wrong_.load() != 0) return Status::invalid_argument(std::to_string(wrong_.load()) + " existing keys were not found");
+    if (index_.size() != keys_.size() + new_keys_.size()) return Status::invalid_argument("the index has lost or gained entries");
     return index_.verify();
   }
 

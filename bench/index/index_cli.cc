@@ -32,7 +32,7 @@ std::vector<Value> values_of(const char* option, const std::string& names) {
     const size_t end = std::min(names.find(',', begin), names.size());
     const std::string name = names.substr(begin, end - begin);
     Value value;
-    if (!parse(name, &value)) refuse_option(option, fmt::format("there is no '{}'", name));
+    if (!parse(name, &value)) refuse_option(option, fmt::format("'{}' is unknown", name));
     values.push_back(value);
     begin = end + 1;
   }
@@ -58,17 +58,17 @@ void resolve(ChosenIndexes& chosen) {
   char rest = 0;
   const bool grows = std::sscanf(chosen.mix.c_str(), "%u/%u/%u%c", &lookups, &inserts, &puts, &rest) == 3;
   if (!grows && std::sscanf(chosen.mix.c_str(), "%u/%u%c", &lookups, &puts, &rest) != 2)
-    refuse_option("--mix", fmt::format("'{}' is not percentages, as 50/50 or 50/25/25", chosen.mix));
+    refuse_option("--mix", fmt::format("'{}' is not a list of percentages, such as 50/50 or 50/25/25", chosen.mix));
   if (!grows) inserts = 0;
   if (lookups > 100 || inserts > 100 || puts > 100 || lookups + inserts + puts != 100)
-    refuse_option("--mix", fmt::format("'{}' is not 100% together", chosen.mix));
+    refuse_option("--mix", fmt::format("the percentages '{}' do not add up to 100", chosen.mix));
   if (grows && inserts < 2)
-    refuse_option("--mix", fmt::format("'{}': of three percentages the second, of inserts, is 2 at least", chosen.mix));
+    refuse_option("--mix", fmt::format("'{}': the second of three percentages, that of inserts, must be at least 2", chosen.mix));
   chosen.study.lookups_pct = chosen.study.lookups_beside_changes_pct = lookups;
   chosen.study.growing_lookups_pct = lookups;
   chosen.study.growing_inserts_pct = inserts;
   check_sync_options(chosen.study.sync, chosen.htm, chosen.protocol, chosen.study.threads);
-  if (chosen.study.records < chosen.study.threads) refuse_option("--records", "there are fewer than threads");
+  if (chosen.study.records < chosen.study.threads) refuse_option("--records", "must be at least the number of threads");
   chosen.study.htm = chosen.htm == HtmBackend::kAutomatic ? HtmBackend::kNone : chosen.htm;
 }
 
@@ -78,7 +78,7 @@ Status study(const ChosenIndexes& chosen) {
   if (chosen.json_file != "-") {
     const bool grew = chosen.study.growing_inserts_pct > 0;
     fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}{}\n", "keys", "index", "inserts/s", "lookups/s",
-               "together/s", "puts/s", "mixed/s", "scanned/s", "bytes a key", grew ? "  growing/s" : "");
+               "together/s", "puts/s", "mixed/s", "scanned/s", "bytes per key", grew ? "  growing/s" : "");
     for (const IndexFigure& figure : *figures)
       fmt::print("  {:>9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12.1f}{}\n", name_of(figure.shape), figure.index,
                  short_number(figure.inserts_per_s), short_number(figure.lookups_per_s), short_number(figure.together_per_s),
@@ -114,28 +114,31 @@ Status study(const ChosenIndexes& chosen) {
 
 void add_index(Command bench) {
   auto chosen = std::make_shared<ChosenIndexes>();
-  Command command = bench.add("index", "What each kind of index costs by itself, without transactions");
-  command.option("--index", chosen->indexes, "Kinds of index, between commas; lock-free: liburcu's hash table, of numbers")
+  Command command = bench.add("index", "Measure each kind of index by itself, without transactions");
+  command.option("--index", chosen->indexes, "Kinds of index, separated by commas; lock-free is liburcu's hash table, for numbers")
       .type("KINDS")
       .shows_default();
-  command.option("--keys", chosen->keys, "Kinds of keys, between commas").type("KINDS").shows_default();
+  command.option("--keys", chosen->keys, "Kinds of keys, separated by commas").type("KINDS").shows_default();
   command.option("--records", chosen->study.records, "Keys inserted").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--threads", chosen->study.threads, "Threads (1 to 256)").in(1u, 256u).shows_default();
-  command.option("--seconds", chosen->study.seconds, "Measured, for each figure but the inserts (0.01 to 3600)")
+  command.option("--seconds", chosen->study.seconds, "Measured seconds for each figure except inserts (0.01 to 3600)")
       .in(0.01, 3600.0)
       .shows_default();
-  command.option("--mix", chosen->mix, "Percent of lookups/others, of puts/s and mixed/s; lookups/inserts/puts measure growing/s, too")
+  command
+      .option("--mix", chosen->mix,
+              "Percentages lookups/others for puts/s and mixed/s; with three, lookups/inserts/puts also measure growing/s")
       .shows_default();
-  command.option("--scan-length", chosen->study.scan_length, "Entries a scan").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
-  command.option("--seed", chosen->study.seed, "The keys are the same for the same seed").shows_default();
+  command.option("--scan-length", chosen->study.scan_length, "Entries per scan").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
+  command.option("--seed", chosen->study.seed, "Seed of the keys").shows_default();
   add_sync_options(command, chosen->study.sync, chosen->htm, chosen->protocol);
-  command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
+  command.option("--json", chosen->json_file, "Also write the results as JSON to this file (- for standard output, instead of the table)")
+      .type("FILE");
   command.footer(
-      "dense 0, 1, 2, ...; sparse random numbers; random16 16 random bytes; urls and emails made up, of plausible\n"
-      "lengths. All are inserted in random order. An index that there is not for such keys is left out.\n"
-      "together: 64 lookups at a time whose cache misses overlap. puts: lookups, and keys that are found or else\n"
-      "inserted, as a put does. mixed: lookups, and keys removed and inserted again. growing: as many new keys are\n"
-      "inserted as there are, beside lookups and puts. bytes a key: the index alone, with its own copy of the keys."
+      "Keys: dense is 0, 1, 2, ...; sparse is random numbers; random16 is 16 random bytes; urls and emails are generated\n"
+      "with plausible lengths. All are inserted in random order. Indexes that do not support the keys are left out.\n"
+      "together: 64 lookups at a time with overlapping cache misses. puts: lookups, and keys that are found or else\n"
+      "inserted, as a put does. mixed: lookups, and keys that are removed and inserted again. growing: the number of keys\n"
+      "doubles by inserts, with concurrent lookups and puts. bytes per key: the index with its own copy of the keys."
       "\n\n  elider bench index --keys sparse --mix 50/25/25\n");
   command.runs([chosen] {
     resolve(*chosen);

@@ -139,14 +139,15 @@ Result<std::unique_ptr<IndexStudy>> make_lock_free_table([[maybe_unused]] uint64
   const auto buckets = static_cast<unsigned long>(std::bit_ceil(std::max<uint64_t>(records, 1024)));
   cds_lfht* const table =
       cds_lfht_new_flavor(buckets, buckets, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, &urcu_qsbr_flavor, nullptr);
-  if (table == nullptr) return Status(Code::kMemoryLimit, "no memory for liburcu's table");
+  if (table == nullptr) return Status(Code::kMemoryLimit, "not enough memory for liburcu's table");
   return std::unique_ptr<IndexStudy>(std::make_unique<LockFreeTable>(table));
 }
 
 #else
 
 Result<std::unique_ptr<IndexStudy>> make_lock_free_table([[maybe_unused]] uint64_t records) {
-  return Status(Code::kUnsupported, "this build has no lock-free table: liburcu was not found (Debian's liburcu-dev)");
+  return Status(Code::kUnsupported,
+                "this build does not include the lock-free table, because liburcu (Debian's liburcu-dev) was not found");
 }
 
 #endif

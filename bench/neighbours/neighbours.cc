@@ -58,7 +58,7 @@ Status insert_one(Place& place, std::atomic<uint64_t>& next, std::chrono::millis
       const Status status = txn.scan(place.by_value, {value, value}, {}, [&](Key, const View<Item>&) { return ++found > 0; });
       if (!status.ok()) return status;
     }
-    if (found != 0) return Status::invalid_argument("a value that nobody has inserted was found");
+    if (found != 0) return Status::invalid_argument("found a value that was never inserted");
     if (Status status = txn.insert(place.table, value, Item{value}); !status.ok()) return status;
     std::this_thread::sleep_for(think);
     return {};

@@ -44,14 +44,12 @@ Status study(const NeighboursOptions& options, const std::string& json_file) {
 void add_neighbours(Command bench) {
   auto options = std::make_shared<NeighboursOptions>();
   auto json_file = std::make_shared<std::string>();
-  Command command = bench.add("neighbours", "Slow transactions that insert adjacent values: do they hold each other up?");
+  Command command = bench.add("neighbours", "Measure whether slow transactions that insert adjacent values delay each other");
   command.option("--threads", options->threads, "Numbers of threads (1 to 256 each)")
       .between_commas()
       .in(1u, 256u)
       .shows_default();
-  command.option("--seconds", options->seconds, "Measured, for each figure (0.01 to 3600)")
-      .in(0.01, 3600.0)
-      .shows_default();
+  command.option("--seconds", options->seconds, "Measured seconds for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
   command.option("--think-ms", options->think_ms, "Milliseconds between an insert and its commit (0 to 10000)")
       .in(0u, 10'000u)
       .shows_default();

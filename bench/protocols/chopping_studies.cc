@@ -116,7 +116,7 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
                 {}};
   const Scratch scratch(options.folder, "elider_dbx_tc_13b");
   if (scratch.path().empty())
-    return Status(Code::kIoError, fmt::format("no folder can be made below '{}'; --data names another", options.folder));
+    return Status(Code::kIoError, fmt::format("cannot create a folder below '{}'; use --data to name another", options.folder));
   for (const Competitor& who : {in_pieces(), Competitor{"occ", Protocol::kOcc, best_guard()}})
     for (const bool logged : {false, true})
       ELIDER_TRY(add_line(
@@ -199,7 +199,7 @@ Result<Figure> dbx_tc_15(const StudyOptions& options) {
         ELIDER_ASSIGN(const auto outcome, articles::run_articles(study));
         if (!outcome.ok)
           return Status(Code::kCorrupt,
-                        outcome.report.result.failure.empty() ? "Articles: the rows at the end are wrong" : outcome.report.result.failure);
+                        outcome.report.result.failure.empty() ? "Articles: the final rows are wrong" : outcome.report.result.failure);
         throughputs.push_back(outcome.report.result.throughput());
       }
       line.points.push_back({static_cast<double>(threads), spread_of(throughputs).median, {{"runs", throughputs}}});

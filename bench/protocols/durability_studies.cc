@@ -43,7 +43,7 @@ Result<Point> run_logged(const StudyOptions& options, Protocol protocol, const G
 
 Result<std::string> path_of(const StudyOptions& options, const Scratch& scratch) {
   if (!scratch.path().empty()) return scratch.path().string();
-  return Status(Code::kIoError, fmt::format("no folder can be made below '{}'; --data names another", options.folder));
+  return Status(Code::kIoError, fmt::format("cannot create a folder below '{}'; use --data to name another", options.folder));
 }
 
 std::string as_the_paper(const StudyOptions& options, const Guard& guard) {

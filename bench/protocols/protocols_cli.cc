@@ -77,7 +77,7 @@ Status write_page(const std::string& file, const Json& configuration, const std:
     out << fmt::format("\n![{}]({})\n", figure.title, drawing.filename().string());
   }
   out.flush();
-  return out ? Status() : Status(Code::kIoError, fmt::format("'{}' could not be written", file));
+  return out ? Status() : Status(Code::kIoError, fmt::format("cannot write '{}'", file));
 }
 
 Status run_studies_of(const ChosenProtocols& chosen) {
@@ -114,19 +114,19 @@ void run_protocols(ChosenProtocols& chosen) {
   chosen.study.protocols.clear();
   for (const std::string& name : chosen.names) {
     Protocol protocol;
-    if (!parse(name, &protocol)) refuse_option("--protocol", fmt::format("there is no '{}'", name));
+    if (!parse(name, &protocol)) refuse_option("--protocol", fmt::format("'{}' is unknown", name));
     if (protocol == Protocol::kWholeTransaction || protocol == Protocol::kSpinlock)
-      refuse_option("--protocol", fmt::format("{} goes with --sync elided, which elider bench htm measures", name));
+      refuse_option("--protocol", fmt::format("{} requires --sync elided, which elider bench htm measures", name));
     chosen.study.protocols.push_back(protocol);
   }
   for (const std::string& name : chosen.figures) {
     const auto all = protocols::studies();
     if (name != "all" && std::none_of(all.begin(), all.end(), [&](const protocols::Study& study) { return name == study.name; }))
-      refuse_option("--figure", fmt::format("'{}' is none of those that --help lists", name));
+      refuse_option("--figure", fmt::format("'{}' is not one of those that --help lists", name));
   }
   if (!chosen.page.empty()) check_writable("--page", chosen.page);
   if (!std::filesystem::is_directory(chosen.study.folder))
-    refuse_option("--data", fmt::format("'{}' is no folder", chosen.study.folder));
+    refuse_option("--data", fmt::format("'{}' is not a folder", chosen.study.folder));
   if (Status status = run_studies_of(chosen); !status.ok()) {
     fmt::print(stderr, "elider bench protocols: {}\n", status.message());
     set_exit_code(kExitFailed);
@@ -137,8 +137,8 @@ std::string footer_of_protocols() {
   std::string text = "Figures (HyPer-HTM, TKDE 2015; DBX, EuroSys 2014; yDB; DBX-TC):\n";
   for (const protocols::Study& study : protocols::studies()) text += fmt::format("  {:<10} {}\n", study.name, study.about);
   return text +
-         "\nEvery run of TPC-C checks its consistency conditions. --page makes one Markdown page of all figures, with a drawing\n"
-         "of each beside it (needs python3-matplotlib).\n"
+         "\nEvery run of TPC-C checks its consistency conditions. --page writes a Markdown page of all figures, each with a\n"
+         "plot in a file (needs python3-matplotlib).\n"
          "\n  elider bench protocols --quick\n  elider bench protocols --repeats 3 --page protocols.md\n";
 }
 
@@ -146,23 +146,23 @@ std::string footer_of_protocols() {
 
 void add_protocols(Command bench) {
   auto chosen = std::make_shared<ChosenProtocols>();
-  Command command = bench.add("protocols", "Protocols side by side: TPC-C over threads, warehouses, partition crossing, restarts; zones");
+  Command command = bench.add("protocols", "Compare protocols: TPC-C by threads, warehouses, partition crossing and restarts; zones");
   chosen->study.threads = std::clamp(std::thread::hardware_concurrency(), 1u, 64u);
-  command.option("--figure", chosen->figures, "Which, by name, or all").between_commas().type("NAMES").shows_default();
-  command.option("--protocol", chosen->names, "Which are compared").between_commas().type("NAMES").shows_default();
+  command.option("--figure", chosen->figures, "Names of the figures, or all").between_commas().type("NAMES").shows_default();
+  command.option("--protocol", chosen->names, "The protocols to compare").between_commas().type("NAMES").shows_default();
   if (const char* temporary = std::getenv("TMPDIR"); temporary != nullptr && *temporary != '\0') chosen->study.folder = temporary;
   command
       .option("--data", chosen->study.folder,
               "For dbx-16, dbx-17, dbx-tc-13b and dbx-tc-13c: a folder on the disk to measure. Databases are made below it, and removed "
               "[TMPDIR, or this folder]")
       .type("FOLDER");
-  command.flag("--quick", chosen->study.quick, "Fewer points, small warehouses, runs of up to 0.3 s: a look");
-  command.option("--threads", chosen->study.threads, "At the most (1 to 64)").in(1u, 64u).shows_default();
+  command.flag("--quick", chosen->study.quick, "Fewer points, small warehouses, runs of up to 0.3 s, for a first look");
+  command.option("--threads", chosen->study.threads, "Maximum number of threads (1 to 64)").in(1u, 64u).shows_default();
   command.option("--seconds", chosen->study.seconds, "A run").checked(check_seconds).in(0.1, 3600.0).shows_default();
-  command.option("--repeats", chosen->study.repeats, "Runs a point, of which the median counts (1 to 100)").in(1u, 100u).shows_default();
-  command.option("--seed", chosen->study.seed, "Of all random inputs").checked(check_whole_number).shows_default();
-  command.option("--json", chosen->json_file, "Write the figures here (- for standard output, and then as with --quiet)").type("FILE");
-  command.option("--page", chosen->page, "Write a page of them here, in Markdown").type("FILE.md");
+  command.option("--repeats", chosen->study.repeats, "Runs per point, of which the median is used (1 to 100)").in(1u, 100u).shows_default();
+  command.option("--seed", chosen->study.seed, "Seed of all random inputs").checked(check_whole_number).shows_default();
+  command.option("--json", chosen->json_file, "Write the figures to this file (- for standard output, which implies --quiet)").type("FILE");
+  command.option("--page", chosen->page, "Write a Markdown page of them to this file").type("FILE.md");
   command.flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer_of_protocols());
   command.runs([chosen] {

@@ -65,18 +65,21 @@ Status scan_study(const ScanChosen& chosen) {
 
 void add_scan(Command bench) {
   auto chosen = std::make_shared<ScanChosen>();
-  Command command = bench.add("scan", "Full scans: through the B+-tree, and over the rows of a zoned table");
-  command.option("--rows", chosen->study.rows, "Rows of 100 bytes").in(uint64_t{1000}, uint64_t{1} << 32).shows_default();
-  command.option("--threads", chosen->study.threads, "Figures are of one thread and of so many (1 to 256)").in(1u, 256u).shows_default();
-  command.option("--seconds", chosen->study.seconds, "Measured, for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
-  command.flag("--zoned", chosen->study.zoned, "The zoned table, too: its scans, beside plain memory, and inserts into it");
-  command.option("--zones", chosen->study.zones, "Zones of it (1 to 1024) [twice the processors]").in(1u, 1024u).type("N");
-  command.option("--seed", chosen->study.seed, "Of the order in which rows are inserted").shows_default();
-  command.option("--json", chosen->json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
-  command.flag("--quiet", chosen->study.quiet, "Say nothing of what is being measured");
+  Command command = bench.add("scan", "Measure full scans through the B+-tree, and over the rows of a zoned table");
+  command.option("--rows", chosen->study.rows, "Number of rows of 100 bytes").in(uint64_t{1000}, uint64_t{1} << 32).shows_default();
+  command.option("--threads", chosen->study.threads, "Threads; each figure is measured with one thread and with this many (1 to 256)")
+      .in(1u, 256u)
+      .shows_default();
+  command.option("--seconds", chosen->study.seconds, "Measured seconds for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
+  command.flag("--zoned", chosen->study.zoned, "Also measure the zoned table: its scans, compared with plain memory, and inserts into it");
+  command.option("--zones", chosen->study.zones, "Number of its zones (1 to 1024) [twice the processors]").in(1u, 1024u).type("N");
+  command.option("--seed", chosen->study.seed, "Seed of the order in which rows are inserted").shows_default();
+  command.option("--json", chosen->json_file, "Also write the results as JSON to this file (- for standard output, instead of the table)")
+      .type("FILE");
+  command.flag("--quiet", chosen->study.quiet, "Do not print progress");
   command.footer(
-      "B/s: bytes of the memory that the rows take, headers and all. memory B/s: as much plain memory, added up word by\n"
-      "word. zoned inserts/s: one row a transaction. Every scan must find every row, or the command fails.");
+      "B/s counts the memory of rows with their headers. memory B/s: the same amount of plain memory, added up word by\n"
+      "word. zoned inserts/s: one row per transaction. If a scan does not find every row, the command fails.");
   command.runs([chosen] {
     if (Status status = scan_study(*chosen); !status.ok()) {
       fmt::print(stderr, "elider bench scan: {}\n", status.message());

@@ -110,7 +110,7 @@ Result<std::string> find_damage(Database& db, const Tables& tables, const Ticket
   });
   if (!status.ok()) return status;
   if (next != taken) return fmt::format("the counter is {}, but {} numbers were taken", next, taken);
-  if (sum != taken * options.tail) return fmt::format("the totals come to {}, not to {}", sum, taken * options.tail);
+  if (sum != taken * options.tail) return fmt::format("the totals add up to {}, not to {}", sum, taken * options.tail);
   return std::string();
 }
 
@@ -159,7 +159,7 @@ Result<TicketsOutcome> run_tickets(const TicketsOptions& options) {
   if (!damage.ok()) return damage.status();
   outcome.ok = damage->empty() && report.result.failure.empty();
   report.extra["consistency"] = {{"ok", damage->empty()}, {"taken", taken}};
-  report.notes.push_back(damage->empty() ? fmt::format("consistency  {} numbers, each taken once, and all additions there", taken)
+  report.notes.push_back(damage->empty() ? fmt::format("consistency  {} numbers, each taken once, and all additions are present", taken)
                                          : fmt::format("VIOLATION    {}", *damage));
   if (Status status = session->close(); !status.ok()) return status;
   return outcome;
