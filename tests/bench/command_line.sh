@@ -254,7 +254,7 @@ PYTHON
     done
   done
 done
-expect 1 "no table 'elements'" "$elider" bench history --workload scan --data "$folder/kept" --out "$folder/none.jsonl" --transactions 10 --resume
+expect 1 "not have a table 'elements'" "$elider" bench history --workload scan --data "$folder/kept" --out "$folder/none.jsonl" --transactions 10 --resume
 expect 1 'its key index is .(hash|btree). and .(hash|btree).' "$elider" bench history --workload bank --index hash --data "$folder/bank-btree" \
   --out "$folder/none.jsonl" --transactions 10 --resume
 
