@@ -50,9 +50,9 @@ TEST(ArticlesCheckTest, SaysWhatIsWrong) {
   }));
   const auto damage = [&](uint64_t comments) { return *find_damage(*db, *tables, options, comments); };
   EXPECT_EQ(damage(2), "");
-  EXPECT_EQ(damage(3), "2 comments are there, but 3 were committed");
+  EXPECT_EQ(damage(3), "2 comments exist, but 3 were committed");
   ASSERT_OK(db->run([&](Transaction& txn) { return txn.update(tables->articles, 3, {}, [](Article& article) { article.comments = 1; }); }));
-  EXPECT_EQ(damage(2), "article 3 says 1 comments and has 2");
+  EXPECT_EQ(damage(2), "article 3 records 1 comments but has 2");
   ASSERT_OK(db->run([&](Transaction& txn) -> Status {
     ELIDER_TRY(txn.update(tables->articles, 3, {}, [](Article& article) { article.comments = 2; }));
     return txn.update(tables->comments, CommentKey::pack_unchecked(3, 1), {}, [](Comment& comment) { comment.text[50] = '?'; });

@@ -103,8 +103,8 @@ expect 0 'dbx-16: TPC-C with a log' env TMPDIR="$folder/logs" "$elider" bench pr
 expect 1 'dbx-17: .*logs' bash -c "trap '' XFSZ; ulimit -f 64; exec \"\$@\"" limited \
   "$elider" bench protocols --quick --figure dbx-17 --threads 1 --data "$folder/logs"
 [ -z "$(ls -A "$folder/logs")" ] || { echo "FAILED: bench protocols left $(ls -A "$folder/logs")"; failed=1; }
-expect 1 "no folder can be made below '/proc'" "$elider" bench protocols --quick --figure dbx-16 --data /proc
-expect 2 "'/no/such/folder' is no folder" "$elider" bench protocols --figure dbx-16 --data /no/such/folder
+expect 1 "cannot create a folder below '/proc'" "$elider" bench protocols --quick --figure dbx-16 --data /proc
+expect 2 "'/no/such/folder' is not a folder" "$elider" bench protocols --figure dbx-16 --data /no/such/folder
 tpcc=("$elider" bench tpcc --items 1000 --customers 30 --threads 2 --seconds 0.2)
 expect 2 'durable-every.*data' "${tpcc[@]}" --durable-every 8
 expect 2 'resume.*not for tickets' "$elider" bench tickets --data "$folder/tickets" --resume
@@ -222,7 +222,7 @@ expect 0 '"durability": "group"' "$elider" bench compare "${small[@]}" --repeat 
   --data "$folder/kept" --resume --durability group --json -
 expect 1 '500 rows were recovered, but --records is 400' "$elider" bench compare --records 400 --seconds 0.1 --quiet --index btree --peers sqlite \
   --data "$folder/kept" --resume
-expect 1 'its key index is .(hash|btree). and .(hash|btree).' "$elider" bench compare "${small[@]}" --index hash --peers sqlite --data "$folder/kept" --resume
+expect 1 'key index .(hash|btree). versus .(hash|btree).' "$elider" bench compare "${small[@]}" --index hash --peers sqlite --data "$folder/kept" --resume
 expect 2 '--resume.*workload d' "$elider" bench compare "${small[@]}" --workload a,d --data "$folder/kept" --resume
 [ -z "$(find "$folder/kept" -mindepth 1 -type d)" ] || { echo "FAILED: compare left the others' files in --data"; failed=1; }
 expect 0 '"ok": true' "$elider" bench ycsb "${small[@]}" --mix 50/50 --index btree --data "$folder/kept" --resume --json -
@@ -255,7 +255,7 @@ PYTHON
   done
 done
 expect 1 "not have a table 'elements'" "$elider" bench history --workload scan --data "$folder/kept" --out "$folder/none.jsonl" --transactions 10 --resume
-expect 1 'its key index is .(hash|btree). and .(hash|btree).' "$elider" bench history --workload bank --index hash --data "$folder/bank-btree" \
+expect 1 'key index .(hash|btree). versus .(hash|btree).' "$elider" bench history --workload bank --index hash --data "$folder/bank-btree" \
   --out "$folder/none.jsonl" --transactions 10 --resume
 
 # Where nothing runs regions the others have no databases, and htm says so with exit code 3.
@@ -272,7 +272,7 @@ row = json.load(open(sys.argv[1]))["results"][0]
 assert row["part"] == "peer" and row["figures"]["peer_txns_per_s"] == [1000]
 assert abs(row["median"] - row["figures"]["elider_txns_per_s"][0] / 1000) < 1e-9 and row["median"] > 0
 PYTHON
-expect 1 "'echo bad disk; exit 4' ended with exit code 4; it wrote last: bad disk" "${peer[@]}" --peer-command 'echo bad disk; exit 4'
+expect 1 "'echo bad disk; exit 4' ended with exit code 4; its last output: bad disk" "${peer[@]}" --peer-command 'echo bad disk; exit 4'
 expect 1 'output does not match --peer-pattern' "${peer[@]}" --peer-command true
 expect 1 'did not end within 0.3 s' "${peer[@]}" --peer-command 'sleep 600' --peer-timeout 0.3
 expect 2 '--peer-command' "${peer[@]}"

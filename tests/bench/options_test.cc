@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"ycsb", "--resume"}, "--resume"},                                             //
                                          Case{{"ycsb", "--resume", "--data", "/nowhere/at/all"}, "--data"},                  //
                                          Case{{"ycsb", "--data", "/proc"}, "--data: '/proc' is not empty"},                  //
-                                         Case{{"ycsb", "--data", "/proc/version"}, "--data: '/proc/version' is no folder"},  //
+                                         Case{{"ycsb", "--data", "/proc/version"}, "--data: '/proc/version' is not a folder"},  //
                                          Case{{"ycsb", "--durability", "group"}, "--data"},                                  //
                                          Case{{"ycsb", "--flush-interval", "0"}, "--flush-interval"},                        //
                                          Case{{"compare", "--data", "/nowhere/a,/nowhere/b"}, "--data"},                     //
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Compare, Refused,
                                          Case{{"compare", "--workload", "d,a", "--distribution", "latest"}, "workload a"},
                                          Case{{"compare", "--workload", "a,g"}, "--workload: 'g'"},
                                          Case{{"compare", "--workload", ""}, "--workload: ''"},
-                                         Case{{"compare", "--workload", "a,b,A"}, "--workload: 'a' stands twice"},
+                                         Case{{"compare", "--workload", "a,b,A"}, "--workload: 'a' is listed twice"},
                                          Case{{"compare", "--workload", "a", "--mix", "50/50"}, "--mix"},
                                          Case{{"compare", "--workload", "a,e"}, "--index btree"},
                                          Case{{"compare", "--workload", "e", "--index", "btree", "--batch"}, "--batch"},

@@ -50,7 +50,7 @@ refused() {  # words that the message must have, then arguments
   [ "$status" -eq 2 ] && grep -qF -- "$words" out.txt || fail "chopping report $*: status $status: $(head -2 out.txt)"
 }
 refused "'nowhere' cannot be read" nowhere
-refused "'folder' is none of snapshots" tpcc --without folder
+refused "'folder' is unknown; the choices are snapshots" tpcc --without folder
 refused "--format" tpcc --format pdf
 echo '{"tables": [], "procedures": [{"name": "p", "operations": [{"name": "o", "accesses": [{"read": "t"}]}]}]}' >unknown.json
 refused "procedure 'p', operation 'o': table 't' does not exist" unknown.json

@@ -54,8 +54,8 @@ TEST_P(SequenceTest, WrongNamesAndChunksAreRefused) {
   refuse("1 to 64 bytes", "", 1);
   refuse("1 to 64 bytes", std::string(65, 'x'), 1);
   refuse("none of them zero", std::string_view("a\0b", 3), 1);
-  refuse("a chunk of 0", "ids", 0);
-  refuse("a chunk of 16777217", "ids", Sequence::kChunkMax + 1);
+  refuse("SequenceOptions::chunk is 0", "ids", 0);
+  refuse("SequenceOptions::chunk is 16777217", "ids", Sequence::kChunkMax + 1);
   Sequence longest = sequence(std::string(64, 'x'), 1);
   EXPECT_EQ(next(longest), 1u);
   Sequence none;

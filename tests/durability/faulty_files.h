@@ -34,7 +34,7 @@ class FaultyFiles final : public log::FileSystem {
 
   Status open_folder(const std::string& path, std::unique_ptr<log::Folder>* folder) override {
     if (const Fault fault = ask(FileCall::kOpenFolder, path); fault.error != 0) {
-      if (fault.error == ENOENT) return Status(Code::kNotFound, "there is no folder '" + path + "'");  // as of the system's
+      if (fault.error == ENOENT) return Status(Code::kNotFound, "the folder '" + path + "' does not exist");  // as of the system's
       return log::file_error("open the folder", path, fault.error);
     }
     std::unique_ptr<log::Folder> opened;
@@ -75,7 +75,7 @@ class FaultyFiles final : public log::FileSystem {
     Status open(const std::string& name, log::OpenMode mode, std::unique_ptr<log::File>* file) override {
       const bool reads = mode == log::OpenMode::kRead || mode == log::OpenMode::kWrite;
       if (const Fault fault = files_.ask(reads ? FileCall::kOpen : FileCall::kCreate, path_of(name)); fault.error != 0) {
-        if (reads && fault.error == ENOENT) return Status(Code::kNotFound, "there is no file '" + path_of(name) + "'");
+        if (reads && fault.error == ENOENT) return Status(Code::kNotFound, "the file '" + path_of(name) + "' does not exist");
         return log::file_error(reads ? "open" : "create", path_of(name), fault.error);
       }
       std::unique_ptr<log::File> opened;

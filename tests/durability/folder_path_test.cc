@@ -157,7 +157,7 @@ TEST_F(FolderPath, OfAFailedCopyIsLeftAsItWas) {
   // Not empty: it is not touched.
   fs::create_directory(copy);
   fs::create_directory(copy / "other");
-  EXPECT_REFUSED(Code::kInvalidArgument, "is not empty: there is 'other'", backup());
+  EXPECT_REFUSED(Code::kInvalidArgument, "is not empty: it contains 'other'", backup());
   EXPECT_EQ(std::distance(fs::directory_iterator(copy), {}), 1);
   // A database in it, open or closed: likewise.
   Recovery recovery;

@@ -139,7 +139,7 @@ expected=$(json "recover --dry-run --to-snapshot $back past" "$state")
 [[ $(json "recover --dry-run past" 'said["snapshot"]') -eq $number ]] || wrong "recover --dry-run --to-snapshot went back"
 # Nor does one that is refused.
 [[ $(json "recover --dry-run past" 'said["snapshot"]') -eq $number ]] || wrong "a refused recover --to-snapshot went back"
-expect 0 "log behind it        $(json "recover --dry-run --to-snapshot $back past" 'said["records"]') records" "$elider" recover --to-snapshot $back past
+expect 0 "log after it         $(json "recover --dry-run --to-snapshot $back past" 'said["records"]') records" "$elider" recover --to-snapshot $back past
 for command in "recover --dry-run past" "recover --dry-run --to-snapshot $number past"; do
   [[ $(json "$command" "$state") == "$expected" ]] || wrong "$command, after recover --to-snapshot $back"
 done

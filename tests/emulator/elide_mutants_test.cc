@@ -123,7 +123,7 @@ TEST_P(TreeMutantTest, is_shown_by_a_tree) { EXPECT_NE(seeds_to_catch(300, tree_
 
 TEST_P(ElideMutantDeathTest, ends_the_process) {
   EXPECT_DEATH(seeds_to_catch(8, words_hold),
-               GetParam() == Mutant::kSkipRegionEnd ? "a commit is missing" : "the schedule of seed 4 has not ended");
+               GetParam() == Mutant::kSkipRegionEnd ? "a commit is missing" : "the schedule with seed 4 has not ended");
 }
 
 const auto mutant_name = [](const testing::TestParamInfo<Mutant>& info) { return std::string(name_of(info.param)); };

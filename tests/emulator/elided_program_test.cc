@@ -121,7 +121,7 @@ TEST(ElisionMutant, schedules_show_wrong_words) {
 
 TEST(ElisionMutantDeathTest, missing_commit_and_unbounded_retry_end_the_process) {
   EXPECT_DEATH(seeds_to_catch(ElisionMutant::kMissingCommit), "a commit is missing");
-  EXPECT_DEATH(seeds_to_catch(ElisionMutant::kUnboundedRetry), "the schedule of seed 1 has not ended after 200000 accesses");
+  EXPECT_DEATH(seeds_to_catch(ElisionMutant::kUnboundedRetry), "the schedule with seed 1 has not ended after 200000 accesses");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ judge() {
   how=$(grep -m1 -oE 'elider emulator: .*|seed [0-9]+$' log || true)
   if [[ $mutant == none && $status -eq 0 ]] && grep -qE '^\[ +PASSED +\] [1-9]' log; then
     echo "$label: passes"
-  elif [[ $mutant != none && $status -ne 0 && $status -ne 124 && -n $how ]] && ! grep -qE 'is no mutant|no mutant is called' log; then
+  elif [[ $mutant != none && $status -ne 0 && $status -ne 124 && -n $how ]] && ! grep -qE 'is not a mutant|no mutant is called' log; then
     echo "$label: caught ($how)"
   else
     echo "$label: WRONG, status $status" >&2

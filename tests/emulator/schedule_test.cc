@@ -164,7 +164,7 @@ TEST(ScheduleDeathTest, deadlock_ends_the_process_with_the_seed) {
       run_schedule(seed, {body(a, b), body(b, a)});
     }
   };
-  EXPECT_DEATH(deadlock(), "every thread of the schedule of seed [0-9]+ waits for another");
+  EXPECT_DEATH(deadlock(), "each thread of the schedule with seed [0-9]+ waits for another");
 }
 
 TEST(ScheduleDeathTest, endless_retry_ends_the_process_with_the_seed) {
@@ -176,7 +176,7 @@ TEST(ScheduleDeathTest, endless_retry_ends_the_process_with_the_seed) {
                  }},
                  100'000);
   };
-  EXPECT_DEATH(endless(), "the schedule of seed 3 has not ended after 100000 accesses");
+  EXPECT_DEATH(endless(), "the schedule with seed 3 has not ended after 100000 accesses");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(HeapOptionTableTest, EachTakesBackTheTextOfItsDefaultAndKeepsItsRange) {
     }
   }
   HeapOptions options;
-  EXPECT_REFUSED(Code::kInvalidArgument, "no option 'wishful'", set_option(options, "wishful", "1"));
+  EXPECT_REFUSED(Code::kInvalidArgument, "unknown option 'wishful'", set_option(options, "wishful", "1"));
   EXPECT_REFUSED(Code::kInvalidArgument, "markers", set_option(options, "markers", "1000"));
   EXPECT_OK(set_option(options, "capacity_bytes", "2G"));
   EXPECT_EQ(options.capacity_bytes, uint64_t{2} << 30);

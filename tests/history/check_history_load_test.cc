@@ -66,7 +66,7 @@ TEST(LoadHistory, malformed_lines_are_refused_with_the_field) {
   EXPECT_THAT(refusal("{\"t\":\"txn\"}\n"), HasSubstr("field \"session\" is missing"));
   EXPECT_THAT(refusal(txn(R"(["r",0,0,1,4])")), HasSubstr("table 0, which is not described on an earlier line"));
   EXPECT_THAT(refusal(kTable + kTable), HasSubstr("table position 0 where 1 comes next"));
-  EXPECT_THAT(refusal(kTable + txn(R"(["q",0,0,1,4])")), HasSubstr("\"q\" is none of"));
+  EXPECT_THAT(refusal(kTable + txn(R"(["q",0,0,1,4])")), HasSubstr("\"q\" is unknown"));
   EXPECT_THAT(refusal(kTable + txn(R"(["r",0,0,1])")), HasSubstr("does not have 5 elements"));
   EXPECT_THAT(refusal(kTable + txn(R"(["r",0,0,-1,4])")), HasSubstr("a key is -1"));
   EXPECT_THAT(refusal(kTable + txn(R"(["r",0,70000,1,4])")), HasSubstr("more than 65535"));

@@ -331,7 +331,7 @@ TEST(CheckHistory, removed_version_read_as_a_row_is_refused) {
 TEST(CheckHistory, absence_of_a_row_that_is_there_is_refused) {
   const Verdict verdict = check({kLoad, at(1, R"(["a",0,0,1,1])")});
   ASSERT_FALSE(verdict.anomalies.empty());
-  EXPECT_EQ(verdict.anomalies[0].kind, "absence of a row that is there");
+  EXPECT_EQ(verdict.anomalies[0].kind, "absence of a row that exists");
 }
 
 TEST(CheckHistory, scan_that_gives_an_own_write_which_was_never_made_is_refused) {
