@@ -199,7 +199,7 @@ TEST_P(MistakesTest, ADuplicateInAUniqueIndexNamesIndexAndHolder) {
     EXPECT_REFUSED(Code::kDuplicateKey, "unique index 'by_owner' already has value 20, in the row of key 2", taken);
     EXPECT_EQ(taken.key(), 3u);
     EXPECT_EQ(taken.table(), "accounts");
-    EXPECT_REFUSED(Code::kDuplicateKey, "of the row of key 1", txn.update(accounts_, 2, {}, [](Account& a) { a.owner = 10; }));
+    EXPECT_REFUSED(Code::kDuplicateKey, "in the row of key 1", txn.update(accounts_, 2, {}, [](Account& a) { a.owner = 10; }));
   });
 }
 
