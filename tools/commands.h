@@ -1,5 +1,5 @@
-// The commands of `elider`, but for `bench`. Each add_... declares one with its options and what it
-// runs (tools/common/command.h).
+// The commands of `elider`, except `bench`. Each add_... function declares a command, its options
+// and the function that runs it (tools/common/command.h).
 // Thread safety: called by main alone.
 #pragma once
 
@@ -15,7 +15,7 @@ void add_metrics(Command app);
 void add_options(Command app);
 void add_plot(Command app);           // tools/plot
 
-// Of the files of a database that nobody has open (tools/data).
+// Commands for the files of a database that is not open (tools/data).
 void add_log(Command app);  // log dump, log verify
 void add_checkpoint(Command app);
 void add_backup(Command app);

@@ -1,5 +1,5 @@
-// The command `elider hardware`: what this machine says about hardware transactions, and
-// what automatic would choose.
+// The command `elider hardware`: what this machine reports about hardware transactions, and what
+// 'automatic' chooses.
 #include <cstdio>
 #include <memory>
 #include <string>

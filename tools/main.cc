@@ -1,7 +1,6 @@
-// The command line `elider`: declares every command and turns the outcome into an exit code
-// (tools/common/command.h). What a command does stands with it. The benchmarks are a program of
-// their own, elider-bench, since they need libraries that nobody needs who looks after a database's
-// files: `elider bench ...` becomes it.
+// The command line `elider`: declares all commands and returns their exit code
+// (tools/common/command.h). The benchmarks are a separate program, elider-bench, because they need
+// libraries that the other commands do not need. `elider bench ...` executes it.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -43,7 +42,7 @@ constexpr const char* kExamples =
     "then reported its results until then.\n"
     "All commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
 
-// This process becomes elider-bench; or the exit code, where it is not there.
+// Replaces this process by elider-bench. Returns the exit code only if that fails.
 int become_bench(char** arguments) {
   const std::string program = own_folder() / "elider-bench";
   std::fflush(stdout);

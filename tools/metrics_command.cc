@@ -1,5 +1,5 @@
-// The command `elider metrics`: the list of metrics (elider/metrics.h), for people, as
-// JSON, and as docs/metrics.md.
+// The command `elider metrics`: prints the list of metrics (elider/metrics.h) as text, JSON, or
+// docs/metrics.md.
 #include <cstdio>
 #include <memory>
 #include <string>

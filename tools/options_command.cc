@@ -1,5 +1,5 @@
-// The command `elider options`: the tables of options (elider/option_table.h,
-// elider/heap_option_table.h), for people, as JSON, and as docs/options.md.
+// The command `elider options`: prints the tables of options (elider/option_table.h,
+// elider/heap_option_table.h) as text, JSON, or docs/options.md.
 #include <cstdio>
 #include <memory>
 #include <span>
@@ -24,9 +24,9 @@ struct OptionsChosen {
 
 constexpr const char* kTypes[] = {"number", "bytes", "flag", "choice", "folders"};
 
-// A table of options, and the defaults that they have.
+// A table of options and their defaults.
 struct OptionsOf {
-  const char* name;  // of the type
+  const char* name;  // the name of the type
   std::span<const OptionInfo> table;
   std::string (*default_text)(std::string_view name);
 };
@@ -39,7 +39,7 @@ std::string default_of(const OptionsOf& options, const OptionInfo& option) {
   return text.empty() ? "none" : text;
 }
 
-// What it may be, with its unit.
+// The allowed values, with their unit.
 std::string range_of(const OptionInfo& option) {
   const std::string range = range_text(option);
   return option.unit.empty() || option.type == OptionInfo::Type::kBytes ? range : fmt::format("{} {}", range, option.unit);

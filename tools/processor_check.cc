@@ -1,6 +1,6 @@
-// Compiled for any x86-64 processor, and run before the constructors of everything else: a program
-// that was compiled for another processor says what this one lacks, and does not end in the middle
-// of something with SIGILL.
+// Compiled for any x86-64 processor, and run before all other constructors. If the program was
+// compiled for another processor, it says what this one lacks instead of ending with SIGILL
+// somewhere.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -131,8 +131,8 @@ struct HeapOptions {
   uint32_t threads_max = 32;               // concurrent transactions; 1 to 64
   uint32_t markers = 1u << 14;             // transactions that may wait for replay; 256 to 2^24, a power of two
   uint32_t flush_ns = 310;                 // for kDelay: time to flush a line
-  // If true, a background thread replays the log when it is half full. Otherwise transactions replay
-  // the log when it is full.
+  // If true, a background thread replays the log when it is half full. Otherwise transactions
+  // replay the log when it is full.
   bool background_replay = true;
 };
 

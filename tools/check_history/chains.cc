@@ -9,7 +9,7 @@ namespace {
 
 struct Reference {
   Key key;
-  uint64_t index;  // of an operation; past all operations: of a row
+  uint64_t index;  // of an operation; after all operations: of a row
   uint32_t table;
   uint32_t group;
 };
@@ -87,7 +87,7 @@ void Chains::link_writes() {
     const auto first = writes_.begin() + chain_begins_[item];
     const auto last = writes_.begin() + chain_begins_[item + 1];
     const auto by_version = [](const ChainWrite& a, const ChainWrite& b) { return a.version < b.version; };
-    // Chains come nearly sorted, and mostly are short.
+    // Chains are nearly sorted, and most are short.
     if (!std::is_sorted(first, last, by_version)) std::stable_sort(first, last, by_version);
     mark_repeated_writes(item);
   }
@@ -99,7 +99,7 @@ void Chains::mark_repeated_writes(uint32_t item) {
   for (WriteIndex i = chain_begin(item); i + 1 < chain_end(item); ++i) {
     ChainWrite& write = writes_[i];
     const ChainWrite& after = writes_[i + 1];
-    // What a transaction wrote first and then overwrote is nobody else's to read.
+    // Other transactions must not read a write that the transaction itself overwrote.
     if (write.txn == after.txn) write.intermediate = true;
     else if (write.version == after.version) {
       report("duplicate version", after.txn,
@@ -121,9 +121,9 @@ void Chains::resolve_operations(uint32_t txn) {
   }
 }
 
-// A scan that asked for no column of commit group 0 gives the version of another group. Each row
-// that a scan reads is recorded as a read too, with its group, so such rows can be told; the
-// transaction may have read the row's other groups besides.
+// A scan that does not read a column of commit group 0 records the version of another group. Each
+// row that a scan reads is also recorded as a read with its group, which identifies such rows. The
+// transaction may have read the row's other groups as well.
 void Chains::find_reads_of_groups(uint32_t txn) {
   reads_of_groups_.clear();
   const RecordedTransaction& transaction = history_.transactions[txn];
@@ -135,7 +135,7 @@ void Chains::find_reads_of_groups(uint32_t txn) {
   std::sort(reads_of_groups_.begin(), reads_of_groups_.end());
 }
 
-// Whether the version is that of another group than 0.
+// Returns true if the version is that of a group other than 0.
 bool Chains::is_of_another_group(uint32_t table, const RecordedRow& row) const {
   const auto first = std::lower_bound(reads_of_groups_.begin(), reads_of_groups_.end(), ReadOfGroup(table, row.key, row.version, 0));
   if (first == reads_of_groups_.end()) return false;
@@ -233,8 +233,8 @@ void Chains::report_bad_read(uint32_t txn, uint32_t item, uint64_t version, Writ
 
 WriteIndex Chains::resolve_absence(uint32_t txn, uint32_t item, uint64_t version) {
   if (version == 0) return kUnresolved;
-  // A record whose insert was given up has a version of its own, so the last
-  // write at or before counts.
+  // A record whose insert was rolled back has a version of its own, so use the last write at or
+  // before the version.
   const auto first = writes_.begin() + chain_begin(item);
   const auto after = std::upper_bound(first, writes_.begin() + chain_end(item), version,
                                       [](uint64_t wanted, const ChainWrite& write) { return wanted < write.version; });
@@ -272,14 +272,14 @@ std::pair<uint32_t, uint32_t> Chains::items_in(uint32_t table, KeyRange range) c
 
 WriteIndex Chains::next(uint32_t item, WriteIndex seen) const {
   WriteIndex after = seen == kInitial ? chain_begin(item) : seen + 1;
-  // What the same transaction wrote besides is the same write to everyone else.
+  // All writes of the same transaction are the same write for other transactions.
   while (seen != kInitial && after < chain_end(item) && writes_[after].txn == writes_[seen].txn) ++after;
   return after < chain_end(item) ? after : kInitial;
 }
 
 WriteIndex Chains::find_version(uint32_t item, uint64_t version) const {
   const auto first = writes_.begin() + chain_begin(item);
-  // The last of them: an insert and a removal by one transaction may share a version.
+  // Use the last one: an insert and a removal by one transaction may share a version.
   const auto after = std::upper_bound(first, writes_.begin() + chain_end(item), version,
                                       [](uint64_t wanted, const ChainWrite& write) { return wanted < write.version; });
   if (after == first || (after - 1)->version != version) return kUnknown;
@@ -302,9 +302,9 @@ const Chains::OwnWrite* Chains::find_own(const std::vector<OwnWrite>& writes, ui
   return found != writes.end() && found->item == item ? &*found : nullptr;
 }
 
-// Any commit group of the row counts: a scan gives a row that was written in part as
-// an own write. And so does an absence: a row that was inserted, scanned and removed
-// again leaves no write behind.
+    // Any commit group of the row counts, because a scan reports a partly written row as the
+    // transaction's own write. An absence counts as well: a row that was inserted, scanned and
+    // removed again does not leave a write.
 bool Chains::may_have_written_row(uint32_t txn, uint32_t table, Key key) const {
   const RecordedTransaction& transaction = history_.transactions[txn];
   for (uint64_t i = transaction.operations_begin; i < transaction.operations_begin + transaction.operations_count; ++i) {

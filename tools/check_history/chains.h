@@ -1,15 +1,14 @@
-// Chains: who wrote which version of what, and which write each read saw.
+// Chains: which transaction wrote which version of an item, and which write each read saw.
 //
-// Every read and write of a history carries a version, so that the dependencies of committed
-// transactions are known, not inferred: an item's writes sorted by version are its chain,
-// and a read points into it. One thing is open: an absence that was read without a version
-// (a key in a scanned range that was not returned, or a key without a record). Replay
-// decides those by the commit order.
+// Every read and write of a history has a version, so the dependencies of committed transactions
+// are recorded, not inferred. An item's writes, sorted by version, are its chain, and a read points
+// into it. Only an absence without a version is open (a key that a scan did not return, or a key
+// without a record). The replay decides it by the commit order.
 //
-// Found here, before any order is looked at: versions that nobody wrote, reads of aborted and of
-// intermediate writes, two writes of one version, reads that contradict what was written, scans out
-// of order, and transactions whose write does not follow their own read.
-// Thread safety: built by one thread, then constant but for add_absence().
+// Chains reports what is wrong in any order: versions that were never written, reads of aborted and
+// intermediate writes, two writes of one version, reads that contradict writes, unsorted scans, and
+// transactions whose write does not follow their own read.
+// Thread safety: one thread builds it; after that it is constant, except for add_absence().
 #pragma once
 
 #include <compare>
@@ -35,19 +34,19 @@ struct ChainWrite {
   bool intermediate = false;  // the same transaction wrote the item again
 };
 
-// Places in the array of all writes; these two are none.
+// A position in the array of all writes, or one of these constants.
 using WriteIndex = uint32_t;
 inline constexpr WriteIndex kInitial = ~WriteIndex{0};         // before the chain's first write: absent
-inline constexpr WriteIndex kUnresolved = ~WriteIndex{0} - 1;  // an absence whose version is not known
-inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // no committed write: reported, then left out
+inline constexpr WriteIndex kUnresolved = ~WriteIndex{0} - 1;  // an absence with an unknown version
+inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // not a committed write: reported, then ignored
 
 struct ChainRead {
   uint32_t item = 0;
   WriteIndex seen = kInitial;
-  bool itself = true;  // false: a scan through an index, which shows no more than that the next write was not seen
+  bool itself = true;  // false for an index scan, which only shows that the next write was not seen
 };
 
-// Something that no order of the transactions can explain.
+// A fault that cannot be explained by any order of the transactions.
 struct Anomaly {
   std::string kind;  // "G1a (aborted read)", ...
   std::string words;
@@ -68,16 +67,16 @@ class Chains {
   // The items of commit group 0 of this table whose keys are in the range: [first, second).
   std::pair<uint32_t, uint32_t> items_in(uint32_t table, KeyRange range) const;
 
-  // The writes of an item: [chain_begin, chain_end), by rising version.
+  // The writes of an item: [chain_begin, chain_end), in ascending order of versions.
   WriteIndex chain_begin(uint32_t item) const { return chain_begins_[item]; }
   WriteIndex chain_end(uint32_t item) const { return chain_begins_[item + 1]; }
   const ChainWrite& write(WriteIndex index) const { return writes_[index]; }
-  // The write that comes after `seen`, or kInitial if there is none.
+  // Returns the write after `seen`, or kInitial.
   WriteIndex next(uint32_t item, WriteIndex seen) const;
   bool absent_at(WriteIndex seen) const { return seen == kInitial || writes_[seen].kind == OperationKind::kRemove; }
-  // The write of exactly this version, or kUnknown.
+  // Returns the write of exactly this version, or kUnknown.
   WriteIndex find_version(uint32_t item, uint64_t version) const;
-  // What a transaction wrote, sorted by item.
+  // Returns what a transaction wrote, sorted by item.
   struct OwnWrite {
     uint32_t item;
     uint64_t version;
@@ -86,12 +85,13 @@ class Chains {
   bool may_have_written_row(uint32_t txn, uint32_t table, Key key) const;
   static const OwnWrite* find_own(const std::vector<OwnWrite>& writes, uint32_t item);
 
-  // What an operation that reads saw (kUnresolved: decided by the replay).
+  // What a read saw (kUnresolved if the replay must decide it).
   WriteIndex seen_by_operation(uint64_t operation) const { return operation_seen_[operation]; }
-  // What a returned row of a scan saw; kUnknown for an own write.
+  // What a returned row of a scan saw; kUnknown for the transaction's own write.
   WriteIndex seen_by_row(uint64_t row) const { return row_seen_[row]; }
 
-  // "T12" (its line in the file) and "accounts[17]" (".1" behind it: commit group 1).
+  // Such as "T12" (with the line in the file), and "accounts[17]" or "accounts[17].1" (commit group
+  // 1).
   std::string name_of_txn(uint32_t txn) const;
   std::string name_of_item(uint32_t item) const;
   std::string name_of_version(WriteIndex seen) const;
@@ -130,7 +130,7 @@ class Chains {
     uint64_t version;
   };
   std::vector<AbortedWrite> aborted_writes_;
-  // What rows ever had in secondary indexes by committed transactions: sorted.
+  // Values that rows of committed transactions had in secondary indexes, sorted.
   struct IndexValue {
     uint32_t table;
     uint32_t index;
@@ -139,7 +139,7 @@ class Chains {
   };
   std::vector<IndexValue> index_values_;
   std::vector<Anomaly> anomalies_;
-  // Of the transaction that is looked at, while this is built.
+  // The transaction being resolved, while this is built.
   std::vector<OwnWrite> own_;
   using ReadOfGroup = std::tuple<uint32_t, Key, uint64_t, uint16_t>;  // table, key, version, commit group
   std::vector<ReadOfGroup> reads_of_groups_;                          // sorted

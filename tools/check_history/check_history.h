@@ -1,9 +1,9 @@
-// check_history: decides whether a recorded history is strictly serializable, or, if that is asked,
-// serializable, and says why not.
+// check_history: decides whether a recorded history is strictly serializable or, on request,
+// serializable, and explains why not.
 //
-// Three steps, each of which can refuse: what no order can explain (Chains), the replay in commit
-// order (Replay), and the search for cycles of dependencies (DependencyGraph). The first that fails
-// does not hide the later ones.
+// Three steps can refuse a history: faults that no order can explain (Chains), the replay in commit
+// order (Replay), and the search for cycles of dependencies (DependencyGraph). All steps run, even
+// if an earlier one refuses.
 // Thread safety: pure functions.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace elider::check {
 
 struct CheckOptions {
   uint64_t absences_max = 50'000'000;  // at 16 bytes each
-  bool strictly = true;                // false: the order need not agree with real time
-  bool graph = true;                   // false: only if the replay does not hold
+  bool strictly = true;                // false: the order may differ from real time
+  bool graph = true;                   // false: search for cycles only if the replay fails
 };
 
 struct Verdict {
@@ -30,17 +30,17 @@ struct Verdict {
   bool graph_built = false;
   uint64_t edges = 0;
   CycleSearch search;
-  std::vector<std::string> cycle_words;  // one a step of search.cycle
+  std::vector<std::string> cycle_words;  // one per step of search.cycle
 
-  bool strictly = true;  // what was asked for
-  // The history is what was asked for.
+  bool strictly = true;  // the requested property
+  // True if the history has the requested property.
   bool holds() const { return anomalies.empty() && replay_failures == 0 && search.cycle.empty(); }
   bool strictly_serializable() const { return strictly && holds(); }
 };
 
 Verdict check_history(const RecordedHistory& history, const CheckOptions& options = {});
 
-// For people: the counts, the verdict, and each failure with its transactions, keys and versions.
+// Prints the counts, the verdict, and each failure with its transactions, keys and versions.
 void print(std::ostream& out, const RecordedHistory& history, const Verdict& verdict);
 
 }  // namespace elider::check

@@ -7,9 +7,9 @@ namespace elider::check {
 namespace {
 
 constexpr uint32_t kNone = ~uint32_t{0};
-constexpr uint64_t kEdgesVisitedMax = 200'000'000;  // some seconds
+constexpr uint64_t kEdgesVisitedMax = 200'000'000;  // several seconds
 
-// Tarjan's algorithm with an explicit stack: histories are longer than call stacks.
+// Tarjan's algorithm with an explicit stack, because a history can be longer than the call stack.
 class Components {
  public:
   explicit Components(const DependencyGraph& graph)
@@ -19,7 +19,7 @@ class Components {
     }
   }
 
-  // kNone for a node that is alone.
+  // kNone for a node in a component of its own.
   uint32_t component(uint32_t node) const { return component_[node]; }
   uint32_t count() const { return count_; }
 
@@ -75,8 +75,8 @@ class Components {
   uint32_t count_ = 0;
 };
 
-// Breadth first from one transaction back to itself, within its component. A step to a moment is
-// free, so that the length of a path is the number of its transactions.
+// Breadth-first search from one transaction back to itself, within its component. A step to a
+// moment has length 0, so that the length of a path is the number of its transactions.
 class ShortestCycle {
  public:
   ShortestCycle(const DependencyGraph& graph, const Components& components)
@@ -88,7 +88,7 @@ class ShortestCycle {
 
   uint64_t edges_visited() const { return edges_visited_; }
 
-  // A cycle through `start` of fewer than `bound` transactions; empty if there is none.
+  // Returns a cycle through `start` of fewer than `bound` transactions, or an empty one.
   std::vector<CycleStep> through(uint32_t start, size_t bound) {
     for (uint32_t node : touched_) distance_[node] = kNone;
     touched_.clear();
@@ -97,8 +97,8 @@ class ShortestCycle {
     while (!queue_.empty()) {
       const auto [node, distance] = queue_.front();
       queue_.pop_front();
-      if (distance != distance_[node]) continue;  // it was reached by a shorter way meanwhile
-      if (distance + 1 >= bound) break;        // a cycle from here has that many transactions
+      if (distance != distance_[node]) continue;  // a shorter path to it was found
+      if (distance + 1 >= bound) break;        // a cycle from here has at least that many transactions
       for (const Edge edge : graph_.edges(node)) {
         ++edges_visited_;
         const uint32_t target = edge.target();
@@ -122,7 +122,8 @@ class ShortestCycle {
     else queue_.push_back({node, distance});
   }
 
-  // From the last node back to the start; moments vanish into one real-time edge.
+  // Follows the path from the last node back to the start, and merges moments into one real-time
+  // edge.
   std::vector<CycleStep> unwind(uint32_t start, uint32_t last, EdgeKind kind) const {
     std::vector<CycleStep> cycle;
     for (uint32_t node = last;; node = parent_[node]) {
@@ -165,7 +166,7 @@ CycleSearch find_cycle(const DependencyGraph& graph, const std::vector<uint32_t>
     const size_t bound = search.cycle.empty() ? kNone : search.cycle.size();
     auto cycle = shortest.through(start, bound);
     if (!cycle.empty() && cycle.size() < bound) search.cycle = std::move(cycle);
-    if (search.cycle.size() == 2) break;  // none is shorter
+    if (search.cycle.size() == 2) break;  // a shorter one cannot exist
     if (shortest.edges_visited() > kEdgesVisitedMax && !search.cycle.empty()) {
       search.exhaustive = false;
       break;

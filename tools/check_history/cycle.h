@@ -1,10 +1,10 @@
-// Cycles of a dependency graph: whether there is one (Tarjan, linear
-// time), and a short one to show.
+// Cycles of a dependency graph: whether there is one (Tarjan, linear time), and a short one to
+// print.
 //
-// The shortest cycle of the whole graph would cost a search from every transaction. The
-// search begins with the transactions that the replay suspects, then goes on with others up
-// to a bound on its work, and gives the shortest cycle it met: of the very shortest where
-// the bound was not reached.
+// To find the shortest cycle of the whole graph, a search from every transaction would be
+// necessary. The search begins with the transactions that the replay suspects, continues with
+// others up to a bound on its work, and returns the shortest cycle that it found. It is the
+// shortest of all if the bound was not reached.
 // Thread safety: pure functions.
 #pragma once
 
@@ -18,19 +18,19 @@ namespace elider::check {
 
 struct CycleStep {
   uint32_t txn = 0;
-  EdgeKind kind = EdgeKind::kWw;  // of the edge from this transaction to the next (the last one's: to the first)
+  EdgeKind kind = EdgeKind::kWw;  // of the edge from this transaction to the next (from the last one to the first)
 };
 
 struct CycleSearch {
-  uint64_t components = 0;       // strongly connected, of more than one transaction
-  uint64_t transactions = 0;     // in them
-  bool exhaustive = true;        // no shorter cycle exists
-  std::vector<CycleStep> cycle;  // empty: none
+  uint64_t components = 0;       // strongly connected components of several transactions
+  uint64_t transactions = 0;     // transactions in these components
+  bool exhaustive = true;        // a shorter cycle does not exist
+  std::vector<CycleStep> cycle;  // empty if the graph does not have a cycle
 };
 
 CycleSearch find_cycle(const DependencyGraph& graph, const std::vector<uint32_t>& suspects);
 
-// What Adya calls a cycle of these edges: "G0 (write cycle)", ...
+// Adya's name for a cycle of these edges: "G0 (write cycle)", ...
 std::string name_of_cycle(const std::vector<CycleStep>& cycle);
 
 }  // namespace elider::check

@@ -18,7 +18,7 @@ DependencyGraph::DependencyGraph(const Chains& chains, const std::vector<Absence
     : chains_(chains), transactions_count_(static_cast<uint32_t>(chains.history().transactions.size())) {
   gather_reads(absences);
   if (strictly) order_moments();
-  // Counted first, then filled: the edges stand in one array, sorted by where they begin.
+  // Count the edges first, then fill one array, sorted by the edges' start nodes.
   edge_begins_.assign(transactions_count_ + by_end_.size() + 1, 0);
   each_edge([&](uint32_t from, Edge) { ++edge_begins_[from + 1]; });
   for (size_t node = 0; node + 1 < edge_begins_.size(); ++node) edge_begins_[node + 1] += edge_begins_[node];
@@ -64,8 +64,8 @@ void DependencyGraph::order_moments() {
   std::sort(by_end_.begin(), by_end_.end(), [&](uint32_t a, uint32_t b) { return transactions[a].end_ns < transactions[b].end_ns; });
 }
 
-// use(other transaction, kind, item, the version that the edge is about): the edges from `txn` that
-// its reads and writes make. wr edges are found at the reader, and so turned round by the caller.
+// Calls use(other transaction, kind, item, version of the edge) for the edges from `txn` that its
+// reads and writes make. The caller reverses wr edges, which are found at the reader.
 template <class Use>
 void DependencyGraph::each_data_edge(uint32_t txn, Use&& use) const {
   for (const ChainRead& read : reads_of(txn)) {
@@ -82,8 +82,7 @@ void DependencyGraph::each_data_edge(uint32_t txn, Use&& use) const {
     if (!is_write(history.operations[i].kind)) continue;
     const uint32_t item = chains_.item_of_operation(i);
     const WriteIndex own = chains_.find_version(item, history.operations[i].version);
-    // Another transaction may stand at this version (reported as such): its
-    // own edges are made there.
+    // If another transaction wrote this version (reported as a fault), its edges are added there.
     if (own == kUnknown || chains_.write(own).txn != txn) continue;
     const WriteIndex next = chains_.next(item, own);
     if (next != kInitial) use(chains_.write(next).txn, EdgeKind::kWw, item, own, next);

@@ -2,17 +2,17 @@
 // graph, with real-time order for strictness).
 //
 //   ww  the other wrote the next version          rw  the other wrote the next version of what this
-//       read
-//   wr  the other read what this wrote            rt  this ended before the other began
+//                                                     one read
+//   wr  the other read what this one wrote        rt  this one ended before the other began
 //
-// A history is strictly serializable if and only if the graph has no cycle: versions are recorded,
-// so no edge is a guess; only what the replay decided (Absence) depends on the commit order. It is
-// not a search for cycles (check_history_cycle.h).
+// A history is strictly serializable if and only if the graph does not have a cycle. Versions are
+// recorded, so edges are not guesses; only what the replay decided (Absence) depends on the commit
+// order. cycle.h searches for cycles.
 //
-// Real-time order has a quadratic number of pairs. Here it is linear: moments, one for each end of
-// a transaction, form a line in time; a transaction leads to its own end, and the last end before a
-// transaction's begin leads to it.
-// Nodes: transactions first (their place in the history), then the moments.
+// Real-time order has a quadratic number of pairs. Here it is linear: one moment for each end of a
+// transaction, linked in time. A transaction leads to its own end, and the last end before a
+// transaction's beginning leads to it.
+// Nodes: first the transactions (by position in the history), then the moments.
 // Thread safety: constant after construction.
 #pragma once
 
@@ -29,7 +29,7 @@ namespace elider::check {
 enum class EdgeKind : uint8_t { kWw = 0, kWr = 1, kRw = 2, kTime = 3 };
 std::string_view name_of(EdgeKind kind);
 
-// Four bytes an edge: a big history has a hundred million.
+// Four bytes per edge, because a large history has a hundred million of them.
 class Edge {
  public:
   // [31..30] kind  [29..0] target node
@@ -47,7 +47,7 @@ static_assert(sizeof(Edge) == 4);
 
 class DependencyGraph {
  public:
-  // The chains must outlive the graph. strictly: with real-time order.
+  // The chains must outlive the graph. `strictly` adds real-time order.
   DependencyGraph(const Chains& chains, const std::vector<Absence>& absences, bool strictly);
 
   uint32_t nodes_count() const { return static_cast<uint32_t>(edge_begins_.size() - 1); }
@@ -58,7 +58,7 @@ class DependencyGraph {
     return {edges_.data() + edge_begins_[node], edges_.data() + edge_begins_[node + 1]};
   }
 
-  // In words why `from` must come before `to` by an edge of this kind: keys and versions.
+  // Explains why `from` must come before `to` by an edge of this kind, with keys and versions.
   std::string explain(uint32_t from, uint32_t to, EdgeKind kind) const;
 
  private:
@@ -74,10 +74,10 @@ class DependencyGraph {
 
   const Chains& chains_;
   uint32_t transactions_count_;
-  std::vector<uint64_t> read_begins_;  // by transaction, into reads_
+  std::vector<uint64_t> read_begins_;  // by transaction; positions in reads_
   std::vector<ChainRead> reads_;
-  std::vector<uint32_t> by_end_;       // committed transactions, sorted by their ends: moment i is of by_end_[i]
-  std::vector<uint64_t> edge_begins_;  // by node, into edges_
+  std::vector<uint32_t> by_end_;       // committed transactions, sorted by their ends; moment i belongs to by_end_[i]
+  std::vector<uint64_t> edge_begins_;  // by node; positions in edges_
   std::vector<Edge> edges_;
 };
 

@@ -1,5 +1,5 @@
-// IndexModel: the secondary indexes of a history, as they stand at a place of the commit order: the
-// replay's measure of what scans through them must return.
+// IndexModel: the contents of a history's secondary indexes at a position of the commit order. The
+// replay compares index scans with it.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -16,13 +16,13 @@ namespace elider::check {
 
 class IndexModel {
  public:
-  // From here on the row has this value in the index, by `txn`'s doing.
+  // Transaction `txn` gives the row this value in the index.
   void put(const RecordedIndexValue& value, uint32_t txn);
-  // The row is gone, from all indexes of the table.
+  // The row is removed from all indexes of the table.
   void remove_row(uint32_t table, Key key);
 
-  // Calls visit(entry, txn) for every entry from `first` to `last`, in their
-  // order; txn is who put it there.
+  // Calls visit(entry, txn) for every entry from `first` to `last` in order; `txn` is the
+  // transaction that added it.
   template <class Visit>
   void for_each(uint32_t table, uint32_t index, const IndexEntry& first, const IndexEntry& last, Visit visit) const {
     const auto found = indexes_.find({table, index});
@@ -30,12 +30,12 @@ class IndexModel {
     const auto& entries = found->second.entries;
     for (auto at = entries.lower_bound(first); at != entries.end() && at->first <= last; ++at) visit(at->first, at->second);
   }
-  // Who put it there; none: it is not there.
+  // The transaction that added the entry, if the entry exists.
   std::optional<uint32_t> writer(uint32_t table, uint32_t index, const IndexEntry& entry) const;
 
  private:
   struct Index {
-    std::map<IndexEntry, uint32_t> entries;  // and who put them there
+    std::map<IndexEntry, uint32_t> entries;  // with the transaction that added each
     std::unordered_map<Key, uint64_t> values;
   };
   std::map<std::pair<uint32_t, uint32_t>, Index> indexes_;  // by table and position

@@ -14,13 +14,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What is wrong with a line; thrown by the readers of fields below and caught by the loader, which
-// knows the file and the line. It never leaves this file.
+// A mistake in a line. The functions below that read fields throw it, and the loader, which knows
+// the file and the line, catches it. It never leaves this file.
 struct LineError {
   std::string what;
 };
 
-// For a message.
+// Shortens a text for a message.
 std::string shown(const Json& value) {
   constexpr size_t kMost = 200;
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -55,7 +55,7 @@ const std::string& text(const Json& value, const char* name) {
   return value.get_ref<const std::string&>();
 }
 
-// Deeper than any history is: what is so deep is neither parsed nor shown, for both take the stack.
+// Deeper than any history. Deeper text is not parsed or printed, because both would need the stack.
 bool nested_too_deeply(const std::string& line) {
   constexpr int kDepthMax = 16;
   int depth = 0;

@@ -1,7 +1,6 @@
-// Reads a history file (docs/history.md) into memory, and refuses one that
-// is malformed or cut short.
+// Reads a history file (docs/history.md) into memory, and refuses a malformed or truncated one.
 //
-// Not a checker: it says whether the file is a history, not whether the history is right.
+// It decides whether the file is a history, not whether the history is correct.
 // Thread safety: a pure function of the file.
 #pragma once
 
@@ -13,11 +12,11 @@
 
 namespace elider::check {
 
-// kInvalidArgument: the message names the file, the line and what is wrong there. A file whose last
-// line has no line end was cut off while it was written, and is refused too.
+//   kInvalidArgument  the message names the file, the line and the mistake. A file whose last line
+//                     does not end with a newline was truncated, and is refused as well
 Result<RecordedHistory> load_history(const std::string& path);
 
-// The same from a stream; `name` is what messages call it.
+// Like load_history(), from a stream. Messages call it `name`.
 Result<RecordedHistory> load_history(std::istream& stream, const std::string& name);
 
 }  // namespace elider::check

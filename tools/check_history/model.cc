@@ -10,7 +10,7 @@ uint32_t HistoryBuilder::table(std::string name, uint32_t groups) {
 }
 
 uint32_t HistoryBuilder::procedure(const std::string& name) {
-  // A history names a handful of procedures, so a walk is the quickest search.
+  // A history names only a few procedures, so a linear search is the fastest.
   const auto found = std::find(history_.procedures.begin(), history_.procedures.end(), name);
   if (found != history_.procedures.end()) return static_cast<uint32_t>(found - history_.procedures.begin());
   history_.procedures.push_back(name);

@@ -1,9 +1,9 @@
-// RecordedHistory: a whole history in memory, as check-history works on it: flat arrays, so that a
-// million transactions fit. It is only what was recorded; nothing here judges it.
+// RecordedHistory: a whole history in memory for check-history. It consists of flat arrays, so that
+// millions of transactions fit. It contains only what was recorded, and does not judge it.
 //
-// Words: an item is one commit group of one key of one table: what has versions. An item's writes,
-// sorted by version, are its chain. Before the first write of its chain an item is absent.
-// Thread safety: plain values; one thread builds one, then all may read it.
+// An item is one commit group of one key of one table: the unit that has versions. An item's
+// writes, sorted by version, are its chain. An item does not exist before the first write of its
+// chain. Thread safety: plain values; one thread builds a history, then all may read it.
 #pragma once
 
 #include <compare>
@@ -30,12 +30,12 @@ struct RecordedOperation {
 
 struct RecordedRow {
   Key key = 0;
-  uint64_t version = 0;  // of commit group 0, or of another that a read beside it names; 0: the transaction's own write
+  uint64_t version = 0;  // of commit group 0, or of the group in an adjacent read of the row; 0 for the transaction's own write
 };
 
 struct RecordedScan {
   KeyRange range;
-  uint64_t rows_begin = 0;  // into RecordedHistory::rows
+  uint64_t rows_begin = 0;  // position in RecordedHistory::rows
   uint32_t rows_count = 0;
   uint32_t table = 0;
   bool reverse = false;
@@ -48,18 +48,18 @@ struct IndexEntry {
   friend auto operator<=>(const IndexEntry&, const IndexEntry&) = default;
 };
 
-// A scan through a secondary index.
+// A scan of a secondary index.
 struct RecordedIndexScan {
-  IndexEntry first, last;   // both included
-  uint64_t rows_begin = 0;  // into RecordedHistory::index_rows
+  IndexEntry first, last;   // inclusive
+  uint64_t rows_begin = 0;  // position in RecordedHistory::index_rows
   uint32_t rows_count = 0;
   uint32_t table = 0;
   uint32_t index = 0;
   bool reverse = false;
-  bool stopped = false;  // it ends at its last row
+  bool stopped = false;  // the covered range ends at its last row
 };
 
-// What a row has in a secondary index from a commit on.
+// A row's value in a secondary index from a commit on.
 struct RecordedIndexValue {
   IndexEntry entry;
   uint32_t table = 0;
@@ -72,24 +72,24 @@ struct RecordedTransaction {
   uint64_t end_ns = 0;
   uint64_t snapshot = 0;
   uint64_t order = 0;
-  uint64_t operations_begin = 0;  // into RecordedHistory::operations
-  uint64_t scans_begin = 0;       // into RecordedHistory::scans
-  uint64_t index_scans_begin = 0;   // and so on
+  uint64_t operations_begin = 0;  // position in RecordedHistory::operations
+  uint64_t scans_begin = 0;       // position in RecordedHistory::scans
+  uint64_t index_scans_begin = 0;   // and likewise
   uint64_t index_values_begin = 0;
-  uint64_t line = 0;              // in the file, from 1
+  uint64_t line = 0;              // line in the file, from 1
   uint32_t operations_count = 0;
   uint32_t scans_count = 0;
   uint32_t index_scans_count = 0;
   uint32_t index_values_count = 0;
   uint32_t attempt = 1;
-  uint32_t procedure = 0;  // into RecordedHistory::procedures
+  uint32_t procedure = 0;  // position in RecordedHistory::procedures
   bool committed = false;
   bool read_only = false;
 };
 
 struct RecordedTable {
   std::string name;
-  uint32_t groups = 1;  // commit groups
+  uint32_t groups = 1;  // number of commit groups
 };
 
 struct RecordedHistory {
@@ -105,18 +105,18 @@ struct RecordedHistory {
   uint64_t committed = 0;
 };
 
-// Builds a history one transaction at a time: what the loader and the tests use.
+// Builds a history one transaction at a time, for the loader and for tests.
 class HistoryBuilder {
  public:
   uint32_t table(std::string name, uint32_t groups = 1);
   uint32_t procedure(const std::string& name);
-  // Opens a transaction; the operations that follow are its own.
+  // Begins a transaction, to which the following operations belong.
   void transaction(RecordedTransaction transaction);
   void operation(OperationKind kind, uint32_t table, uint16_t group, Key key, uint64_t version);
   void scan(uint32_t table, KeyRange range, bool reverse);
-  void row(Key key, uint64_t version);  // of the scan opened last
+  void row(Key key, uint64_t version);  // belongs to the last scan
   void index_scan(uint32_t table, uint32_t index, IndexEntry first, IndexEntry last, bool reverse, bool stopped);
-  void index_row(IndexEntry entry);  // of the index scan opened last
+  void index_row(IndexEntry entry);  // belongs to the last index scan
   void index_value(uint32_t table, uint32_t index, IndexEntry entry);
 
   RecordedHistory& history() { return history_; }

@@ -1,7 +1,7 @@
-// PresenceSet: which of n items are present, with the next present one found in a few steps.
+// PresenceSet: which of n items are present. It finds the next present item in a few steps.
 //
-// A bitmap with a summary above it, and one above that, until a level fits one word: with 64-way
-// summaries a set of a hundred million items has five levels. It serves the replay of range scans.
+// It is a bitmap with several levels of summaries, up to a level of one word. With 64-way
+// summaries, a set of a hundred million items has five levels. The replay of range scans uses it.
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -31,7 +31,7 @@ class PresenceSet {
   void erase(size_t item) {
     for (auto& level : levels_) {
       level[item / 64] &= ~bit(item);
-      // A word that still has members keeps its mark in the summary.
+      // A word that still has members stays marked in the summary.
       if (level[item / 64] != 0) return;
       item /= 64;
     }
@@ -39,7 +39,7 @@ class PresenceSet {
 
   bool contains(size_t item) const { return (levels_[0][item / 64] & bit(item)) != 0; }
 
-  // The first member at or after `item`, or `end` if there is none before it.
+  // Returns the first member at or after `item`, or `end` if it is not before `end`.
   size_t next(size_t item, size_t end) const {
     size_t depth = 0;
     while (depth < levels_.size()) {
@@ -54,14 +54,14 @@ class PresenceSet {
       ++depth;
     }
     if (depth == levels_.size()) return end;
-    // Down again: the first member below each mark.
+    // Descend again, to the first member below each mark.
     while (depth-- > 0) item = item * 64 + static_cast<size_t>(std::countr_zero(levels_[depth][item]));
     return item < end ? item : end;
   }
 
  private:
   static uint64_t bit(size_t item) { return uint64_t{1} << (item % 64); }
-  std::vector<std::vector<uint64_t>> levels_;  // [0] has one bit an item
+  std::vector<std::vector<uint64_t>> levels_;  // [0] has one bit per item
 };
 
 }  // namespace elider::check

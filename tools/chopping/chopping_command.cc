@@ -1,5 +1,4 @@
-// The command `elider chopping report`: how procedures would be cut into pieces
-// (elider/chopping.h).
+// The command `elider chopping report`: how procedures are divided into pieces (elider/chopping.h).
 #include <cstdio>
 #include <memory>
 #include <string>

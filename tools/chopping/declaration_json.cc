@@ -16,7 +16,7 @@ using chopping::Declaration;
 using chopping::Operation;
 using chopping::Procedure;
 
-// A mistake in the document; its words name the place.
+// A mistake in the document. The text names its position.
 struct Wrong {
   std::string words;
 };

@@ -9,10 +9,10 @@
 //         {"name": "balance", "needs": ["owner"],
 //          "accesses": [{"add": "account", "columns": ["balance"]}]}]}]}
 //
-// An access names its kind with its table: read, write, add, insert, remove or scan. It may have
-// "columns" (all without it), "fresh", "token" and "partition"; an operation "needs", "rolls_back"
-// and "deferred" (elider/chopping.h says what they mean).
-// Thread safety: pure.
+// An access names its kind and its table: read, write, add, insert, remove or scan. It may have
+// "columns" (by default all), "fresh", "token" and "partition". An operation may have "needs",
+// "rolls_back" and "deferred". elider/chopping.h explains them.
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@
 
 namespace elider::tools {
 
-// kInvalidArgument: the file cannot be read, or is no declaration; the message names the place in
-// it.
+//   kInvalidArgument  the file cannot be read, or is not a declaration; the message names the
+//                     position
 Result<chopping::Declaration> read_declaration(const std::string& path);
 Json to_json(const chopping::Declaration& declaration);
 

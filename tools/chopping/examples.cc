@@ -19,8 +19,8 @@ Names tpcc_infos() {
   return names;
 }
 
-// A customer's data stands apart from what a NewOrder reads: else a Payment, which writes it, would
-// meet a NewOrder there.
+// Separates a customer's data from what a NewOrder reads. Otherwise a Payment, which writes it,
+// would conflict with a NewOrder.
 std::vector<chopping::Table> tpcc_tables() {
   const Names address{"name", "street_1", "street_2", "city", "state", "zip", "tax"};
   return {

@@ -10,10 +10,10 @@ namespace elider::tools {
 
 // The five transactions of TPC-C (bench/tpcc).
 chopping::Declaration tpcc_declaration();
-// The benchmark "articles" of H-Store: readers, commenters, and users who change their data.
+// The benchmark "articles" of H-Store: readers, commenters, and users who update their data.
 chopping::Declaration articles_declaration();
 
-// Of "tpcc" or "articles"; false: nothing has this name.
+// Finds "tpcc" or "articles". Returns false for other names.
 bool find_example(std::string_view name, chopping::Declaration* declaration);
 
 }  // namespace elider::tools

@@ -1,4 +1,4 @@
-// What the analysis of a declaration found: for people, as JSON, and as a drawing (Graphviz).
+// The results of analyzing a declaration, as text, JSON and a drawing (Graphviz).
 // Thread safety: pure.
 #pragma once
 
@@ -14,11 +14,12 @@ struct ChoppingReport {
   const chopping::Choices& choices;
   const chopping::Plan& plan;
 
-  // Each procedure's pieces in their order, every merge with the cycle that forced it, and what
-  // would have to change.
+  // Prints each procedure's pieces in order, every merge with the cycle that forced it, and what
+  // could avoid the merge.
   std::string text() const;
   Json json() const;
-  // Two calls of each procedure; S-edges black, C-edges red, publishers and subscribers dashed.
+  // Draws two calls of each procedure: S-edges black, C-edges red, publishers and subscribers
+  // dashed.
   std::string dot() const;
 };
 

@@ -21,8 +21,8 @@ namespace {
 
 int chosen_exit_code = 0;
 
-// What is wrong with a text that should be a number of a range; nothing where it is one. Number is
-// wider than what takes it, so that what that cannot hold is out of range and not "no number".
+// Returns what is wrong with a text that should be a number of a range, or an empty text. Number is
+// wider than the option's type, so that a number that does not fit is out of range, not malformed.
 template <class Number>
 std::string why_not_in(const std::string& text, Number min, Number max) {
   Number number{};
@@ -129,8 +129,7 @@ std::vector<std::string> commands_of(const CLI::App& app) {
 
 }  // namespace
 
-// What is wrong with the first word that is no command and no option where it
-// stands; "" where all are known.
+// Returns an error for the first word that is an unknown command or option, or "".
 std::string Program::unknown_word(const std::vector<std::string>& arguments) const {
   const CLI::App* at = app_.get();
   std::string path = app_->get_name();
@@ -142,7 +141,7 @@ std::string Program::unknown_word(const std::vector<std::string>& arguments) con
     if (word == "--") return {};
     if (word.size() > 1 && word[0] == '-') {
       const std::string name = word.substr(0, word.find('='));
-      // Of short ones a value, or others, may follow without a blank.
+      // A short option's value, or other short options, may follow without a blank.
       const CLI::Option* option = at->get_option_no_throw(word.starts_with("--") ? name : word.substr(0, 2));
       if (option == nullptr) return unknown("option", name, options_of(*at));
       if (option->get_items_expected_min() > 0 && name == word && (word.starts_with("--") || word.size() == 2)) ++i;  // its value
@@ -167,9 +166,9 @@ int Program::run(const std::vector<std::string>& arguments) {
     return kExitUsage;
   }
   try {
-    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it takes them from the back
+    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // parse() takes them from the back
   } catch (const CLI::ParseError& error) {
-    // The parser has a code for each kind of error; a caller only needs to know that it was one.
+    // The parser has an exit code for each kind of error; ours is the same for all.
     return app_->exit(error) == 0 ? 0 : kExitUsage;
   }
   const int code = exit_code();

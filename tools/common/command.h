@@ -1,14 +1,14 @@
-// Command, Option, Program: the command line of a program. A program has commands, a command has
-// options, and what it runs.
+// Command, Option, Program: a program's command line. A program has commands; a command has options
+// and a function that runs it.
 //
 //   Command ycsb = bench.add("ycsb", "Short transactions on one table");
 //   ycsb.option("--threads", options->threads, "Worker threads").in(1, 256).shows_default();
 //   ycsb.runs([options] { ... });
 //
-// Parsing checks each option by itself; what it runs checks the rest first (refuse_option). A
-// mistake is one line that names the option or the word, and what may have been meant. The parser
-// itself (CLI11) is seen by command.cc alone: it takes seconds to compile.
-// Thread safety: main's thread alone.
+// Parsing checks each option separately; the command's function checks combinations
+// (refuse_option). A mistake is reported in one line that names the option or word and suggests a
+// correction. Only command.cc includes the parser (CLI11), which takes seconds to compile.
+// Thread safety: only main's thread.
 #pragma once
 
 #include <concepts>
@@ -26,43 +26,41 @@ class Option;
 
 namespace elider::tools {
 
-// What a command's main returns.
-inline constexpr int kExitFailed = 1;         // it ran and failed: a check did not hold, a file is wrong
-inline constexpr int kExitUsage = 2;          // it was asked for nonsense, and nothing was run
+// The exit codes of commands.
+inline constexpr int kExitFailed = 1;         // it ran and failed: a check failed, or a file is wrong
+inline constexpr int kExitUsage = 2;          // an option is invalid, and the command did not run
 inline constexpr int kExitUnsupported = 3;    // this machine cannot run it (bench htm without hardware transactions)
-inline constexpr int kExitInterrupted = 130;  // it was interrupted and has reported what it had; as a shell says of SIGINT
+inline constexpr int kExitInterrupted = 130;  // it was interrupted and reported its results until then; the shells' code for SIGINT
 
-// What main returns; 0 until it is set.
+// Sets and returns main's exit code, 0 by default.
 void set_exit_code(int code);
 int exit_code();
 
-// At a process's end: brings what was printed to where it goes. `code`; or, with words, kExitFailed
-// where that was refused and `code` says nothing worse.
+// Flushes the output at the end of the process. Returns `code`, or prints an error and returns
+// kExitFailed if flushing fails and `code` is 0.
 int flush_output(int code);
 
-// Ends the command before it runs: the program prints "<option>: <why>" and returns kExitUsage.
-// Only from what a command runs, or from what takes an option's text. It throws.
+// Ends the command before it runs: the program prints "<option>: <why>" and returns kExitUsage. It
+// throws. Call it only from a command's function, or from a function that takes an option's text.
 [[noreturn]] void refuse_option(const std::string& option, const std::string& why);
 
-// One option of a command, of the form "--name", "-n,--name", or "NAME" for
-// what is told by its place.
+// An option of a command: "--name", "-n,--name", or "NAME" for a positional argument.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  Option& type(const char* name);  // in --help, for its value
-  Option& shows_default();         // in --help: what its variable holds now
+  Option& type(const char* name);  // the name of its value in --help
+  Option& shows_default();         // prints the variable's current value in --help
   Option& required();
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
-  Option& between_commas();  // several values in one word
-  Option& one_at_a_time();   // several values, each with the option before it
+  Option& between_commas();  // several values in one word, separated by commas
+  Option& one_at_a_time();   // several values, each after the option's name
   Option& one_of(std::vector<std::string> words);
   Option& existing_file();
-  // `why` says what is wrong with a text, or nothing.
+  // `why` returns what is wrong with a text, or an empty text.
   Option& checked(std::function<std::string(const std::string& text)> why);
-  // A number of this range. A refusal says which of the two did not hold: that the text
-  // is a number, or the range.
+  // Requires a number of this range. The error says whether the text is malformed or out of range.
   template <std::integral T>
   Option& in(T min, T max) { return in_whole(static_cast<uint64_t>(min), static_cast<uint64_t>(max)); }
   template <std::integral T, std::integral U>
@@ -82,10 +80,10 @@ class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
-  // A command below this one, which then needs one.
+  // Adds a command below this one, which then requires a subcommand.
   Command add(const char* name, const std::string& words);
 
-  // The value goes into a variable that lives as long as the program.
+  // The variable that receives the value must live as long as the program.
   Option option(const char* name, uint32_t& value, const std::string& words);
   Option option(const char* name, int& value, const std::string& words);
   Option option(const char* name, uint64_t& value, const std::string& words);
@@ -93,11 +91,11 @@ class Command {
   Option option(const char* name, std::string& value, const std::string& words);
   Option option(const char* name, std::vector<uint32_t>& values, const std::string& words);
   Option option(const char* name, std::vector<std::string>& values, const std::string& words);
-  // take(text) makes what it can of it, or refuses it (refuse_option).
+  // take(text) uses the text, or refuses it (refuse_option).
   Option option(const char* name, std::function<void(const std::string& text)> take, const std::string& words);
   Option flag(const char* name, bool& value, const std::string& words);
   Option flag(const char* name, std::function<void()> given, const std::string& words);
-  Option named(const char* name) const;  // one that it has
+  Option named(const char* name) const;  // returns an existing option
 
   void footer(const std::string& words);  // below the options in --help
   void runs(std::function<void()> body);
@@ -108,20 +106,20 @@ class Command {
 
 class Program {
  public:
-  // `name` is what the user types, of several words where another program starts
-  // this one ("elider bench").
+  // `name` is what the user types: several words if another program starts this one ("elider
+  // bench").
   Program(const std::string& name, const std::string& about, const std::string& version = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   Command& root() { return root_; }
-  void examples(const std::string& words);  // at the end of --help; called last
+  void examples(const std::string& words);  // printed at the end of --help; call it last
 
-  // Runs what the arguments say, without the program's name, and returns what main returns.
-  // Without any it prints the help.
+  // Runs the command that the arguments name, and returns main's exit code. `arguments` do not
+  // include the program's name. Prints the help if they are empty.
   int run(const std::vector<std::string>& arguments);
-  // What is wrong with them, or ""; where nothing is they are run.
+  // Parses and runs; returns a parse error, or "".
   std::string refusal(const std::vector<std::string>& arguments);
 
  private:

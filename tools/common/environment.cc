@@ -18,8 +18,7 @@ namespace elider::tools {
 
 namespace {
 
-// The value of the first "key<separator>value" line of a file of the
-// kernel; empty if there is none.
+// Returns the value of the first line "key<separator>value" of a kernel file, or "".
 std::string value_in(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -37,7 +36,7 @@ uint64_t kilobytes_in(const char* path, const std::string& key) {
   return kilobytes << 10;
 }
 
-// The word in brackets in "always [madvise] never".
+// Returns the word in brackets, as in "always [madvise] never".
 std::string chosen_in(const char* path) {
   std::ifstream file(path);
   std::string line;

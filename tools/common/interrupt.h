@@ -1,7 +1,6 @@
-// InterruptWatch: while it lives the first SIGINT (Ctrl-C) is noted and not obeyed, so that a
-// run ends early and reports what it has; the second one ends the process, as ever, unless
-// another process sees to that.
-// Thread safety: made by one thread at a time; interrupted() by all.
+// InterruptWatch: while it exists, the first SIGINT (Ctrl-C) is recorded, so that a run can end
+// early and report its results. The second SIGINT ends the process, unless another process handles
+// that. Thread safety: one thread at a time creates it; all threads may call interrupted().
 #pragma once
 
 #include <csignal>
@@ -11,7 +10,7 @@ namespace elider::tools {
 class InterruptWatch {
  public:
   enum class Second { kEndsTheProcess, kIsNotedToo };
-  // Does nothing where `wanted` is false, or where the process ignores SIGINT.
+  // Has no effect if `wanted` is false, or if the process ignores SIGINT.
   explicit InterruptWatch(bool wanted, Second second = Second::kEndsTheProcess);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
@@ -22,7 +21,7 @@ class InterruptWatch {
   struct sigaction before_;
 };
 
-// Whether one has come to any watch of this process.
+// Returns true if any watch of this process has recorded a SIGINT.
 bool interrupted();
 
 }  // namespace elider::tools

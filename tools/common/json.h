@@ -1,4 +1,4 @@
-// JSON that commands write: results, with what they were measured by. Thread safety: none.
+// JSON output of commands: results and their environment.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace elider::tools {
 
 using Json = nlohmann::ordered_json;
 
-// Adds "commit", "compiler", "build" and "machine": what a figure belongs to.
+// Adds "commit", "compiler", "build" and "machine", the environment of a measurement.
 void add_environment(Json& configuration);
 
-// Writes a document to its file ("-": standard output). The message of a failure names the file.
+// Writes a document to a file ("-": standard output). An error names the file.
 Status write_json(const std::string& path, const Json& json);
 
 }  // namespace elider::tools

@@ -1,4 +1,4 @@
-// own_folder(): where the program that runs lies, and so what was built or installed with it.
+// own_folder(): the folder of the running program, where other built or installed files are found.
 // Thread safety: a pure read.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace elider::tools {
 
-// Empty where the system does not say.
+// Returns "" if the system does not report it.
 std::filesystem::path own_folder();
 
 }  // namespace elider::tools

@@ -10,8 +10,8 @@ namespace elider::tools {
 
 namespace {
 
-// How many letters must be put in, taken out, changed, or swapped with their neighbours, to
-// make the one of the other.
+// The number of letters to insert, delete, change, or swap with their neighbours that turns one
+// word into the other.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});
@@ -31,9 +31,9 @@ size_t distance(std::string_view a, std::string_view b) {
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
   const std::string* nearest = nullptr;
-  size_t least = word.size() / 3 + 2;  // not as near as that: another word
+  size_t least = word.size() / 3 + 2;  // words at this distance are not similar
   for (const std::string& candidate : known) {
-    // What was cut short is near, however much is missing.
+    // A prefix of a known word is similar, even if many letters are missing.
     const bool begins = word.size() > 3 && candidate.starts_with(word);
     if (const size_t apart = begins ? 1 : distance(word, candidate); apart < least) {
       least = apart;

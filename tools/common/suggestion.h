@@ -1,4 +1,4 @@
-// suggestion(): what somebody meant who typed a word that is none of those known.
+// suggestion(): the known word that a mistyped word probably means.
 // Thread safety: a pure function.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace elider::tools {
 
-// "; did you mean X?", of the nearest one, or nothing where none is near.
+// Returns "; did you mean X?" for the most similar word, or "" if none is similar.
 std::string suggestion(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace elider::tools

@@ -1,5 +1,5 @@
-// What texts on the command line mean: numbers, durations, sizes, files to write.
-// Thread safety: pure functions, but for check_writable.
+// Parses values of the command line: numbers, durations, sizes, output files.
+// Thread safety: pure functions, except check_writable.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,18 @@
 
 namespace elider::tools {
 
-// Checks for Option::checked: what is wrong, or nothing.
-// All of it is a number from 0 to 2^64 - 1, in decimal. The parser alone would wrap or cut.
+// Checks for Option::checked. They return what is wrong, or "".
+// A decimal number from 0 to 2^64 - 1. The parser alone would wrap or truncate it.
 std::string check_whole_number(const std::string& text);
-// A number of seconds above 0, up to a day.
+// A number of seconds above 0, up to one day.
 std::string check_seconds(const std::string& text);
 // A number above 0.
 std::string check_positive(const std::string& text);
 
-// 64K, 512M, 2G (powers of 1024) or plain bytes. False: it is none of these.
+// Parses 64K, 512M, 2G (powers of 1024) or plain bytes. Returns false for other texts.
 bool parse_bytes(const std::string& text, uint64_t* bytes);
 
-// Ends the command where the option's file cannot be written ("" and "-" are none): before
-// anything runs, and not after.
+// Ends the command before it runs if the option's file cannot be written. "" and "-" are not files.
 void check_writable(const char* option, const std::string& path);
 
 }  // namespace elider::tools

@@ -20,7 +20,7 @@ struct DataChosen {
   std::string to;
   uint64_t to_snapshot = files::kNewest;
   bool dry_run = false;
-  std::string json;  // --json FILE, - is standard output; empty: none
+  std::string json;  // the file of --json; "-" is standard output; empty without --json
 };
 
 const char* name_of(RecoveryProgress::Step step) {
@@ -33,7 +33,7 @@ const char* name_of(RecoveryProgress::Step step) {
   return "";
 }
 
-// A line that is written over, on a terminal alone.
+// A line that is overwritten, only on a terminal.
 class ProgressLine {
  public:
   files::Tell tell() {

@@ -21,7 +21,7 @@ struct LogChosen {
   Place folders;
   std::string table;
   uint64_t first = 0, last = files::kNewest, limit = files::kNewest;
-  std::string json;  // --json FILE, - is standard output; empty: none
+  std::string json;  // the file of --json; "-" is standard output; empty without --json
 };
 
 template <class T>
@@ -45,7 +45,7 @@ Json value_of(const files::LoggedColumn& column) {
     case ColumnType::kDouble: return number_in<double>(column.bytes);
     case ColumnType::kBytes: break;
   }
-  // Text where it is printable up to its zeros, else the bytes in hexadecimal.
+  // A text if it is printable up to its zeros, otherwise the bytes in hexadecimal.
   size_t size = column.bytes.size();
   while (size > 0 && column.bytes[size - 1] == std::byte{0}) --size;
   std::string text(reinterpret_cast<const char*>(column.bytes.data()), size);
@@ -66,7 +66,7 @@ const char* name_of(files::LoggedChange::Kind kind) {
   return "";
 }
 
-// A name of an older file need not be text: JSON and terminals get its odd bytes as \xNN.
+// A name in an older file may not be text: other bytes are printed as \xNN.
 std::string shown(const std::string& name) {
   try {
     static_cast<void>(Json(name).dump());
@@ -132,7 +132,8 @@ bool concerns(const files::LoggedRecord& record, const std::string& table) {
                      [&](const files::LoggedChange& change) { return table_of(change) == table; });
 }
 
-// Whether there is such a table; else says which there are. "#7": one that no file describes.
+// Returns true if the table exists, otherwise prints the existing tables. "#7" is a table that
+// files do not describe.
 bool check_table(const LogChosen& chosen) {
   if (chosen.table.empty() || chosen.table.starts_with('#')) return true;
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// The commands `elider heap check` and `elider heap status`: what the file of a durable heap holds
-// (elider/heap.h) that nobody has open. Nothing is changed.
+// The commands `elider heap check` and `elider heap status`: inspect the file of a durable heap
+// (elider/heap.h) that is not open, without changing it.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -70,7 +70,7 @@ Json json_of(const HeapStatus& status) {
           {"dropped", status.dropped}, {"roots", roots}};
 }
 
-// For people, or as JSON.
+// Prints as text or JSON.
 template <class Found>
 void show(const HeapChosen& chosen, const Found& found) {
   if (chosen.json.empty()) print(found);

@@ -45,7 +45,7 @@ def read(path):
         return [result]
     runs = result.get("runs", [result]) if isinstance(result, dict) else [result]  # several of them: bench elision
     if not isinstance(runs, list) or not runs or not all(is_run(run) for run in runs):
-        raise Problem(f"{path}: not a benchmark's result (it has no throughput_txns_per_s or no configuration)", 2)
+        raise Problem(f"{path}: not a benchmark's result (it lacks throughput_txns_per_s or configuration)", 2)
     return runs
 
 
@@ -363,7 +363,7 @@ def draw(pyplot, results, title, output):
             figure.delaxes(axes)
         else:
             drawn.append(axes)
-    # Panels without anything to show leave no gap; many stand in two columns.
+    # Empty panels do not leave a gap; many panels are placed in two columns.
     columns = 1 if len(drawn) <= 4 else 2
     rows = -(-len(drawn) // columns)
     for position, axes in enumerate(drawn):

@@ -1,6 +1,6 @@
-// `elider plot`: draws benchmark results. The drawing is a Python script with
-// matplotlib, found beside this program, in its installation, or in the source tree;
-// this file only finds and runs it.
+// `elider plot`: plots benchmark results. A Python script with matplotlib does the work. It is
+// found next to this program, in its installation, or in the source tree; this file finds and runs
+// it.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -39,7 +39,7 @@ struct PlotOptions {
   std::string title;
 };
 
-// Empty where there is none.
+// Returns "" if it is not found.
 std::string find_script() {
   std::vector<std::filesystem::path> folders;
   if (const auto folder = own_folder(); !folder.empty()) {
@@ -55,7 +55,7 @@ std::string find_script() {
   return {};
 }
 
-// The exit code of `arguments` run as a program, or -1 with errno set.
+// Runs `arguments` as a program. Returns its exit code, or -1 with errno set.
 int run_program(std::vector<std::string> arguments) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
