@@ -11,7 +11,8 @@ constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value 
 // value >= 1.
 constexpr unsigned log2_floor(uint64_t value) { return 63u - static_cast<unsigned>(std::countl_zero(value)); }
 
-// The positions of a mask's set bits, from the lowest on: for (uint32_t g : Bits(groups)).
+// Iterates over the positions of a mask's set bits in ascending order: for (uint32_t g :
+// Bits(groups)).
 class Bits {
  public:
   constexpr explicit Bits(uint64_t mask) : rest_(mask) {}

@@ -1,4 +1,4 @@
-// put, get: numbers in bytes that are written to a file, at any alignment, little-endian.
+// put, get: little-endian numbers in bytes for files, at any alignment.
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The unit of sharing between cores, and a wrapper that keeps a value alone on its own.
+// The unit of sharing between cores, and a wrapper that gives a value its own cache lines.
 // Thread safety: that of the wrapped type.
 #pragma once
 
@@ -8,12 +8,12 @@
 namespace elider {
 
 inline constexpr size_t kCacheLineBytes = 64;
-// How many lines so many bytes fill that begin with one.
+// Number of lines of this many bytes, if they begin at the start of a line.
 constexpr size_t lines_of(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes; }
-// Processors fetch lines in pairs, so two hot words of two threads keep a pair's distance.
+// Processors fetch lines in pairs, so hot words of different threads are placed on different pairs.
 inline constexpr size_t kCacheLinePairBytes = 128;
 
-// A T with no neighbour on its pair of cache lines.
+// A T that has a pair of cache lines to itself.
 template <class T>
 struct alignas(kCacheLinePairBytes) CacheLine {
   T value{};

@@ -1,7 +1,7 @@
 // ELIDER_CHECK: a broken invariant stops the process with a message, in every build.
 //
-// Not for bad input: that is a Status. Not for what a transaction may see before it is validated:
-// that is a conflict. Thread safety: any thread may fail.
+// Do not use it for invalid input (return a Status), or for what a transaction may see before it is
+// validated (a conflict). Thread safety: any thread may fail.
 #pragma once
 
 namespace elider {
@@ -11,15 +11,15 @@ namespace elider {
 
 }  // namespace elider
 
-// `words` says what should have held, for the person who reads the crash.
+// `words` states the invariant, for the reader of the crash message.
 #define ELIDER_CHECK(condition, words)                               \
   do {                                                               \
     if (!(condition)) [[unlikely]]                                   \
       ::elider::check_failed(#condition, words, __FILE__, __LINE__); \
   } while (false)
 
-// The same where the test is too dear for a release build; its condition
-// is compiled in all of them.
+// Like ELIDER_CHECK, for checks that are too slow for release builds, where they are compiled but
+// not evaluated.
 #ifdef NDEBUG
 #define ELIDER_DCHECK(condition, words) \
   do {                                  \

@@ -1,11 +1,11 @@
 #include "base/checksum.h"
 
-// gcc 12 takes the undefined source operand of its own AVX-512 shuffles for an
-// uninitialized variable (bug 105593).
+// gcc 12 mistakes the undefined source operand of its own AVX-512 shuffles for an uninitialized
+// variable (bug 105593).
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#define XXH_INLINE_ALL  // the header's own code: nothing to link
+#define XXH_INLINE_ALL  // header only: linking is not necessary
 #include <xxhash.h>
 
 namespace elider {

@@ -1,7 +1,6 @@
-// checksum: 64 bits over some bytes, by which a file's reader knows that they
-// are what was written (XXH3).
+// checksum: 64 bits that detect changes of file contents (XXH3).
 //
-// Not a defence against someone who means harm. Thread safety: a pure function.
+// It does not protect from deliberate changes. Thread safety: a pure function.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +9,7 @@
 
 namespace elider {
 
-// Another seed gives unrelated checksums: bytes that stand in the wrong
-// file do not pass in this one.
+// A different seed gives unrelated checksums, so that data in the wrong file does not pass.
 uint64_t checksum(std::span<const std::byte> bytes, uint64_t seed);
 
 }  // namespace elider

@@ -1,4 +1,4 @@
-// Clocks: now_ns() for what people read, ticks() for stamps on a hot path. Thread-safe.
+// Clocks: now_ns() for readable times, ticks() for timestamps on a hot path. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,14 @@
 
 namespace elider {
 
-// Nanoseconds of the steady clock (about 20 ns a call).
+// Nanoseconds of the steady clock. A call takes about 20 ns.
 inline uint64_t now_ns() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// A counter that rises steadily, in a unit that TickClock finds out. It is the processor's where
-// that is cheap to read; it may run backwards by some nanoseconds between two cores.
+// An increasing counter in a unit that TickClock determines. It is the processor's counter if that
+// is cheap to read. Between two cores, it may run backwards by some nanoseconds.
 inline uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -26,13 +26,13 @@ inline uint64_t ticks() {
 #endif
 }
 
-// Turns ticks into steady-clock nanoseconds by comparing both clocks with how they stood when it
-// was made. Exact to about 0.1% of the age asked for once it is some milliseconds old.
+// Converts ticks to steady-clock nanoseconds, by comparing both clocks with their values at its
+// construction. The error is about 0.1% of the age once it is several milliseconds old.
 class TickClock {
  public:
   TickClock() : TickClock(now()) {}
 
-  // The steady clock's reading when ticks() was `stamp`. Never after now.
+  // The steady clock's time when ticks() was `stamp`. Never later than now.
   uint64_t ns_of(uint64_t stamp) const {
     const Reading at = now();
     if (stamp >= at.ticks || at.ticks <= begin_.ticks) return at.ns;
@@ -42,14 +42,14 @@ class TickClock {
   }
 
  private:
-  // Both clocks at one moment.
+  // Both clocks at the same time.
   struct Reading {
     uint64_t ticks, ns;
   };
   explicit TickClock(Reading begin) : begin_(begin) {}
 
-  // A thread may lose its processor between the two clocks. Of some readings the one that took the
-  // least time counts.
+  // A thread may lose its processor between reading the two clocks, so the fastest of several
+  // readings is used.
   static Reading now() {
     Reading best{};
     uint64_t least = 0;

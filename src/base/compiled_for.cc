@@ -1,4 +1,4 @@
-// Compiled as all the rest is: what it was told stands in these words.
+// Compiled with the same options as the rest of the library, which these words record.
 #include "base/compiled_for.h"
 
 namespace elider {

@@ -1,5 +1,5 @@
-// CompiledFor: what the compiler was told it may use. Constants alone: looking at them runs no code
-// of the file that holds them.
+// CompiledFor: the instruction sets that the compiler may use. They are constants, so that reading
+// them does not run code of the file that defines them.
 #pragma once
 
 namespace elider {

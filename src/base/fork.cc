@@ -54,8 +54,7 @@ ClosedInChild::~ClosedInChild() {
   if (next_ != nullptr) next_->before_ = before_;
 }
 
-// If the handlers cannot be registered for want of memory, forks stay unnoticed, as they would be
-// without them.
+// If memory is too low to register the handlers, forks stay undetected.
 ForkGuard::ForkGuard() : generation_(process_generation()) {
   [[maybe_unused]] static const int registered = ::pthread_atfork(ForkHandlers::prepare, ForkHandlers::in_parent, ForkHandlers::in_child);
 }

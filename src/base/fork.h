@@ -1,10 +1,10 @@
-// ForkGuard: tells an object that fork() has copied it into a child. Only the thread that forked
-// lives on there, and open files and locks are shared with the parent. So the child must leave
-// alone what its parent has opened, a database or a heap.
+// ForkGuard: tells an object that fork() has copied it into a child process. The child has only the
+// thread that forked, and shares open files and locks with the parent. So the child must not use a
+// database or heap that its parent has opened.
 //
-// Handlers of pthread_atfork count in the child. vfork() and posix_spawn() run no handlers, and
-// do not need to: what they start does not run this code. _Fork() and raw clone() go unnoticed.
-// Thread safety: all.
+// Handlers of pthread_atfork count in the child. vfork() and posix_spawn() do not run handlers, which
+// is fine because what they start does not run this code. _Fork() and raw clone() stay undetected.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -16,27 +16,27 @@
 namespace elider {
 
 namespace detail {
-// Changed by the handler alone, which runs while the child has one thread. Never 0.
+// Only the handler changes it, while the child has one thread. Never 0.
 inline constinit std::atomic<uint32_t> process_generation{1};
 }  // namespace detail
 
-// How many forks lie between this process and its first ancestor that watches them, and 1.
+// 1 + the number of forks between the first ancestor that watches them and this process.
 // relaxed: it changes only while the process has one thread.
 inline uint32_t process_generation() { return detail::process_generation.load(std::memory_order_relaxed); }
 
 class ForkGuard {
  public:
-  ForkGuard();  // watches forks from now on
+  ForkGuard();  // watches forks from then on
   uint32_t generation() const { return generation_; }
-  // Whether this is a copy in a forked child of the process that made it.
+  // Returns true in a forked child, for a copy of the parent's object.
   bool in_child() const { return generation_ != process_generation(); }
 
  private:
   uint32_t generation_;
 };
 
-// A descriptor whose lock a forked child must not keep: in each child the number leads to /dev/null
-// instead. Registered as long as this lives, which must end before the descriptor is closed.
+// Keeps a forked child from holding a descriptor's lock: in each child, the descriptor refers to
+// /dev/null instead. The object must be destroyed before the descriptor is closed.
 class ClosedInChild {
  public:
   explicit ClosedInChild(int descriptor);
@@ -54,7 +54,7 @@ class ClosedInChild {
 // What a child gets for each call on what its parent has opened. what: "database" or "heap".
 Status opened_before_fork(std::string_view what);
 
-// Keeps an object that the child cannot destroy reachable, so that no leak checker reports it.
+// Keeps an object reachable that the child cannot destroy, so that leak checkers do not report it.
 void keep_until_exit(const void* object);
 
 }  // namespace elider

@@ -1,8 +1,8 @@
-// Fences that the C++ memory model asks for and x86 has already. There a locked instruction is
-// a full fence, and loads are seen in their order by everybody; so both stop the compiler
-// alone. On other processors both are seq_cst fences. tests/exhaustive/memory_model_test.cc
+// Fences that the C++ memory model requires and x86 does not need: there a locked instruction is a
+// full fence, and all processors agree on the order of loads, so both functions only stop the
+// compiler. On other processors both are seq_cst fences. tests/exhaustive/memory_model_test.cc
 // shows what goes wrong without them.
-// Thread safety: all.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -19,14 +19,14 @@ inline void fence_that_x86_has() {
 }
 }  // namespace detail
 
-// After an atomic read-modify-write of the caller's: its loads that follow are not made before
-// that. Of two threads that each change a word, pass this, and load the other's word, one sees what
-// the other did; and who sees a later store of the caller sees the word changed. Partners: each
-// other, and fence_between_loads().
+// Call it after an atomic read-modify-write: later loads are not executed before it. If two threads
+// each change a word, pass this fence, and load the other's word, then at least one of them sees
+// the other's change. A thread that sees a later store of the caller also sees the changed word.
+// Partners: each other, and fence_between_loads().
 inline void fence_after_locked_rmw() { detail::fence_that_x86_has(); }
 
-// Between loads, with no store of the caller's before it that others must see: all threads that
-// pass it agree on the order of the stores that they have met. Partners: each other, and
+// Call it between loads, if the caller's earlier stores need not be visible: all threads that pass
+// it agree on the order of the stores that they have seen. Partners: each other, and
 // fence_after_locked_rmw().
 inline void fence_between_loads() { detail::fence_that_x86_has(); }
 

@@ -1,13 +1,13 @@
-// elider/processor.h for tests, which have a processor that has all. An engine that was compiled
-// for another one would end with SIGILL somewhere in a commit.
-// Thread safety: before any other thread.
+// elider/processor.h for tests, which run on a processor that has all instruction sets. Without the
+// check, an engine that was compiled for another processor would end with SIGILL inside a commit.
+// Thread safety: call it before other threads exist.
 #pragma once
 
 #include "elider/processor.h"
 
 namespace elider {
 
-// For tests: as if the library had been compiled to use this one, too; null: no longer.
+// Tests pretend that the library was also compiled to use this instruction set; null ends that.
 void require_for_test(const char* instruction_set);
 
 }  // namespace elider

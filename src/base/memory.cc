@@ -18,11 +18,11 @@ constexpr size_t kHugePageBytes = size_t{2} << 20;
 constexpr size_t kPageBytes = size_t{4} << 10;
 constexpr size_t kSmallChunkBytes = size_t{64} << 10;
 constexpr uint64_t kSmallLimitBytes = uint64_t{64} << 20;
-// Address space is asked for in regions of this size; pages are touched only as chunks are used.
+// Address space is reserved in regions of this size. Pages are touched only when chunks are used.
 constexpr size_t kRegionBytes = size_t{64} << 20;
 constexpr size_t kRunAlignment = 256;
 
-// Bytes that the system can give without pushing others out; all there are, where it does not say.
+// Memory that the system can provide without evicting others; all memory if it does not report it.
 uint64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   uint64_t kilobytes = 0;
@@ -54,7 +54,7 @@ void Memory::abandon() {
 
 void Memory::unmap_regions() {
   for (const Mapping& region : regions_) {
-    // The addresses may be mapped again by somebody else, who knows nothing of our poison.
+    // Other code may map the addresses again without knowing about the poison.
     unpoison_memory(region.begin, region.bytes);
     ::munmap(region.begin, region.bytes);
   }
@@ -66,7 +66,7 @@ uint64_t Memory::used_bytes(MemoryPart part) const {
   std::lock_guard lock(mutex_);
   int64_t sum = detached_bytes_[index];
   for (const Allocator* allocator : allocators_) sum += allocator->used_bytes_[index].load(std::memory_order_relaxed);
-  // While others run, a free may be seen before its allocation.
+  // While other threads run, a free may be counted before its allocation.
   return sum > 0 ? static_cast<uint64_t>(sum) : 0;
 }
 
@@ -89,7 +89,7 @@ bool Memory::reserve(size_t bytes, Limit limit) {
   return false;
 }
 
-// The system aligns to pages only, so more is mapped and the ends are given back.
+// The system only aligns to pages, so map more and unmap the ends.
 std::byte* Memory::map_region(size_t bytes, size_t alignment) {
   const size_t mapped = bytes + (alignment > kPageBytes ? alignment : 0);
   void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -101,7 +101,7 @@ std::byte* Memory::map_region(size_t bytes, size_t alignment) {
   if (before != 0) ::munmap(raw, before);
   if (after != 0) ::munmap(raw + before + bytes, after);
   if (huge_pages_ && bytes >= kHugePageBytes) {
-    // A system without huge pages refuses, and nothing else changes.
+    // A system without huge pages refuses this, which is harmless.
     static_cast<void>(::madvise(raw + before, bytes, MADV_HUGEPAGE));
   }
   return raw + before;
@@ -111,7 +111,7 @@ bool Memory::prefault(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   ELIDER_CHECK(regions_.empty(), "memory is touched before it is used");
   if (bytes == 0) return true;
-  // It promises more than it has, and kills who touches it.
+  // The system promises more than it has, and kills a process that touches too much.
   if (bytes > available_bytes()) return false;
   const size_t rounded = align_up(bytes, kHugePageBytes);
   std::byte* region = map_region(rounded, kHugePageBytes);
@@ -119,7 +119,7 @@ bool Memory::prefault(uint64_t bytes) {
   regions_.push_back({region, rounded});
   region_next_ = region;
   region_end_ = region + rounded;
-  // Older kernels (before 5.14) know no MADV_POPULATE_WRITE: there each page is written to.
+  // Kernels before 5.14 do not support MADV_POPULATE_WRITE: write to each page.
   if (::madvise(region, rounded, MADV_POPULATE_WRITE) == 0) return true;
   if (errno != EINVAL) return false;
   for (size_t at = 0; at < rounded; at += kPageBytes) const_cast<volatile std::byte&>(region[at]) = std::byte{0};
@@ -148,7 +148,7 @@ Memory::Mapping Memory::take_chunk(size_t bytes_min, Limit limit) {
 
 bool Memory::start_region() {
   try {
-    regions_.reserve(regions_.size() + 1);  // first: a region that is on no list would never be given back
+    regions_.reserve(regions_.size() + 1);  // first, because a region that is not listed would leak
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -166,7 +166,7 @@ void Memory::give_rest(Mapping rest) {
   try {
     rests_.push_back(rest);
   } catch (const std::bad_alloc&) {
-    // As in put_batch.
+    // As in put_batch().
   }
 }
 
@@ -195,7 +195,7 @@ void Memory::put_batch(unsigned size_class, detail::FreeBatch batch) {
   try {
     depot.batches.push_back(batch);
   } catch (const std::bad_alloc&) {
-    // The process has no memory for the list: the batch is lost to reuse until the database closes.
+    // Memory for the list cannot be allocated: the batch is not reused until the database closes.
   }
 }
 
@@ -221,7 +221,7 @@ void Memory::detach(Allocator* allocator) {
 }
 
 Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(memory.largest_bytes_) {
-  // A thirty-second of a chunk is what a class may keep twice before the others get some of it.
+  // A class may keep twice a thirty-second of a chunk before others receive some of it.
   for (unsigned i = 0; i < kSizeClasses; ++i)
     batch_objects_[i] =
         memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
@@ -256,7 +256,7 @@ void Allocator::push(detail::FreeBatch& batch, std::byte* memory, size_t bytes) 
   ++batch.count;
 }
 
-// What was freed, one object. It is counted where it was freed.
+// Counts one freed object, at the worker that freed it.
 void Allocator::give_to_shared(unsigned size_class) {
   detail::FreeObject* const object = caches_[size_class].active.first;
   unpoison_memory(object, sizeof(detail::FreeObject));
@@ -270,7 +270,7 @@ void Allocator::give_to_shared(unsigned size_class) {
   if (++active.count >= shared.batch_objects_[size_class]) shared.hand_over(size_class);
 }
 
-// The active batch is full: it becomes the spare one, and the spare one goes to the depot.
+// The active batch is full. It becomes the spare one, and the spare one moves to the depot.
 void Allocator::hand_over(unsigned size_class) {
   if (memory_.shared_ != nullptr && memory_.shared_.get() != this) return give_to_shared(size_class);
   Cache& cache = caches_[size_class];
@@ -303,8 +303,8 @@ bool Allocator::refill(unsigned size_class) {
   return cache.active.first != nullptr;
 }
 
-// A run holds some objects, so that those allocated one after the other are neighbours: a hundredth
-// and less of a chunk, but one object at the least.
+// A run holds several objects, so that consecutive allocations are adjacent: at most a hundredth of
+// a chunk, but at least one object.
 bool Allocator::start_run(unsigned size_class, Memory::Limit limit) {
   const size_t size = class_bytes(size_class);
   const size_t wanted = std::max<size_t>(memory_.chunk_bytes() / 128 / size, 1) * size;
@@ -329,10 +329,10 @@ bool Allocator::start_run(unsigned size_class, Memory::Limit limit) {
   }
 }
 
-// At the limit: a free object of a larger class becomes a run of this one. It never grows together
-// again, which is better than failing while memory is free.
+// If the limit is reached, a free object of a larger class becomes a run of this class. It is never
+// merged again, which is better than failing while memory is free.
 bool Allocator::split_larger(unsigned size_class) {
-  constexpr unsigned kTriesMax = 64;  // one in four objects of an unaligned class begins a cache line
+  constexpr unsigned kTriesMax = 64;  // one in four objects of an unaligned class begins at a cache line
   const size_t size = class_bytes(size_class);
   const size_t alignment = size % kCacheLineBytes == 0 ? kCacheLineBytes : kSmallestClassBytes;
   for (unsigned larger = size_class + 1; larger < kSizeClasses; ++larger) {
@@ -364,12 +364,12 @@ bool Allocator::split_larger(unsigned size_class) {
   return false;
 }
 
-// Makes free objects of what would be lost, the largest first.
+// Divides memory that would be lost into free objects, the largest first.
 void Allocator::recycle(std::byte* begin, size_t bytes) {
   while (bytes >= kSmallestClassBytes) {
     unsigned size_class = size_class_of(std::min(bytes, largest_bytes_));
     if (class_bytes(size_class) > bytes) --size_class;
-    // A class of whole cache lines needs its alignment; smaller ones need none.
+    // A class of whole cache lines must be aligned to them; smaller classes need not.
     const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kCacheLineBytes;
     if (misaligned != 0) size_class = std::min(size_class, size_class_of(std::min(bytes, kCacheLineBytes - misaligned)));
     if (class_bytes(size_class) > bytes) return;

@@ -1,18 +1,17 @@
-// Memory: where a database's rows, versions, blocks and index nodes come from; one a database.
-// Allocator: one worker's share of it, which allocates and frees without a locked instruction.
+// Memory: allocates a database's rows, versions, blocks and index nodes; one per database.
+// Allocator: one worker's part of it, which allocates and frees without locked instructions.
 //
-// Memory takes chunks of 2 MiB, aligned to 2 MiB and on huge pages where the system has them,
-// because a random access costs about twice as much on 4 KiB pages. It enforces the database's
-// limit, and keeps a depot of free objects, so that a worker that only frees feeds one that only
-// allocates. An object is of a size class (base/size_class.h); each class of a worker cuts objects
-// from runs, one after the other, so that what is allocated together lies together. Chunks go back
-// to the system when Memory is destroyed.
-// Not a general-purpose allocator: free() is told the size, and nothing is ever zeroed.
+// Memory takes chunks of 2 MiB, aligned to 2 MiB and on huge pages if the system provides them,
+// because a random access takes about twice as long on 4 KiB pages. It enforces the database's
+// memory limit. It keeps a depot of free objects, which moves them from workers that mostly free to
+// workers that mostly allocate. Every object belongs to a size class (base/size_class.h). A worker
+// cuts the objects of a class from runs, so that objects that are allocated together are adjacent.
+// Chunks are returned to the system when Memory is destroyed.
+// It is not a general-purpose allocator: free() needs the size, and memory is never zeroed.
 //
-// Where the limit is below 64 MiB, chunks are of 64 KiB, so that several workers fit under it.
-// Thread safety: Memory by all; an Allocator by one thread at a time; an object may
-// be freed by another Allocator of the same Memory than the one it came from. Under
-// ASan, free memory is poisoned.
+// If the limit is below 64 MiB, chunks have 64 KiB, so that several workers fit.
+// Thread safety: all threads may use Memory; one thread at a time may use an Allocator. An object
+// may be freed with a different Allocator of the same Memory. Under ASan, free memory is poisoned.
 #pragma once
 
 #include <array>
@@ -30,7 +29,7 @@
 
 namespace elider {
 
-// What memory is used for; statistics tell them apart.
+// The uses of memory that statistics distinguish.
 enum class MemoryPart : uint8_t { kRows, kVersions, kBlocks, kIndexes };
 inline constexpr unsigned kMemoryParts = 4;
 
@@ -38,12 +37,12 @@ class Allocator;
 
 namespace detail {
 
-// A free object holds its place in a list.
+// A free object is a node of a list.
 struct FreeObject {
   FreeObject* next;
 };
 
-// A list of free objects of one class that moves between worker and depot as one.
+// A list of free objects of one class. It moves between worker and depot as a unit.
 struct FreeBatch {
   FreeObject* first = nullptr;
   uint32_t count = 0;
@@ -51,9 +50,9 @@ struct FreeBatch {
 
 }  // namespace detail
 
-// While one lives, its thread may take memory above the limit: for work that can no longer be
-// refused. It does so only where nothing is left below the limit. An allocation still fails where
-// the system itself cannot give any.
+// While it exists, its thread may exceed the memory limit, for work that cannot be refused any
+// more. It does so only if nothing is left below the limit. An allocation still fails if the system
+// is out of memory.
 class BeyondLimit {
  public:
   BeyondLimit() { ++depth_; }
@@ -68,33 +67,34 @@ class BeyondLimit {
 
 class Memory {
  public:
-  // limit_bytes 0: none. own_allocators: false: all Allocators hand each call on to one behind a
-  // lock, for studies. Takes nothing from the system yet.
+  // limit_bytes 0 is unlimited. own_allocators is false for studies: all Allocators then share one,
+  // with a lock. The constructor does not take memory from the system.
   explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true, bool own_allocators = true);
-  // No Allocator of it may be left, and no object be used any more.
+  // All its Allocators must be destroyed before, and its objects must not be used any more.
   ~Memory();
-  // Gives the chunks back to the system. For a forked child, which uses nothing of it afterwards
-  // and does not destroy it. Does nothing if the parent held the lock when it forked.
+  // Returns the chunks to the system. For a forked child, which must not use it afterwards and does
+  // not destroy it. Has an effect only if the parent did not hold the lock when it forked.
   void abandon();
 
-  // Takes this much from the system and touches it, before anything is allocated:
-  // allocations then meet no page fault until it is used up. It counts as reserved when it
-  // is. False: the system refuses.
+  // Takes this much memory from the system and touches it, before any allocation. Allocations then
+  // do not cause page faults until it is used. It counts as reserved when it is used. Returns false
+  // if the system refuses.
   [[nodiscard]] bool prefault(uint64_t bytes);
 
   uint64_t limit_bytes() const { return limit_bytes_; }
   size_t chunk_bytes() const { return chunk_bytes_; }
-  // What an object of this size takes: its class, or whole pages.
+  // The bytes that an object of this size occupies: those of its class, or whole pages.
   size_t bytes_taken(size_t bytes) const {
     return bytes > largest_bytes_ ? round_large(bytes) : class_bytes(size_class_of(bytes));
   }
-  // Bytes of objects in use, rounded up to their classes. Exact while no worker allocates or frees.
+  // Bytes of objects in use, rounded up to their classes. Exact only while no worker allocates or
+  // frees.
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
-  // More than the limit is in use, because some was taken under a BeyondLimit. Until less is in
-  // use, allocations without a BeyondLimit fail, except from what their Allocator has at hand.
+  // Returns true if more than the limit is in use, because of a BeyondLimit. Until usage is lower,
+  // allocations without a BeyondLimit succeed only from what their Allocator has cached.
   bool is_beyond_limit() const { return limit_bytes_ != 0 && reserved_bytes() > limit_bytes_ && used_bytes() > limit_bytes_; }
-  // Bytes taken from the system; used ones, free ones and the rest of chunks.
+  // Bytes taken from the system: used, free, and the rest of chunks.
   uint64_t reserved_bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
   uint64_t free_bytes() const;
 
@@ -110,23 +110,23 @@ class Memory {
     size_t bytes;
   };
   struct alignas(kCacheLineBytes) Depot {
-    std::mutex mutex;  // a leaf lock: nothing is locked under it
+    std::mutex mutex;  // a leaf lock: no other lock is taken while it is held
     std::vector<detail::FreeBatch> batches;
   };
 
-  // Memory that no object lies in, at least `bytes_min` of it: what another allocator left of its
-  // chunk, or a fresh chunk. Null at the limit, unless it may be passed.
+  // Returns unused memory of at least `bytes_min`: the rest of another allocator's chunk, or a new
+  // chunk. Returns null at the limit, unless the thread may exceed it.
   Mapping take_chunk(size_t bytes_min, Limit limit);
   void give_rest(Mapping rest);
-  // An object above the largest class, or null. `bytes` is rounded up to pages by both.
+  // Allocates an object above the largest class, or returns null. Both round `bytes` up to pages.
   void* take_large(size_t bytes);
   void give_large(void* object, size_t bytes);
   size_t round_large(size_t bytes) const;
-  // Counts these bytes as taken, unless the limit forbids it.
+  // Counts these bytes as reserved. Returns false if the limit does not allow it.
   bool reserve(size_t bytes, Limit limit);
   std::byte* map_region(size_t bytes, size_t alignment);
   bool start_region();  // the caller holds mutex_
-  void unmap_regions();  // likewise, or it is alone
+  void unmap_regions();  // the caller holds mutex_, or is the only user
 
   void put_batch(unsigned size_class, detail::FreeBatch batch);
   detail::FreeBatch take_batch(unsigned size_class);
@@ -137,30 +137,30 @@ class Memory {
   const uint64_t limit_bytes_;
   const bool huge_pages_;
   const size_t chunk_bytes_;
-  const size_t largest_bytes_;  // above it an object has a mapping of its own
+  const size_t largest_bytes_;  // larger objects have their own mapping
   std::atomic<uint64_t> reserved_bytes_{0};
 
-  mutable std::mutex mutex_;  // a leaf lock; guards what follows
+  mutable std::mutex mutex_;  // a leaf lock; guards the following
   std::vector<Mapping> regions_;
   std::vector<Mapping> rests_;
-  std::byte* region_next_ = nullptr;  // chunks are cut from here
+  std::byte* region_next_ = nullptr;  // the next chunk is cut from here
   std::byte* region_end_ = nullptr;
   std::vector<Allocator*> allocators_;
-  std::array<int64_t, kMemoryParts> detached_bytes_{};  // counters of allocators that are gone
+  std::array<int64_t, kMemoryParts> detached_bytes_{};  // counters of destroyed allocators
 
   std::array<Depot, kSizeClasses> depots_;
 
-  std::mutex shared_mutex_;             // before the depots' and mutex_
-  std::unique_ptr<Allocator> shared_;  // of all; null: each Allocator works by itself
+  std::mutex shared_mutex_;             // rank: before the depots' mutexes and mutex_
+  std::unique_ptr<Allocator> shared_;  // the allocator that all share; null if each has its own
 };
 
 class Allocator {
  public:
   explicit Allocator(Memory& memory);
-  ~Allocator();  // what it has free goes back to Memory
+  ~Allocator();  // returns its free objects to Memory
 
-  // At least `bytes` bytes (1 or more), aligned to 16, and to 64 if the class is a multiple of 64;
-  // their content is arbitrary. Null: the limit is reached or the system has no memory.
+  // Allocates `bytes` bytes (at least 1) with arbitrary content, aligned to 16, or to 64 if the
+  // class is a multiple of 64. Returns null if the limit is reached or the system is out of memory.
   void* allocate(size_t bytes, MemoryPart part) {
     if (is_large(bytes)) [[unlikely]]
       return allocate_large(bytes, part);
@@ -188,7 +188,7 @@ class Allocator {
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
   size_t bytes_taken(size_t bytes) const { return memory_.bytes_taken(bytes); }
 
-  // `object` came from an Allocator of the same Memory by allocate(bytes, part).
+  // Frees an object that any Allocator of the same Memory returned from allocate(bytes, part).
   void free(void* object, size_t bytes, MemoryPart part) {
     if (is_large(bytes)) [[unlikely]]
       return free_large(object, bytes, part);
@@ -206,7 +206,7 @@ class Allocator {
       hand_over(size_class);
   }
 
-  // Gives its free objects to the depot: its worker will be idle. Runs and chunk are kept.
+  // Moves its free objects to the depot, because its worker becomes idle. It keeps runs and chunk.
   void flush();
 
   Allocator(const Allocator&) = delete;
@@ -215,8 +215,8 @@ class Allocator {
  private:
   friend class Memory;
 
-  // Two batches, so that a worker that allocates and frees about a batch's bound does not visit the
-  // depot each time; then the run that new objects are cut from.
+  // Two batches, so that a worker that alternates between allocating and freeing does not use the
+  // depot each time; and the run from which new objects are cut.
   struct alignas(kCacheLineBytes) Cache {
     detail::FreeBatch active;
     detail::FreeBatch spare;  // empty or full
@@ -224,17 +224,17 @@ class Allocator {
     std::byte* run_end = nullptr;
   };
 
-  // The first test lets the compiler see that a class exists, where it knows the size.
+  // The first test lets the compiler use a size that it knows.
   bool is_large(size_t bytes) const { return bytes > kLargestClassBytes || bytes > largest_bytes_; }
 
-  // One writer: a plain addition. Statistics read it from other threads, and a sum over workers is
-  // right although one worker's may be negative.
+  // Only one thread writes it, so a plain addition is enough. Statistics read it from other
+  // threads. The sum over all workers is correct, although single values may be negative.
   void count(MemoryPart part, int64_t bytes) {
     std::atomic<int64_t>& used = used_bytes_[static_cast<unsigned>(part)];
     used.store(used.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Under ASan a free object is poisoned, so that freeing twice shows.
+  // Under ASan a free object is poisoned, so that a double free is detected.
   static void check_not_free([[maybe_unused]] const void* object) {
 #if ELIDER_ASAN
     ELIDER_CHECK(__asan_address_is_poisoned(object) == 0, "an object is freed once");
@@ -254,7 +254,7 @@ class Allocator {
   void recycle(std::byte* begin, size_t bytes);
 
   Memory& memory_;
-  const size_t largest_bytes_;  // as Memory's
+  const size_t largest_bytes_;  // see Memory
   std::byte* chunk_next_ = nullptr;
   std::byte* chunk_end_ = nullptr;
   std::array<std::atomic<int64_t>, kMemoryParts> used_bytes_{};

@@ -1,7 +1,6 @@
-// What the tables of options share (elider/option_table.h, and the heap's:
-// elider/heap_option_table.h): entries, and how a member is set from a text, read as one, and held
-// against its range.
-// Thread safety: pure but for what they are given.
+// What the tables of options share (elider/option_table.h and elider/heap_option_table.h): entries,
+// and functions that set a member from a text, print it as a text, and check its range.
+// Thread safety: pure functions, except for their arguments.
 #pragma once
 
 #include <array>
@@ -35,7 +34,7 @@ constexpr OptionInfo choice(std::string_view name, std::string_view choices, std
   return {.name = name, .type = OptionInfo::Type::kChoice, .choices = choices, .words = words};
 }
 
-// An option, and where it stands.
+// An option and the member that stores it.
 template <class Member>
 struct Entry {
   OptionInfo info;
@@ -50,20 +49,20 @@ constexpr std::array<OptionInfo, kCount> infos_of(const Entry<Member> (&entries)
 }
 
 bool parse_number(std::string_view text, bool with_unit, uint64_t* number);
-// As parse_number() takes it: "4M", "64K"; bytes that are no whole number of those as they are.
+// A text that parse_number() accepts: "4M", "64K"; other numbers of bytes are not abbreviated.
 std::string number_text(const OptionInfo& option, uint64_t number);
 bool allows(const OptionInfo& option, uint64_t number);
-// `of`: "Options".
+// `of` is the name of the struct, such as "Options".
 Status refuse(std::string_view of, const OptionInfo& option, const std::string& text);
 
-// False: the text is no value of the option.
+// Returns false if the text is not a value of the option.
 template <class T>
 bool take(const OptionInfo& option, std::string_view text, T* value) {
   if constexpr (std::is_same_v<T, bool>) {
     *value = text == "true";
     return text == "true" || text == "false";
   } else if constexpr (std::is_enum_v<T>) {
-    // Not all that has a name may be chosen: "default" is for a RunPolicy.
+    // Some values have a name but are not allowed: "default" is only for a RunPolicy.
     return (", " + std::string(option.choices) + ",").find(", " + std::string(text) + ",") != std::string::npos && parse(text, value);
   } else if constexpr (std::is_integral_v<T>) {
     if (option.automatic && text == "automatic") return *value = static_cast<T>(kAny), true;
@@ -105,7 +104,7 @@ auto find(const Entries& entries, std::string_view name) -> decltype(&entries[0]
   return nullptr;
 }
 
-// at(options, member): the member of an entry.
+// at(options, member) returns the member of an entry.
 template <class Entries, class Chosen, class At>
 Status set(std::string_view of, const Entries& entries, const At& at, Chosen& options, std::string_view name, std::string_view text) {
   const auto* const entry = find(entries, name);
@@ -127,7 +126,7 @@ std::string text(const Entries& entries, const At& at, const Chosen& options, st
   return std::visit([&](auto member) { return text_of(entry->info, at(options, member)); }, entry->member);
 }
 
-// Whether each number is in its range, and each choice one of those that there are.
+// Checks that each number is in its range, and that each choice exists.
 template <class Entries, class Chosen, class At>
 Status check(std::string_view of, const Entries& entries, const At& at, const Chosen& options) {
   for (const auto& entry : entries) {

@@ -1,8 +1,8 @@
-// parallel: runs independent pieces of work in several threads, for opening
-// files and writing checkpoints.
+// parallel: runs independent pieces of work in several threads, to open files and write
+// checkpoints.
 //
-// Not a pool: the threads live for one call. Thread safety: a pure
-// function beside what `work` does.
+// It is not a pool: the threads exist only during one call. Thread safety: a pure function, apart
+// from the effects of `work`.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +17,24 @@
 
 namespace elider {
 
-// As many as the machine runs at once, `most` at the most.
+// The number of hardware threads, but at most `most`.
 inline uint32_t processors(uint32_t most) {
   const uint32_t there = std::thread::hardware_concurrency();
   return there < 1 ? 1 : there < most ? there : most;
 }
 
-// Calls work(thread, i) -> Status once for each i below `count`, with thread below `threads`, each
-// thread's calls one after the other. After an error no further piece is begun; that of the
-// smallest i is returned. An exception is thrown again once all have ended. Where the system gives
-// fewer threads, fewer do it; with one, the caller's does it all.
+// Calls work(thread, i) -> Status once for each i below `count`, with `thread` below `threads`.
+// Calls of the same thread never overlap. After an error, no further piece is started, and the
+// error of the smallest i is returned. An exception is rethrown after all threads have ended. If
+// the system provides fewer threads, fewer run; if none, the caller's thread does all the work.
 template <class Work>
 Status parallel(uint32_t threads, size_t count, Work&& work) {
   std::atomic<size_t> next{0};
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the following
   size_t failed_at = count;
   Status failure;
   std::exception_ptr thrown;
-  const auto give_up = [&] { next.store(count, std::memory_order_relaxed); };  // relaxed: it only shares out numbers
+  const auto give_up = [&] { next.store(count, std::memory_order_relaxed); };  // relaxed: it only distributes numbers
   const auto run = [&](uint32_t thread) {
     try {
       for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {  // likewise
@@ -55,7 +55,7 @@ Status parallel(uint32_t threads, size_t count, Work&& work) {
     }
   };
   std::vector<std::thread> others;
-  others.reserve(std::min<size_t>(threads, count));  // so that nothing throws while one runs
+  others.reserve(std::min<size_t>(threads, count));  // so that later code cannot throw while a thread runs
   for (uint32_t thread = 1; thread < threads && thread < count; ++thread) {
     try {
       others.emplace_back(run, thread);

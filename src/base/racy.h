@@ -1,15 +1,16 @@
-// Racy accessors: how memory is read and written that another thread may be writing (sequence-lock
-// style: copy, then validate the word that guards it, then use).
+// Racy accessors: read and write memory that another thread may be writing (sequence-lock style:
+// copy,
+// then validate the word that guards the memory, then use the copy).
 //
-// Scalars are relaxed atomics: the compiler neither tears nor repeats them. Copies are plain
-// memcpy between compiler barriers, and under TSan relaxed atomics word by word, so that
-// TSan still reports every access that goes round these functions. What a copy holds means
-// nothing until it is validated.
+// Scalars are relaxed atomics, which the compiler does not tear or repeat. Copies are plain memcpy
+// between compiler barriers. Under TSan they are relaxed atomics, word by word, so that TSan still
+// reports every access that bypasses these functions. A copy must not be used before it is
+// validated.
 //
-// Order: racy_read_fence() stands between the racy reads and the load that validates them; it pairs
-// with the writer's racy_write_fence(), which stands between taking the guard and the first racy
-// write, and with the release store that gives the guard back. On x86 both cost nothing.
-// Thread safety: all; that is the point.
+// Order: racy_read_fence() comes between the racy reads and the load that validates them. It pairs
+// with the writer's racy_write_fence(), which comes between acquiring the guard and the first racy
+// write, and with the release store that releases the guard. On x86 neither costs anything.
+// Thread safety: all functions are meant for concurrent use.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ namespace elider {
 template <class T>
 concept RacyScalar = std::is_trivially_copyable_v<T> && alignof(T) == sizeof(T) && sizeof(T) <= 8;
 
-// relaxed: the value means nothing before the validation, which brings the order.
+// relaxed: the value must not be used before the validation, which orders the accesses.
 template <RacyScalar T>
 inline T racy_load(const T& shared) {
   T value;
@@ -38,13 +39,13 @@ inline void racy_store(T& shared, std::type_identity_t<T> value) {
   __atomic_store(&shared, &value, __ATOMIC_RELAXED);
 }
 
-// The loads before it stay before the loads after it.
+// Loads before it are not reordered with loads after it.
 inline void racy_read_fence() {
 #if !ELIDER_TSAN
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
-// The stores before it stay before the stores after it.
+// Stores before it are not reordered with stores after it.
 inline void racy_write_fence() {
 #if !ELIDER_TSAN
   std::atomic_thread_fence(std::memory_order_release);
@@ -55,16 +56,16 @@ namespace detail {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// Two overlapping moves cover every size from W to 2W, which saves small copies a call
-// and a loop. At most 128 bits at once: wider vectors bring VZEROUPPER with them, which
-// aborts a hardware transaction.
+// Two overlapping moves cover every size from W to 2W, so small copies need neither a call nor a
+// loop. Moves have at most 128 bits: wider vectors need VZEROUPPER, which aborts a hardware
+// transaction.
 template <size_t W>
 inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   if constexpr (W > 16) {
     copy_overlapping<W / 2>(to, from, W);
     copy_overlapping<W / 2>(static_cast<char*>(to) + bytes - W, static_cast<const char*>(from) + bytes - W, W);
   } else {
-    using Move [[gnu::vector_size(W)]] = char;  // and no array: it stays in a register, barrier or not
+    using Move [[gnu::vector_size(W)]] = char;  // not an array, so that it stays in a register despite the barrier
     Move head, tail;
     std::memcpy(&head, from, W);
     std::memcpy(&tail, static_cast<const char*>(from) + bytes - W, W);
@@ -73,14 +74,15 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   }
 }
 
-// Above 128 bytes. Not inlined: behind it gcc believes in copies longer than their places.
+// Copies more than 128 bytes. Not inlined, because gcc then assumes copies longer than their
+// memory.
 [[gnu::noinline]] inline void copy_long(char* to, const char* from, size_t bytes) {
   for (; bytes > 128; to += 64, from += 64, bytes -= 64) copy_overlapping<32>(to, from, 64);
   copy_overlapping<64>(to, from, bytes);
 }
 
-// Without a call of memcpy, however long it is: the TSan of a program that uses this library, which
-// is not compiled for it, sees into that function, but not how validation orders the copies.
+// Never calls memcpy. If a program is compiled with TSan and this library is not, TSan intercepts
+// memcpy, but does not see the validation that orders the copies.
 [[gnu::always_inline]] inline void copy_inline(void* to, const void* from, size_t bytes) {
   if (bytes > 128) {
     copy_long(static_cast<char*>(to), static_cast<const char*>(from), bytes);
@@ -99,8 +101,8 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   }
 }
 
-// Words where the shared side is aligned, single bytes elsewhere: both sides of a race then use the
-// same units, whatever part of the row each copies.
+// Copies words if the shared side is aligned, otherwise single bytes. So both sides of a race use
+// the same units, whichever part of the row each copies.
 template <bool kToShared>
 inline void copy_atomically(char* to, const char* from, size_t bytes) {
   size_t i = 0;
@@ -128,7 +130,7 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
 }
 
 #if defined(ELIDER_EMULATOR)
-// A mutant's: a copy of which the compiler does not tell the emulator.
+// A copy that the compiler does not report to the emulator, for a mutant.
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void copy_untold(volatile char* to, const char* from, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
@@ -136,7 +138,7 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
 
 }  // namespace detail
 
-// Private memory becomes a copy of shared memory. Validate it before use.
+// Copies shared memory to private memory. Validate the copy before use.
 [[gnu::always_inline]] inline void racy_copy_in(void* private_to, const void* shared_from, size_t bytes) {
 #if ELIDER_TSAN
   detail::copy_atomically<false>(static_cast<char*>(private_to), static_cast<const char*>(shared_from), bytes);
@@ -147,7 +149,7 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
 #endif
 }
 
-// Shared memory becomes a copy of private memory. The caller holds the guard.
+// Copies private memory to shared memory. The caller must hold the guard.
 inline void racy_copy_out(void* shared_to, const void* private_from, size_t bytes) {
 #if defined(ELIDER_EMULATOR)
   if (ELIDER_MUTANT(kRawWrite)) [[unlikely]]
@@ -162,9 +164,9 @@ inline void racy_copy_out(void* shared_to, const void* private_from, size_t byte
 #endif
 }
 
-// Of memory that nobody writes any more, or nobody else knows yet, so that a race is a
-// fault; others read it, or have written it, under guards that only TSan builds of
-// this library show to TSan.
+// Copies memory that other threads do not write any more, or do not know yet, so that a race is a
+// fault. Other threads read it, or have written it, under guards that only TSan builds of this
+// library show to TSan.
 inline void guarded_copy(void* to, const void* from, size_t bytes) {
 #if ELIDER_TSAN
   std::memcpy(to, from, bytes);

@@ -1,6 +1,7 @@
-// Random: a small quick generator (xoshiro256**, seeded by splitmix64), the same on all machines.
+// Random: a small, fast generator (xoshiro256**, seeded by splitmix64), with the same numbers on
+// all machines.
 //
-// Not for secrets. Thread safety: one thread at a time; give each its own, seeded apart.
+// Do not use it for secrets. Thread safety: one thread at a time; give each thread its own seed.
 #pragma once
 
 #include <bit>
@@ -8,7 +9,7 @@
 
 namespace elider {
 
-// One step of splitmix64: advances `state`, gives a well mixed number.
+// One step of splitmix64: advances `state` and returns a well-mixed number.
 inline uint64_t splitmix64(uint64_t& state) {
   state += 0x9e3779b97f4a7c15u;
   uint64_t z = state;
@@ -19,7 +20,7 @@ inline uint64_t splitmix64(uint64_t& state) {
 
 class Random {
  public:
-  using result_type = uint64_t;  // what std::shuffle and the distributions ask for
+  using result_type = uint64_t;  // required by std::shuffle and the distributions
 
   explicit Random(uint64_t seed = 0) {
     for (uint64_t& word : state_) word = splitmix64(seed);
@@ -40,16 +41,16 @@ class Random {
   // 0 to n - 1, n >= 1. Multiply and shift: the bias is below n / 2^64.
   uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
 
-  // first to last, both ends included.
+  // From first to last, inclusive.
   uint64_t between(uint64_t first, uint64_t last) {
     const uint64_t span = last - first;
     return span == ~uint64_t{0} ? next() : first + below(span + 1);
   }
 
-  // 0 <= x < 1, of 53 random bits.
+  // 0 <= x < 1, with 53 random bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-  // True once in n on average, n >= 1.
+  // True with probability 1/n, n >= 1.
   bool one_in(uint64_t n) { return below(n) == 0; }
 
   static constexpr uint64_t min() { return 0; }

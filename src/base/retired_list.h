@@ -1,7 +1,7 @@
-// RetiredList: a queue of objects that wait for their grace period, in the order they were retired.
+// RetiredList: a queue of objects that wait for their grace period, in the order of retirement.
 //
-// Its size may be read by any thread; all else is one thread's at a time. Not a general queue: it
-// keeps its memory until it is empty, and grows by doubling.
+// Any thread may read its size; everything else requires one thread at a time. It is not a general
+// queue: it keeps its memory until it is empty, and grows by doubling.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,15 @@ namespace elider {
 
 class Worker;
 
-// Called by the reclaiming worker (not always the retiring one), while it is inside and at the end
-// of a transaction. It may free memory, unlink, and retire further objects.
+// Called by the worker that reclaims (not always the one that retired), while it is inside and at
+// the end of a transaction. It may free memory, unlink, and retire further objects.
 using Reclaim = void (*)(Worker& worker, void* object, uint64_t argument);
 
 struct Retired {
   Reclaim reclaim;
   void* object;
   uint64_t argument;
-  uint64_t epoch;  // when it was retired
+  uint64_t epoch;  // when the object was retired
 };
 
 class RetiredList {
@@ -34,7 +34,7 @@ class RetiredList {
   uint64_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size() == 0; }
 
-  // False: the process has no memory for a longer list, and nothing is changed.
+  // Returns false if memory for a longer list cannot be allocated; the list is then unchanged.
   bool push(const Retired& retired) {
     const uint64_t size = this->size();
     if (size == capacity_) [[unlikely]] {
@@ -44,7 +44,7 @@ class RetiredList {
     size_.store(size + 1, std::memory_order_relaxed);
     return true;
   }
-  // The list is not empty.
+  // The list must not be empty.
   const Retired& front() const { return ring_[first_]; }
   void pop() {
     first_ = (first_ + 1) & (capacity_ - 1);

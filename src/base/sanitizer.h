@@ -1,10 +1,10 @@
-// Which sanitizer this translation unit is compiled under, as constants, and the words ASan is told
-// about memory that the allocator manages itself. Thread safety: as ASan's interface.
+// Constants that say with which sanitizer this translation unit is compiled, and functions that
+// tell ASan about memory that the allocator manages. Thread safety: that of ASan's interface.
 #pragma once
 
 #include <cstddef>
 
-// The emulator of hardware transactions borrows TSan's instrumentation and none of its rules.
+// The emulator of hardware transactions uses TSan's instrumentation, but not its rules.
 #if defined(ELIDER_EMULATOR)
 #define ELIDER_TSAN 0
 #elif defined(__SANITIZE_THREAD__)
@@ -38,7 +38,7 @@ namespace elider {
 inline constexpr bool kThreadSanitizer = ELIDER_TSAN;
 inline constexpr bool kAddressSanitizer = ELIDER_ASAN;
 
-// Any access to these bytes is reported from now on.
+// From now on, accesses to these bytes are reported.
 inline void poison_memory([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #if ELIDER_ASAN
   ASAN_POISON_MEMORY_REGION(begin, bytes);

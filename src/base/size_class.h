@@ -1,9 +1,9 @@
-// Size classes: which sizes the allocator hands out, and how a request finds its own.
+// Size classes: the sizes that the allocator provides, and the class of a request.
 //
-// Multiples of 16 bytes to 256, of 64 to 1024, then eight a doubling (a step is at the most an
-// eighth of the size) to 256 KiB. A class above 256 bytes is a multiple of 64, and so are the
-// runs that objects are cut from: an object of 64 n bytes never shares a cache line and lies on
-// n of them. Pure functions.
+// The sizes are multiples of 16 bytes up to 256, multiples of 64 up to 1024, and then eight per
+// doubling up to 256 KiB, so that a step is at most an eighth of the size. Classes above 256 bytes
+// are multiples of 64, and so are the runs that objects are cut from: an object of 64 n bytes has n
+// cache lines to itself. Pure functions.
 #pragma once
 
 #include <array>

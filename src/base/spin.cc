@@ -14,9 +14,9 @@ namespace {
 constexpr uint64_t kYieldingNs = 400'000;
 }  // namespace
 
-// No call of the library's for a sleep: there a thread may be cancelled.
+// A direct system call, because a library call for sleeping is a cancellation point.
 void sleep_shortly() {
-  static constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the system wakes it somewhat later
+  static constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the system wakes it slightly later
   if (::syscall(SYS_nanosleep, &kTime, nullptr) != 0 && errno != EINTR) ::sched_yield();
 }
 

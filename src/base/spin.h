@@ -1,14 +1,14 @@
-// Spin: how a thread waits for another's short critical section: pauses that double, then yields,
-// then sleeps.
+// Spin: how a thread waits for another thread's short critical section: pauses that double in
+// length, then yields, then sleeps.
 //
-// Not a lock. Thread safety: a Spin belongs to the waiting thread.
+// It is not a lock. Thread safety: a Spin belongs to the waiting thread.
 #pragma once
 
 #include <cstdint>
 
 namespace elider {
 
-// Tells the processor that this is a waiting loop.
+// Tells the processor that this is a spin loop.
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -17,21 +17,21 @@ inline void pause() {
 #endif
 }
 
-// Sleeps for a moment: some 100 microseconds. A thread is not cancelled there, whatever it holds.
+// Sleeps for about 100 microseconds. It is not a cancellation point, so the thread may hold locks.
 void sleep_shortly();
 
 class Spin {
  public:
-  // Waits a little, longer each time. After about a microsecond of pauses it gives up the
-  // processor, because the holder may be a thread that waits for this very core. Where that does
-  // not help for 400 microseconds, it sleeps: beside threads that compute, and use their whole
-  // slices, a yield comes back after milliseconds, and a sleep when it ends.
+  // Waits, longer each time. After about a microsecond of pauses, it yields the processor, because
+  // the holder may be a thread that waits for this core. After 400 microseconds, it sleeps: if
+  // other threads compute and use their whole time slices, a yield returns after milliseconds, but
+  // a sleep returns when it ends.
   void wait();
   void reset() { *this = {}; }
-  // Whether the pauses are over: the next wait gives the processor up.
+  // Returns true if the pauses are over, so that the next wait yields the processor.
   bool has_paused() const { return round_ == kRoundsOfPauses; }
-  // How often the processor was given up, and how often of these by a sleep: a caller that bounds
-  // its wait counts one or the other.
+  // How often it has yielded, and how often it has slept. A caller that limits its wait counts one
+  // of them.
   uint32_t yields() const { return yields_; }
   uint32_t sleeps() const { return sleeps_; }
 

@@ -10,11 +10,10 @@ namespace elider {
 
 namespace {
 
-// Names live as long as the process: a Status may outlive its database. Never
-// destroyed, for the same reason.
+// Names are never destroyed, because a Status may outlive its database.
 struct Names {
   std::mutex mutex;               // a leaf lock
-  std::deque<std::string> by_id;  // a deque: growth moves no string
+  std::deque<std::string> by_id;  // a deque, because growth does not move strings
   std::map<std::string_view, uint32_t> ids;
 };
 
@@ -32,7 +31,7 @@ uint32_t intern_name(std::string_view name) {
   const auto it = all.ids.find(name);
   if (it != all.ids.end()) return it->second;
   all.by_id.emplace_back(name);
-  const auto id = static_cast<uint32_t>(all.by_id.size());  // from 1: 0 is "no name"
+  const auto id = static_cast<uint32_t>(all.by_id.size());  // from 1, because 0 means unnamed
   all.ids.emplace(all.by_id.back(), id);
   return id;
 }
@@ -102,14 +101,14 @@ void wrong_view(bool empty) noexcept {
 
 std::string_view Status::table() const { return interned_name(head_.table_name_id); }
 
-// acq_rel: whoever is the last has seen what the others did with it.
+// acq_rel: the last owner must see what the others did with it.
 void Status::release_text() noexcept {
   if (detail_.text->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_.text;
 }
 
 std::string Status::message() const {
   std::string words(name_of(code()));
-  // Some codes have one cause of the same name; saying it twice helps nobody.
+  // If the cause has the same name as the code, say it only once.
   if (cause() != Cause::kNone && name_of(cause()) != words) {
     words += ": ";
     words += name_of(cause());

@@ -1,13 +1,15 @@
-// thread_ends(): in a catch (...), whether what was caught unwinds the thread (pthread_exit, a
-// cancellation). Whoever does not throw that on aborts the process. Thread safety: all.
+// thread_ends(): returns, in a catch (...), whether the exception unwinds the thread (pthread_exit,
+// a cancellation). Such an exception must be rethrown; otherwise the process aborts. Thread safety:
+// may
+// be called from any thread.
 #pragma once
 
 #include <exception>
 
 namespace elider {
 
-// What is no C++ exception has no std::exception_ptr. Not by a reference to abi::__forced_unwind:
-// it is bound to a null pointer, which a sanitizer takes for a mistake.
+// An exception that is not from C++ does not have a std::exception_ptr. Catching a reference to
+// abi::__forced_unwind does not work: it is bound to a null pointer, which sanitizers report.
 inline bool thread_ends() { return std::current_exception() == nullptr; }
 
 }  // namespace elider

@@ -1,4 +1,4 @@
-// threw(): the status of a procedure that threw. Thread safety: all.
+// threw(): the status of a procedure that threw. Thread safety: may be called from any thread.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace elider {
 
-// kProcedureThrew, with its words; nullptr: it was no std::exception. Without memory for words it
-// goes without them.
+// kProcedureThrew with the exception's text; nullptr if it was not a std::exception. If memory for
+// the message cannot be allocated, the status does not have one.
 Status threw(const char* what, std::string_view who = "the procedure") noexcept;
 
 }  // namespace elider

@@ -1,5 +1,5 @@
-// Uncancelled: while it lives, pthread_cancel() of this thread waits: for what must end once it has
-// begun, because other threads wait for it. Thread safety: its thread's.
+// Uncancelled: while it exists, pthread_cancel() of this thread is deferred. Use it for work that
+// must not stop halfway because other threads wait for it. Thread safety: belongs to its thread.
 #pragma once
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ class Uncancelled {
   Uncancelled(const Uncancelled&) = delete;
   Uncancelled& operator=(const Uncancelled&) = delete;
 
-  // But for f, which the caller has cleaned up behind if it unwinds.
+  // Allows cancellation in f. The caller cleans up if f unwinds.
   template <class F>
   decltype(auto) but_for(F&& f) {
     ::pthread_setcancelstate(before_, nullptr);

@@ -1,4 +1,4 @@
-// UTF-8: whether a name is text, and how it is shown where it is not.
+// UTF-8: whether a name is text, and how to print it otherwise.
 // Thread safety: pure functions.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace elider {
 
-// Bytes of the character that `text`, which is not empty, begins with: the shortest form, no
-// surrogates. 0: it is none.
+// Number of bytes of the first character of `text`, which must not be empty. Only shortest forms
+// without surrogates are characters; for others, the result is 0.
 inline size_t utf8_bytes(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
@@ -24,8 +24,8 @@ inline size_t utf8_bytes(std::string_view text) {
   return odd ? 0 : bytes;
 }
 
-// The text with every byte that is a control character, or part of no character, as \xNN.
-// *all_text: there was none.
+// The text, with every byte that is a control character or not part of a character as \xNN.
+// *all_text is set to whether there was no such byte.
 inline std::string printable(std::string_view text, bool* all_text = nullptr) {
   constexpr char kDigits[] = "0123456789abcdef";
   if (all_text != nullptr) *all_text = true;

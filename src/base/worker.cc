@@ -11,7 +11,7 @@ namespace elider {
 
 namespace {
 
-// The argument of a retired piece of memory: its size, and above it its part.
+// The argument of a retired piece of memory: the size, with the part in the upper bits.
 constexpr unsigned kPartShift = 56;
 
 void free_retired(Worker& worker, void* object, uint64_t argument) {
@@ -42,10 +42,10 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
   retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift, bytes);
 }
 
-// At the end of a stay inside. Bounded work, but enough: once in a countdown it looks after
-// the epoch, and while there is more to reclaim than it may at a time, it comes by again after
-// each further leave(), for that alone, and does more than was retired since. A worker that is
-// short of memory takes over all that idle ones have retired, comes by at each of the next
+// Called at the end of a stay inside. The work is bounded but sufficient: once per countdown it
+// checks the epoch. If more can be reclaimed than it may do at a time, it is called again after
+// each further leave(), and does more than was retired since. A worker that is short of memory
+// takes over everything that idle workers have retired, is called again at each of the next
 // leave()s, and does more there.
 void Worker::maintain() {
   if (!workers_.reclaims_) [[unlikely]] {
@@ -59,7 +59,7 @@ void Worker::maintain() {
   countdown_ = hurry ? 1 : kCountdown;
   if (hurry) --hurry_;
   if (retired_.empty() && workers_.orphans_.empty()) return;
-  // Nothing read so far is used any more, and the former announcement would hold back the epoch.
+  // References from before are not used any more, and the old announcement would delay the epoch.
   announce();
   if (hurry || !behind) look_after_epoch();
   const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave + (behind ? 2 * retired : 0);
@@ -69,7 +69,7 @@ void Worker::maintain() {
   if (behind_) countdown_ = 1;
 }
 
-// Where another worker has advanced the epoch since the last time, that is enough.
+// If another worker has advanced the epoch since the last time, that is enough.
 void Worker::look_after_epoch() {
   if (workers_.epoch() == epoch_looked_after_ && !workers_.try_advance()) countdown_ = std::min(countdown_, kCountdown / kSoonerShare);
   epoch_looked_after_ = workers_.epoch();
@@ -94,14 +94,14 @@ Workers::Workers(Memory& memory, uint32_t workers_max, uint64_t seed)
 }
 
 Workers::~Workers() {
-  if (ids_used_max() == 0) return;  // nothing was ever retired
-  Worker* const worker = at(0);  // whoever has it will not come back; a new one may need memory that the heap has not
+  if (ids_used_max() == 0) return;  // nothing has been retired
+  Worker* const worker = at(0);  // its owner will not return; a new worker might need memory that is not available
   for (uint32_t id = 0; id < ids_used_max(); ++id) {
     ELIDER_CHECK(!at(id)->inside(), "no transaction runs when its database closes");
     orphan(*at(id));
   }
   worker->inside_ = true;
-  // Every grace period is over. What a callback retires joins the queue.
+  // Every grace period is over. What a callback retires is added to the queue.
   epoch_->store(~uint64_t{0} >> 1, std::memory_order_release);
   while (!orphans_.empty()) {
     epoch_->fetch_add(kGraceEpochs, std::memory_order_acq_rel);
@@ -114,7 +114,7 @@ Workers::~Workers() {
 Worker* Workers::acquire() {
   std::lock_guard lock(mutex_);
   if (free_ids_.empty()) return nullptr;
-  const uint32_t id = free_ids_.front();  // the least
+  const uint32_t id = free_ids_.front();  // the lowest
   Worker* worker = at(id);
   if (worker == nullptr) {
     uint64_t state = seed_ + id;
@@ -131,7 +131,7 @@ Worker* Workers::acquire() {
 void Workers::release(Worker* worker) {
   ELIDER_CHECK(!worker->inside(), "a worker is given back after leave()");
   if (!worker->retired_.empty()) {
-    worker->enter();  // keeps who claims lists off this one
+    worker->enter();  // keeps threads that claim lists away from this one
     orphan(*worker);
     worker->inside_ = false;
     worker->announced_.store(Worker::kOutside, std::memory_order_release);
@@ -146,7 +146,8 @@ void Workers::release(Worker* worker) {
 bool Workers::all_announced(uint64_t epoch) const {
   const uint32_t count = ids_used_max();
   for (uint32_t id = 0; id < count; ++id) {
-    // acquire: pairs with the releases of enter() and leave(): what was done inside has been done.
+    // acquire: pairs with the releases of enter() and leave(), so that what was done inside is
+    // complete.
     const uint64_t announced = at(id)->announced_.load(std::memory_order_acquire);
     if (announced != Worker::kOutside && announced != epoch) return false;
   }
@@ -156,8 +157,9 @@ bool Workers::all_announced(uint64_t epoch) const {
 bool Workers::try_advance() {
   if (advancing_->exchange(true, std::memory_order_acquire)) return false;
   const uint64_t epoch = epoch_->load(std::memory_order_acquire);
-  // The first look is free and mostly finds the one that is in the way. The fence pairs with
-  // light_fence() in Worker::announce: a worker that the second look misses reads after the fence.
+  // The first check is cheap and usually finds the worker that prevents the advance. The fence
+  // pairs with light_fence() in Worker::announce: a worker that the second check misses reads after
+  // the fence.
   bool advanced = false;
   if (all_announced(epoch)) {
     heavy_fence();
@@ -184,7 +186,7 @@ size_t Workers::reclaim_own(Worker& worker, size_t objects_max) {
   return count;
 }
 
-// Callbacks take latches and retire, so they run outside the lock, a few at a time.
+// Callbacks take latches and retire, so they run outside of the lock, a few at a time.
 size_t Workers::reclaim_orphans(Worker& worker, size_t objects_max) {
   const uint64_t now = epoch();
   size_t count = 0;
@@ -213,7 +215,7 @@ void Workers::orphan(Worker& worker) {
     orphans_.swap(worker.retired_);
     return;
   }
-  // Without memory for more, the rest stays with the worker: it is used again, or collected later.
+  // If memory is short, the rest stays with the worker, which is used again or collected later.
   for (; !worker.retired_.empty(); worker.retired_.pop())
     if (!orphans_.push(worker.retired_.front())) return;
 }
@@ -223,18 +225,19 @@ void Workers::orphan_idle(const Worker& except) {
   bool any = false;
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    // A guess, and so relaxed: who is inside now keeps its list, as most do where transactions run.
+    // relaxed: only an estimate. A worker that is inside now keeps its list; most are in a running
+    // database.
     if (worker == &except || worker->retired_.empty() || worker->announced_.load(std::memory_order_relaxed) != Worker::kOutside) continue;
     worker->claimed_.store(true, std::memory_order_release);
     any = true;
   }
   if (!any) return;
-  // Pairs with light_fence() in Worker::announce: either the announcement is seen
-  // here, or the claim there.
+  // Pairs with light_fence() in Worker::announce: either this thread sees the announcement, or the
+  // other thread sees the claim.
   heavy_fence();
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    if (!worker->claimed_.load(std::memory_order_relaxed)) continue;  // whoever holds collect_mutex_ writes it
+    if (!worker->claimed_.load(std::memory_order_relaxed)) continue;  // the holder of collect_mutex_ writes it
     if (worker->announced_.load(std::memory_order_acquire) == Worker::kOutside) orphan(*worker);
     worker->claimed_.store(false, std::memory_order_release);
   }
@@ -246,11 +249,10 @@ void Workers::try_orphan_idle(const Worker& except) {
 }
 
 void Workers::collect() {
-  // One object may be retired three times on its way (unlinked, then freed, with the node
-  // it was in), so this many rounds empty the lists where nobody else is running, and bound
-  // the work where others are.
+  // An object may be retired three times (unlinked, then freed, with the node that contained it).
+  // So this many rounds empty the lists if no other worker runs, and limit the work otherwise.
   constexpr int kRoundsMax = 64;
-  constexpr int kRoundsStalledMax = 12;  // of which the first six give the processor to nobody
+  constexpr int kRoundsStalledMax = 12;  // in the first six, the processor is not yielded
   std::lock_guard one_at_a_time(collect_mutex_);
   if (!reclaims_) return;
   Worker* const worker = acquire();
@@ -263,13 +265,13 @@ void Workers::collect() {
     const bool advanced = try_advance();
     worker->announce();
     const size_t reclaimed = reclaim_own(*worker, ~size_t{0}) + reclaim_orphans(*worker, ~size_t{0});
-    worker->short_of_memory_ = false;  // collect_mutex_ is held, which hurrying would try to lock
+    worker->short_of_memory_ = false;  // hurrying would try to lock collect_mutex_, which is held
     worker->countdown_ = Worker::kCountdown;
     worker->leave();
     if (retired_objects() == 0) break;
     stalled = advanced || reclaimed != 0 ? 0 : stalled + 1;
     if (stalled == 0) spin.reset();
-    else if (stalled < kRoundsStalledMax) spin.wait();  // others are within a transaction, most for microseconds
+    else if (stalled < kRoundsStalledMax) spin.wait();  // others are within a transaction, usually for microseconds
   }
   release(worker);
 }

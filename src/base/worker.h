@@ -1,19 +1,22 @@
-// Worker: what one thread, or one open transaction, owns in a database: its epoch announcement, its
-// allocator and the list of what it has retired. Workers: all of a database.
+// Worker: the part of a database that one thread or one open transaction owns: its epoch
+// announcement, its allocator, and the list of what it has retired. Workers: all workers of a
+// database.
 //
-// Reclamation is quiescent-state based (DBX, section 5.5): an object is unlinked, then retired, and
+// Reclamation is quiescent-state based (DBX, section 5.5). An object is unlinked, then retired, and
 // reclaimed after a grace period: when every worker that was inside enter()..leave() at that time
 // has left. It is an epoch scheme: enter() announces the global epoch; the epoch advances when
-// every worker inside has announced it; what was retired in epoch e is reclaimed in e + 3 or later.
+// every worker inside has announced it; objects that were retired in epoch e are reclaimed in e + 3
+// or later.
 //
-// Why three. A worker inside that announced a keeps the epoch at a + 1 or below. So an unlink whose
-// worker then read the epoch as e took effect while the epoch was e or e + 1, and a reader that
-// still found the object had announced e + 1 or less and keeps the epoch at e + 2 or below. No
-// fence in retire() is needed for this; the one in enter() (announce, then read what is shared) is
-// the light half of base/asymmetric_fence.h, and its heavy half stands in Workers::try_advance().
+// Three epochs are needed for this reason. A worker inside that announced a keeps the epoch at a +
+// 1 or below. So if a worker read the epoch as e after its unlink, the unlink took effect while the
+// epoch was e or e + 1. A reader that still found the object had announced e + 1 or less, and keeps
+// the epoch at e + 2 or below. This does not require a fence in retire(). The fence in enter()
+// (announce, then read shared data) is the light half of base/asymmetric_fence.h;
+// Workers::try_advance() has the heavy half.
 //
-// Thread safety: a Worker is used by one thread at a time; Workers by all. A worker that is given
-// back leaves its retired objects to the others. collect(), and a worker that is short of memory,
+// Thread safety: one thread at a time may use a Worker; all threads may use Workers. A released
+// worker leaves its retired objects to the others. collect(), and a worker that is short of memory,
 // may empty the list of a worker that is not inside, whose thread then waits in enter().
 #pragma once
 
@@ -38,60 +41,62 @@ class Workers;
 
 class alignas(kCacheLinePairBytes) Worker {
  public:
-  // From here to leave() nothing that is reachable now, or becomes so, is reclaimed. Not reentrant.
+  // Until leave(), objects that are reachable now, or become so, are not reclaimed. Not reentrant.
   [[gnu::always_inline]] inline void enter() {
     inside_ = true;
-    // relaxed: it is no more than a guess of ticks for statistics.
+    // relaxed: only an estimated time for statistics.
     entered_ticks_.store(ticks(), std::memory_order_relaxed);
     announce();
-    // acquire: pairs with the claimer's release, after which the list is this thread's again.
+    // acquire: pairs with the claimer's release, after which the list belongs to this thread again.
     if (claimed_.load(std::memory_order_acquire)) [[unlikely]]
       wait_until_unclaimed();
   }
 
-  // All references are dropped. Now and then reclaims and advances the epoch.
+  // The caller must have dropped all references. From time to time, it reclaims and advances the
+  // epoch.
   [[gnu::always_inline]] inline void leave() {
     if (--countdown_ <= 0) [[unlikely]]
       maintain();
     inside_ = false;
-    // release: what was read inside was read before; pairs with the load in Workers::try_advance.
+    // release: reads inside come before it; pairs with the load in Workers::try_advance.
     announced_.store(kOutside, std::memory_order_release);
   }
   bool inside() const { return inside_; }
-  // Whether the next leave() looks after the epoch and reclaims.
+  // Returns true if the next leave() checks the epoch and reclaims.
   bool is_due() const { return countdown_ <= 1; }
-  // The epoch of all workers.
+  // The global epoch.
   uint64_t global_epoch() const;
 
-  // `object` is unlinked: call reclaim(worker, object, argument) after a grace period. Only inside.
-  // False: the process has no memory for a longer list. It is called where a commit cannot be
-  // undone any more, so most callers can only leave the object unreclaimed; who can do without the
-  // call frees it. `bytes`: of memory that waits with it.
+  // Calls reclaim(worker, object, argument) after a grace period. `object` must be unlinked, and
+  // the worker must be inside. `bytes` is the memory that waits with it. Returns false if memory
+  // for a longer list cannot be allocated. Most callers cannot undo their commit then, and leave
+  // the object unreclaimed; callers that do not need the grace period free it.
   bool retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes = 0);
-  // The same of what is still in an index, where all who pass it step over it:
-  // it waits for fewer others.
+  // Like retire(), for an object that is still in an index, where all readers skip it. It has a
+  // lower limit of waiting objects.
   bool retire_linked(Reclaim reclaim, void* object, uint64_t argument);
 
-  // As Allocator's (base/memory.h). Null: the memory limit is reached. leave() then sees to it
-  // that what waits for its grace period is reclaimed soon: who fails for want of memory may come
-  // by too seldom for a countdown.
+  // Like Allocator::allocate() (base/memory.h). Returns null if the memory limit is reached.
+  // leave() then hastens reclamation, because a caller that fails for lack of memory may call
+  // leave() too rarely for the countdown.
   void* allocate(size_t bytes, MemoryPart part) {
     void* const object = memory_.allocate(bytes, part);
     if (object == nullptr) [[unlikely]] is_short_of_memory();
     return object;
   }
-  // Somebody found no memory: what waits for its grace period is reclaimed soon.
+  // Reports that memory was exhausted, so that waiting objects are reclaimed soon.
   void is_short_of_memory() {
     short_of_memory_ = true;
     countdown_ = 0;
   }
-  // As Memory's.
+  // See Memory.
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
   size_t bytes_taken(size_t bytes) const { return memory_.bytes_taken(bytes); }
-  // The same for who can do without, and will ask again and again: nothing is hurried for it.
+  // Like allocate(), for callers that can do without the memory and will retry. It does not hasten
+  // reclamation.
   void* allocate_optional(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }
   void free(void* object, size_t bytes, MemoryPart part) { memory_.free(object, bytes, part); }
-  // retire() with a free() of these bytes.
+  // Retires these bytes, to be freed.
   void retire_memory(void* object, size_t bytes, MemoryPart part);
 
   uint32_t id() const { return id_; }  // 0 to workers_max - 1; unique among those in use
@@ -104,21 +109,23 @@ class alignas(kCacheLinePairBytes) Worker {
  private:
   friend class Workers;
   static constexpr uint64_t kOutside = 0;
-  // The epoch is looked after when a worker has left this often, or retired so much that the
-  // weights make up for it: 1024 objects, 256 that are linked, or 512 KiB; where the memory limit
-  // is small, 256 objects or 64 KiB. An advance interrupts every processor that another worker runs
-  // on: some 20 us in a virtual machine.
+  // A worker checks the epoch after this many calls of leave(), or earlier if it has retired much:
+  // after
+  // 1024 objects, 256 that are linked, or 512 KiB; with a small memory limit, 256 objects or 64
+  // KiB. An advance interrupts every processor that runs another worker, for about 20 us in a
+  // virtual machine.
   static constexpr int64_t kCountdown = 4096;
   static constexpr int64_t kObjectWeight = kCountdown / 1024;
   static constexpr int64_t kLinkedWeight = kCountdown / 256;
-  static constexpr unsigned kBytesShift = 7;       // 128 bytes weigh 1
+  static constexpr unsigned kBytesShift = 7;       // 128 bytes have weight 1
   static constexpr unsigned kBytesShiftSmall = 4;  // 16 bytes
-  // Where somebody is in the way of an advance, the next look is after this part of a countdown.
+  // If another worker prevents an advance, the next check comes after this part of a countdown.
   static constexpr int64_t kSoonerShare = 8;
   static constexpr size_t kReclaimsPerLeave = 128;
-  // Once it has been short of memory: so many leave()s are maintained one by one (a row takes three
-  // grace periods, each three epochs) and reclaim more (a row is three tasks, each behind all
-  // others), but not more often than this: the memory may be in use.
+  // After a shortage of memory, this many leave()s call maintain() each (a row takes three grace
+  // periods of three epochs each) and reclaim more (a row is three tasks, each after all others).
+  // This does not happen more often than the given interval, because the memory may really be in
+  // use.
   static constexpr uint32_t kHurry = 64;
   static constexpr size_t kReclaimsInHurry = 4096;
   static constexpr uint64_t kHurryPauseNs = 10'000'000;
@@ -130,21 +137,21 @@ class alignas(kCacheLinePairBytes) Worker {
   void look_after_epoch();
   void begin_to_hurry();
 
-  // Written by the owner, read by whoever advances the epoch; who holds
+  // The owner writes it, and a worker that advances the epoch reads it. The holder of
   // Workers::collect_mutex_ writes claimed_.
   std::atomic<uint64_t> announced_{kOutside};
   std::atomic<uint64_t> entered_ticks_{0};
   std::atomic<bool> claimed_{false};
 
-  // The owner's alone, but for retired_, which a claimer may empty.
+  // Only the owner uses these, except for retired_, which a claimer may empty.
   bool inside_ = false;
   const int64_t object_weight_;
   const unsigned bytes_shift_;
   int64_t countdown_ = kCountdown;
-  uint64_t retired_since_ = 0;    // objects, since the last maintain()
-  bool behind_ = false;           // the last maintain() may have left something whose grace period is over
+  uint64_t retired_since_ = 0;    // objects retired since the last maintain()
+  bool behind_ = false;           // the last maintain() may have left objects whose grace period is over
   bool short_of_memory_ = false;  // since the last maintain()
-  uint32_t hurry_ = 0;            // leave()s to come that are maintained one by one
+  uint32_t hurry_ = 0;            // number of following leave()s that call maintain() each
   uint64_t hurried_ns_ = 0;       // when that began the last time
   uint64_t epoch_looked_after_ = 0;
   Workers& workers_;
@@ -154,7 +161,7 @@ class alignas(kCacheLinePairBytes) Worker {
   alignas(kCacheLinePairBytes) Allocator memory_;
 };
 
-// The worker is inside as long as this lives, whatever is thrown.
+// Keeps the worker inside during its lifetime, also if an exception is thrown.
 class Inside {
  public:
   [[gnu::always_inline]] explicit Inside(Worker& worker) : worker_(worker) { worker_.enter(); }
@@ -168,32 +175,34 @@ class Inside {
 
 class Workers {
  public:
-  // `memory` outlives it. Costs 8 bytes a worker until it is first acquired.
+  // `memory` must outlive it. A worker costs 8 bytes until it is first acquired.
   Workers(Memory& memory, uint32_t workers_max, uint64_t seed);
-  // From now on nothing is reclaimed before all workers are gone; for studies. No worker is inside.
+  // From now on (for studies), nothing is reclaimed until all workers are gone. All workers are
+  // outside.
   void stop_reclaiming() { reclaims_ = false; }
-  // Reclaims everything at once, in the order in which each worker retired it. No worker is inside.
+  // Reclaims everything at once, in each worker's order of retirement. All workers must be outside.
   ~Workers();
 
-  // A worker that nobody uses, the one with the lowest id; null when workers_max are in use.
+  // Returns the unused worker with the lowest id, or null if workers_max are in use.
   Worker* acquire();
-  // It is not inside. Its retired list moves to a common list, its free memory to the depot.
+  // It must be outside. Its retired list moves to a common list, its free memory to the depot.
   void release(Worker* worker);
 
-  // Advances the epoch and reclaims as far as possible: the common list, and the lists of all
-  // workers that are not inside. Not inside a worker of the calling thread. Needs one free worker;
-  // if there is none it does nothing, and workers go on reclaiming by themselves.
+  // Advances the epoch and reclaims as much as possible: the common list, and the lists of all
+  // workers that are outside. The calling thread must not be inside a worker. It needs one free
+  // worker; without one it does nothing, and workers continue to reclaim by themselves.
   void collect();
 
   uint64_t epoch() const { return epoch_->load(std::memory_order_acquire); }
-  // Objects that wait for their grace period.
+  // Number of objects that wait for their grace period.
   uint64_t retired_objects() const;
   uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
-  // All ids ever used are below this: how far arrays by id need scanning.
+  // All ids that were ever used are below this: the range to scan of arrays that are indexed by id.
   uint32_t ids_used_max() const { return ids_used_max_.load(std::memory_order_acquire); }
   uint32_t workers_max() const { return workers_max_; }
-  // When, on the steady clock, the worker that has been inside longest entered; 0: none is inside.
-  // Taken from the processor's tick counter: good to about 0.1% of its age.
+  // The steady-clock time at which the worker that has been inside longest entered; 0 if all are
+  // outside. It is computed from the processor's tick counter, with an error of about 0.1% of its
+  // age.
   uint64_t oldest_entered_ns() const;
 
   Workers(const Workers&) = delete;
@@ -201,53 +210,54 @@ class Workers {
 
  private:
   friend class Worker;
-  static constexpr uint64_t kFirstEpoch = 4;  // so that kOutside and "three epochs ago" are never one
+  static constexpr uint64_t kFirstEpoch = 4;  // so that kOutside is never equal to "three epochs ago"
   static constexpr uint64_t kGraceEpochs = 3;
 
   Worker* at(uint32_t id) const { return slots_[id].load(std::memory_order_acquire); }
-  // One step, if every worker inside has announced the present epoch. False if
-  // not, or if another is at it.
+  // Advances by one step if every worker inside has announced the current epoch. Returns false if
+  // not, or if another thread is advancing it.
   bool try_advance();
   bool all_announced(uint64_t epoch) const;
-  // Reclaims at the most `objects_max` of those whose grace period is over; gives how many it
-  // did. The worker is inside.
+  // Reclaims at most `objects_max` objects whose grace period is over, and returns their number.
+  // The worker must be inside.
   bool reclaims_ = true;
   size_t reclaim_own(Worker& worker, size_t objects_max);
   size_t reclaim_orphans(Worker& worker, size_t objects_max);
-  // Moves the list of `worker`, which no other thread is using, to orphans_.
+  // Moves the list of `worker`, which must not be in use by another thread, to orphans_.
   void orphan(Worker& worker);
-  // orphan() for all workers that are not inside and whose threads it can keep from entering
+  // Calls orphan() for all workers that are outside and whose threads it can keep from entering
   // meanwhile. The caller holds collect_mutex_.
   void orphan_idle(const Worker& except);
-  void try_orphan_idle(const Worker& except);  // unless another is at it
+  void try_orphan_idle(const Worker& except);  // does nothing if another thread is doing it
 
   Memory& memory_;
   const uint32_t workers_max_;
   const uint64_t seed_;
   const TickClock clock_;
-  const std::unique_ptr<std::atomic<Worker*>[]> slots_;  // by id; null until first used
+  const std::unique_ptr<std::atomic<Worker*>[]> slots_;  // by id; null before first use
 
-  // Read by every enter(), written by an advance.
+  // Every enter() reads it, and an advance writes it.
   CacheLine<std::atomic<uint64_t>> epoch_;
   CacheLine<std::atomic<bool>> advancing_;
 
   std::atomic<uint32_t> in_use_{0};
   std::atomic<uint32_t> ids_used_max_{0};
 
-  std::mutex collect_mutex_;        // one claims workers' lists at a time; before mutex_ and orphans_mutex_
-  std::mutex mutex_;                // guards free_ids_ and the making of workers
-  std::vector<uint32_t> free_ids_;  // a heap, the lowest first
-  std::mutex orphans_mutex_;        // guards orphans_, but for its size
-  RetiredList orphans_;             // of workers that were given back or idle; not in the order of epochs
+  std::mutex collect_mutex_;        // one thread at a time claims workers' lists; before mutex_ and orphans_mutex_
+  std::mutex mutex_;                // guards free_ids_ and the creation of workers
+  std::vector<uint32_t> free_ids_;  // a heap with the lowest id first
+  std::mutex orphans_mutex_;        // guards orphans_, except for its size
+  RetiredList orphans_;             // of released or idle workers; not in the order of epochs
 };
 
 inline uint64_t Worker::global_epoch() const { return workers_.epoch(); }
 
 void Worker::announce() {
-  // acquire: pairs with the advance's release, so that what was reclaimed
-  // before is not seen as it was.
+  // acquire: pairs with the advance's release, so that this thread does not see the old state of
+  // what was reclaimed before.
   const uint64_t epoch = workers_.epoch_->load(std::memory_order_acquire);
-  // release: whoever sees this announcement sees that the former stay inside is over.
+  // release: a thread that sees this announcement also sees that the previous stay inside has
+  // ended.
   announced_.store(epoch, std::memory_order_release);
   light_fence();  // pairs with heavy_fence() in Workers::try_advance and Workers::orphan_idle
 }
