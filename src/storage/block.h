@@ -1,7 +1,7 @@
-// Row blocks: their memory, and that of the payloads which they keep apart. A block is as large as
-// its table's layout says, and where keys are bytes, its key stands behind the cells.
+// Row blocks: allocation of row blocks, and of the payloads that are stored separately. The table's
+// layout gives the size of a block. If keys are byte strings, the key follows the cells.
 //
-// Thread safety: none. Nobody else can reach a block that is being allocated or freed.
+// Thread safety: the block being allocated or freed must not be reachable by other threads.
 #pragma once
 
 #include <cstring>
@@ -21,7 +21,7 @@ inline size_t row_block_bytes(const Layout& layout, const Row* row) {
   return layout.block_bytes() + sizeof(detail::KeyBytes) + row->key(layout)->size;
 }
 
-// Its cells are not set yet. Null: no memory.
+// The cells are not initialized. Returns null if memory is exhausted.
 inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::KeyRef key) {
   if (!layout.byte_keys()) [[likely]] {
     if (InlineRows* const places = layout.inline_rows(); places != nullptr) [[unlikely]] {
@@ -53,7 +53,7 @@ inline void free_row_block(Worker& worker, const Layout& layout, Row* row) {
   worker.free(row, bytes, MemoryPart::kRows);
 }
 
-// For a payload of this size; the row has this layout. Null if memory is exhausted.
+// Allocates a payload of this size for a row with this layout. Returns null if memory is exhausted.
 inline Block* allocate_block(Worker& worker, const Layout& layout, size_t size) {
   const size_t bytes = sizeof(Block) + size;
   void* const memory = worker.allocate(bytes, MemoryPart::kBlocks);
@@ -69,12 +69,12 @@ inline void free_block(Worker& worker, const Layout& layout, Block* block) {
 inline void reclaim_block(Worker& worker, void* block, uint64_t layout_address) {
   free_block(worker, *reinterpret_cast<const Layout*>(layout_address), static_cast<Block*>(block));
 }
-// Readers may look at it until the grace period ends.
+// Retires it: readers may use it until the grace period ends.
 inline void retire_block(Worker& worker, const Layout& layout, Block* block) {
   worker.retire(reclaim_block, block, reinterpret_cast<uint64_t>(&layout), sizeof(Block) + block->size);
 }
 
-// The bytes of a row: its block, and the payloads that its cells point to.
+// The bytes that a row occupies: its block, and the payloads that its cells point to.
 inline size_t all_bytes(const Layout& layout, Row* row) {
   size_t bytes = row_block_bytes(layout, row);
   for (uint32_t g = 0; g < layout.group_count(); ++g)

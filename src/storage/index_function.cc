@@ -10,7 +10,7 @@ namespace elider::storage {
 
 namespace {
 
-// Nothing where it throws: a row of small numbers may be none that it takes.
+// Empty if the function throws: it may not accept a row of small numbers.
 std::optional<uint64_t> value_of(const SecondaryIndex& index, const std::byte* row) {
   try {
     return index.key(row);
@@ -25,7 +25,7 @@ void put_as(int number, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// A number that a column of any type holds. In bytes it stands in each.
+// Stores a number in a column of any type; in kBytes, in each byte.
 void put(const Column& column, int number, std::byte* row) {
   std::byte* const to = row + column.offset;
   if (column.type == ColumnType::kBytes) std::memset(to, number, column.size);
@@ -34,7 +34,7 @@ void put(const Column& column, int number, std::byte* row) {
   else *to = static_cast<std::byte>(number);  // the lowest byte
 }
 
-// The bytes that no column describes, with a one in each.
+// Sets each byte that columns do not describe to one.
 std::string changed_rest(const Schema& schema, std::vector<std::byte>* row) {
   std::vector<bool> described(schema.row_bytes);
   for (const Column& column : schema.columns)
@@ -54,9 +54,8 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
   const auto named = [&](const Column& column) {
     return std::find(index.columns.begin(), index.columns.end(), column.name) != index.columns.end();
   };
-  // The columns that it names hold small numbers, none of them zero and no two alike as
-  // long as there are few: a function may divide by one, or by their difference, or take
-  // one for a place in an array.
+  // The named columns get small numbers that are not zero and, if there are few columns, different.
+  // A function may divide by a column or by a difference, or use it as a position in an array.
   std::vector<std::byte> base(schema.row_bytes), changed;
   int number = 0;
   for (const Column& column : schema.columns)
@@ -69,7 +68,7 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
   };
   for (const Column& column : schema.columns) {
     if (named(column)) continue;
-    for (const int other : {1, 2, 120}) {  // for a function that looks at some bits, or divides
+    for (const int other : {1, 2, 120}) {  // several values, for a function that reads only some bits, or divides
       changed = base;
       put(column, other, changed.data());
       if (notices()) return "column '" + column.name + "'";

@@ -7,9 +7,9 @@
 namespace elider::storage {
 
 namespace {
-// Places for a quarter more rows than are expected: then seven of eight find one.
+// Places for a quarter more rows than expected: seven of eight rows then find a place.
 constexpr uint64_t places_for(uint64_t rows) { return rows + rows / 4; }
-// An object of at least this size is a mapping of its own, which the system gives as zeros.
+// An object of at least this size has its own mapping, which the system fills with zeros.
 constexpr size_t kZeroBytes = size_t{4} << 20;
 }  // namespace
 
@@ -35,7 +35,7 @@ Row* InlineRows::take(Key key) {
   for (unsigned way = 0; way < kWays; ++way) {
     Place* const at = place(hash, way);
     uint64_t state = at->state.load(std::memory_order_relaxed);
-    // acquire: pairs with give_back(): who had it before is done with it.
+    // acquire: pairs with give_back(), after which the previous owner does not use it.
     if (state != kFree || !at->state.compare_exchange_strong(state, kTaken, std::memory_order_acquire)) continue;
     at->key.store(key, std::memory_order_relaxed);  // set_found() publishes it
     return at->row();

@@ -1,21 +1,22 @@
-// InlineRows: places for the row blocks of a hashed table, each where its key's hash says
-// (SchemaOf::inline_rows). A lookup that finds the row there needs no bucket: one cache miss in
-// place of two that depend on each other.
+// InlineRows: places for the row blocks of a hashed table, given by the hash of their keys
+// (SchemaOf::inline_rows). A lookup that finds its row in a place does not need a bucket: one cache
+// miss instead of two dependent ones.
 //
 //   +---------+----------+-----------+
 //   | key   8 | state  8 | row block |   a place; kWays of them are a group
 //   +---------+----------+-----------+
 //
-// The index has every row all the same, so nothing hangs on a place. A row whose group is full has
-// its block elsewhere, like the rows of other tables, and a lookup that finds nothing here asks the
-// index. Blocks never move, so rows keep their addresses, and views and growth are no concern.
+// The index contains every row as well, so correctness does not depend on places. If a row's group
+// is full, its block is allocated like the rows of other tables, and a lookup that fails here uses
+// the index. Blocks never move, so the addresses of rows are stable, and views and growth are not
+// affected.
 //
-// States of a place: free; taken, its row not in the index or about to leave it; found, from the
-// insert into the index until just before the removal. Invariant: at the instant of the look at its
-// state, a block that is found is what the index has for its key. And as long as somebody may hold
-// it, its place stays its own: it is free after the grace periods of any row block.
+// States of a place: free; taken (its row is not in the index, or is about to leave it); found
+// (from the insert into the index until just before the removal). Invariant: if a block is found
+// when its state is read, the index has this block for its key at that time. A place is not reused
+// while any thread may refer to its block: it becomes free after the grace periods of row blocks.
 //
-// Thread safety: all functions by all threads, within a grace period.
+// Thread safety: all threads may call all functions, within a grace period.
 #pragma once
 
 #include <atomic>
@@ -33,40 +34,42 @@ namespace elider::storage {
 
 class InlineRows {
  public:
-  // For about so many rows of this layout. Null: no memory for them. May throw std::bad_alloc.
+  // Creates places for about this many rows of this layout. Returns null if memory is exhausted.
+  // May throw std::bad_alloc.
   static std::unique_ptr<InlineRows> make(Memory& memory, const Layout& layout, uint64_t rows);
   ~InlineRows();
   InlineRows(const InlineRows&) = delete;
   InlineRows& operator=(const InlineRows&) = delete;
 
   size_t bytes() const { return bytes_; }
-  // A block for the key, which nobody can find yet. Null: its places are taken.
+  // Returns a block for the key that other threads cannot find yet, or null if the key's places are
+  // taken.
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
-  // Whether the block stands here; of the others ask no more.
+  // Returns true if the block is in a place here. The other functions require this.
   bool has(const Row* row) const {
     const auto* const at = reinterpret_cast<const std::byte*>(row);
     return at >= places_ && at < places_ + bytes_;
   }
-  // It is in the index now; it is about to leave it.
+  // Call them after the insert into the index, and before the removal from it.
   void set_found(Row* row) { place_of(row)->state.store(kFound, std::memory_order_release); }
   void set_lost(Row* row) {
     if (!ELIDER_MUTANT(kKeepInlineRow)) place_of(row)->state.store(kTaken, std::memory_order_release);
   }
 
-  // Asks for what find() and a read of the row will touch, if the row is in the first of its
+  // Prefetches what find() and a read of the row will access, if the row is in the first of its
   // places.
   void prefetch(Key key) const {
     const char* const first = reinterpret_cast<const char*>(place(hash_of(key), 0));
     for (size_t at = 0; at < place_bytes_; at += 64) __builtin_prefetch(first + at);
     __builtin_prefetch(first + place_bytes_ - 1);
   }
-  // The key's row block, or null; then the index may have one.
+  // Returns the key's row block, or null; the index may then have one.
   Row* find(Key key) const {
     const uint64_t hash = hash_of(key);
     for (unsigned way = 0; way < kWays; ++way) {
       Place* const at = place(hash, way);
-      // acquire: pairs with set_found(): the block is as the insert left it.
+      // acquire: pairs with set_found(): the block is complete as the insert left it.
       const uint64_t state = at->state.load(std::memory_order_acquire);
       if (state == kFound && at->key.load(std::memory_order_relaxed) == key) return at->row();  // relaxed: it was set before
     }
@@ -84,7 +87,7 @@ class InlineRows {
 
   InlineRows(Memory& memory, uint64_t groups, size_t place_bytes);
 
-  // Not the hash table's: its buckets go by the lowest bits, these places by all of them.
+  // Not the hash table's function, whose buckets use the lowest bits: these places use all bits.
   static uint64_t hash_of(Key key) {
     uint64_t hash = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15u;
     hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;
@@ -96,11 +99,11 @@ class InlineRows {
   }
   static Place* place_of(Row* row) { return reinterpret_cast<Place*>(row) - 1; }
 
-  Allocator allocator_;  // used when the places come and go
+  Allocator allocator_;  // allocates and frees the places
   const uint64_t groups_;
   const size_t place_bytes_;
   const size_t bytes_;
-  std::byte* const places_;  // null: no memory
+  std::byte* const places_;  // null if memory is exhausted
 };
 
 }  // namespace elider::storage

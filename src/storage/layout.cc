@@ -23,7 +23,7 @@ Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t bl
   for (const Column& column : schema.columns) group_count = std::max(group_count, column.group + 1);
   groups_.resize(group_count);
 
-  // Every byte belongs to one piece: a described column, or what lies between them (group 0).
+  // Every byte belongs to one piece: a described column, or the bytes between columns (group 0).
   std::vector<uint32_t> order(schema.columns.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return schema.columns[a].offset < schema.columns[b].offset; });
@@ -64,7 +64,7 @@ void Layout::place_groups(uint32_t block_threshold_bytes) {
   } else {
     for (Placed& piece : pieces_) {
       Group& group = groups_[piece.group];
-      // The same place modulo 8 as in the row: neighbours there stay neighbours here, and aligned.
+      // Keep the position modulo 8 of the row, so that columns stay aligned and adjacent.
       const uint32_t base = group.payload_bytes;
       piece.payload_offset = base % 8 <= piece.row_offset % 8 ? base - base % 8 + piece.row_offset % 8
                                                               : round_up(base, 8) + piece.row_offset % 8;
@@ -110,7 +110,7 @@ void Layout::count_lines_written(ColumnSet& set) const {
   constexpr uint32_t kLine = 64, kMost = 255;
   for (uint32_t g = 0; g < group_count(); ++g)
     for (uint32_t word = 0; word < 8; ++word) {
-      // Spans are in the order of their places.
+      // Spans are in ascending order of positions.
       uint32_t lines = 0, last = ~uint32_t{0};
       const auto add = [&](uint32_t offset, uint32_t bytes) {
         const uint32_t first = (8 * word + offset) / kLine, end = (8 * word + offset + bytes - 1) / kLine;
@@ -150,10 +150,10 @@ namespace {
 size_t place_of(uint64_t columns) { return columns * 0x9e3779b97f4a7c15 >> 58; }
 }  // namespace
 
-// Without the lock; null: it may be there all the same.
+// Called without the lock. Null does not mean that the set does not exist.
 const ColumnSet* Layout::find(uint64_t columns) const {
   for (size_t i = 0; i < kProbes; ++i) {
-    // acquire: pairs with the release below, so that the set's contents are seen.
+    // acquire: pairs with the release below, so that the set's contents are visible.
     const ColumnSet* set = places_[(place_of(columns) + i) % kPlaces].load(std::memory_order_acquire);
     if (set == nullptr) break;
     if (set->columns == columns) return set;
@@ -169,7 +169,7 @@ const ColumnSet& Layout::of_columns(uint64_t columns) const {
 
 const ColumnSet& Layout::of_union(uint64_t columns, OwnColumnSets& own) const {
   if (const ColumnSet* set = find(columns)) return *set;
-  constexpr size_t kLookedAt = 8;  // a transaction repeats what it has just done
+  constexpr size_t kLookedAt = 8;  // a transaction often repeats its last columns
   for (size_t i = own.size(); i != 0 && i + kLookedAt > own.size(); --i)
     if (own[i - 1]->table == table_ && own[i - 1]->columns == columns) return *own[i - 1];
   {
@@ -189,7 +189,7 @@ const ColumnSet& Layout::of_columns_locked(uint64_t columns) const {
   const ColumnSet& set = known != compiled_.end() ? *known->second : *compiled_.emplace(columns, compile(columns, false)).first->second;
   for (size_t i = 0; i < kProbes; ++i) {
     auto& place = places_[(place_of(columns) + i) % kPlaces];
-    const ColumnSet* there = place.load(std::memory_order_relaxed);  // written under the lock alone
+    const ColumnSet* there = place.load(std::memory_order_relaxed);  // written only under the lock
     if (there == nullptr) place.store(&set, std::memory_order_release);
     if (there == nullptr || there == &set) break;
   }

@@ -1,13 +1,12 @@
-// Layout: where the bytes of a row stand in memory, and ColumnSet: some
-// columns, compiled to copies.
+// Layout: how the bytes of a row are stored. ColumnSet: some columns, compiled to copies.
 //
-// A row is one block of cells, one a commit group; a cell is a header (storage/record.h) and the
-// group's bytes. A table with one group keeps the row's own layout as its payload, so that a whole
-// row is one copy. With several, each group holds its columns packed, and group 0 also every byte
-// that no column describes. A group of at least the block threshold keeps its payload in a block of
-// its own, which the cell points to.
-// Thread safety: constant after construction; column sets are compiled under a lock, found without,
-// and never freed before the table, but for those that are a caller's own.
+// A row is one block of cells, one per commit group. A cell is a header (storage/record.h) and the
+// group's bytes. In a table with one group, the payload has the row's own layout, so that a whole
+// row is one copy. With several groups, each packs its columns, and group 0 also has all bytes that
+// columns do not describe. A group of at least the block threshold stores its payload in a separate
+// block, which the cell points to.
+// Thread safety: constant after construction. Column sets are compiled under a lock and found
+// without it. They are freed with the table, except for those that a caller owns.
 #pragma once
 
 #include <atomic>
@@ -23,7 +22,7 @@
 
 namespace elider::storage {
 
-// `size` bytes stand at `row_offset` in a row and at `payload_offset` in their group's payload.
+// `size` bytes at `row_offset` in a row are at `payload_offset` in their group's payload.
 struct Span {
   uint32_t row_offset;
   uint32_t payload_offset;
@@ -31,9 +30,9 @@ struct Span {
 };
 
 struct Group {
-  uint32_t cell_offset = 0;    // bytes from the row block's begin
-  uint32_t payload_bytes = 0;  // of the group's columns
-  bool block = false;          // the cell holds a pointer to the payload
+  uint32_t cell_offset = 0;    // in bytes, from the start of the row block
+  uint32_t payload_bytes = 0;  // size of the group's columns
+  bool block = false;          // the cell contains a pointer to the payload
 };
 
 }  // namespace elider::storage
@@ -41,17 +40,17 @@ struct Group {
 namespace elider::detail {
 
 struct ColumnSet {
-  const TableBase* table = nullptr;  // null: an unknown column was asked for
+  const TableBase* table = nullptr;  // null if an unknown column was requested
   uint64_t columns = 0;              // bit i: the schema's column i
-  uint32_t groups = 0;               // bit g: group g holds some of them
-  uint32_t read_groups = 1;          // which tell whether the row is there, too: where none holds any, the first
-  bool whole = false;                // every byte of the row
-  uint32_t begin[kCommitGroupsMax + 1] = {};  // spans of group g: begin[g] to begin[g + 1]
-  uint32_t bytes[kCommitGroupsMax] = {};      // in the spans of group g
+  uint32_t groups = 0;               // bit g: group g contains some of them
+  uint32_t read_groups = 1;          // the groups to read to know whether the row exists: the first one if `groups` is empty
+  bool whole = false;                // all bytes of the row
+  uint32_t begin[kCommitGroupsMax + 1] = {};  // the spans of group g are begin[g] to begin[g + 1]
+  uint32_t bytes[kCommitGroupsMax] = {};      // bytes in the spans of group g
   std::vector<storage::Span> spans;
-  std::vector<uint32_t> lines;       // offsets in the row block whose cache lines a read touches; for prefetching
-  // Cache lines that a write of group g touches, whose cell begins at word w of one. A group kept
-  // as one block: of its cell.
+  std::vector<uint32_t> lines;       // offsets in the row block of the cache lines that a read accesses, for prefetching
+  // Cache lines that a write of group g accesses, if its cell begins at word w of a line. For a
+  // group that is stored as a block, the lines of its cell.
   uint8_t lines_written[kCommitGroupsMax][8] = {};
 };
 
@@ -61,7 +60,7 @@ namespace elider::storage {
 
 using detail::ColumnSet;
 
-// A column that can be added to.
+// A column that supports additions.
 struct Number {
   uint32_t row_offset;
   uint32_t payload_offset;
@@ -70,51 +69,50 @@ struct Number {
   uint64_t column;  // its bit
 };
 
-// Column sets that go with whoever asked for them.
+// Column sets that their user owns.
 // Thread safety: one thread at a time.
 using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 
 class InlineRows;
 class Zones;
 
-// What a table's rows take in addition to the places of their row blocks, counted where it is
-// allocated and freed, so that statistics need not look at rows.
-// Thread safety: as ShardedCounts.
+// The memory of a table's rows in addition to the places of their row blocks. It is counted at
+// allocation and free, so that statistics need not visit rows.
+// Thread safety: that of ShardedCounts.
 struct RowMemory {
-  ShardedCounts blocks;    // payloads that are kept apart
-  ShardedCounts versions;  // old versions from when they are retired on; without their payloads that are kept apart
-  ShardedCounts outside;   // row blocks for which there was no inline place (storage/inline_rows.h), and those with their key
+  ShardedCounts blocks;    // payloads that are stored separately
+  ShardedCounts versions;  // old versions from their retirement on, without separately stored payloads
+  ShardedCounts outside;   // row blocks without an inline place (storage/inline_rows.h), and those with their key
 };
 
 class Layout {
  public:
-  // Unions that are kept. Programs write few, again and again; who writes ever new
-  // ones must not fill the heap.
+  // Number of unions that are kept. Programs use few of them repeatedly; a program that always uses
+  // new ones must not exhaust the heap.
   static constexpr size_t kUnionsKept = 128;
 
-  // protocol_bytes: in front of each cell, for the protocol of the transactions (txn/protocol.h).
-  // byte_keys: each row block holds its key behind its cells; numbers are in the indexes alone.
+  // protocol_bytes: space before each cell for the transactions' protocol (txn/protocol.h).
+  // byte_keys: each row block stores its key after its cells; number keys are only in the indexes.
   Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0,
          bool byte_keys = false);
 
   uint32_t group_count() const { return static_cast<uint32_t>(groups_.size()); }
   const Group& group(uint32_t g) const { return groups_[g]; }
-  uint32_t block_bytes() const { return block_bytes_; }  // of a row block: all cells, without the key (storage/block.h)
+  uint32_t block_bytes() const { return block_bytes_; }  // size of a row block with all cells, without the key (storage/block.h)
   bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
-  uint32_t row_bytes() const { return row_bytes_; }  // of sized rows, the most
-  // Whether each row has a size of its own; then its one group is kept as a
-  // block, whose size is the row's.
+  uint32_t row_bytes() const { return row_bytes_; }  // the maximum for variable-size rows
+  // True if rows have variable sizes. Then the only group is stored as a block of the row's size.
   bool sized_rows() const { return schema_.sized_rows; }
-  // Where row blocks stand by their keys; null: nowhere.
+  // The places of row blocks that are given by keys; null if the table does not have any.
   InlineRows* inline_rows() const { return inline_rows_; }
   void set_inline_rows(InlineRows* places) { inline_rows_ = places; }
-  // Where the row blocks of a zoned table stand; else null.
+  // The zones of a zoned table; otherwise null.
   Zones* zones() const { return zones_; }
   void set_zones(Zones* zones) { zones_ = zones; }
-  uint32_t least_row_bytes() const { return least_row_bytes_; }  // where rows have one size: that
-  // Room for an image that holds described columns alone: of a sized row they all lie within the
-  // least that a row may have, so nothing needs room for the largest one.
+  uint32_t least_row_bytes() const { return least_row_bytes_; }  // equal to row_bytes() for fixed-size rows
+  // The size of an image that contains only described columns. In a variable-size row, they are all
+  // within the minimum size, so images need not have the size of the largest row.
   uint32_t column_image_bytes() const { return least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   RowMemory& memory() const { return *memory_; }
@@ -124,18 +122,19 @@ class Layout {
   const ColumnSet& none() const { return *none_; }
   const ColumnSet& invalid() const { return *invalid_; }
   const ColumnSet& of_columns(uint64_t columns) const;
-  // The same of columns that a transaction happens to write together, or a record of the log has:
-  // the first kUnionsKept of these are kept as long as the table, others in `own`.
+  // Like of_columns(), for columns that a transaction writes together or that a log record has. The
+  // first kUnionsKept of these are kept as long as the table, the others in `own`.
   const ColumnSet& of_union(uint64_t columns, OwnColumnSets& own) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
-  // These and the columns that a secondary index reads.
+  // Adds the columns that a secondary index reads.
   const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const {
     return set.whole ? set : of_columns(set.columns | index_columns(index).columns);
   }
   // The columns that a secondary index reads, as a set and as bits.
   const ColumnSet& index_columns(uint32_t index) const { return *index_columns_[index]; }
   uint64_t indexed_columns() const { return indexed_columns_; }
-  // The number of this type at this offset, unless a secondary index reads it; else null.
+  // Returns the number column of this type at this offset, or null; also null if a secondary index
+  // reads it.
   const Number* number_at(uint32_t row_offset, ColumnType type) const {
     for (const Number& number : numbers_)
       if (number.row_offset == row_offset && number.type == type) return &number;
@@ -143,7 +142,7 @@ class Layout {
   }
 
  private:
-  struct Placed {  // bytes that travel together
+  struct Placed {  // bytes that are copied together
     uint32_t row_offset, size, group, payload_offset;
     uint64_t columns;
   };
@@ -154,7 +153,7 @@ class Layout {
   void find_lines(ColumnSet& set) const;
   void count_lines_written(ColumnSet& set) const;
 
-  InlineRows* inline_rows_ = nullptr;  // the table's; set before it has rows
+  InlineRows* inline_rows_ = nullptr;  // the table's; set before the table has rows
   Zones* zones_ = nullptr;             // likewise
   const std::unique_ptr<RowMemory> memory_ = std::make_unique<RowMemory>();
   const detail::TableBase* table_;
@@ -173,8 +172,8 @@ class Layout {
   mutable std::mutex mutex_;  // guards compiled_ and unions_kept_
   mutable size_t unions_kept_ = 0;
   mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // by columns
-  // Those that were asked for first, by a hash of their columns, for look-ups without the lock: a
-  // set's place is one of kProbes, and is never given to another.
+  // The first ones that were requested, by a hash of their columns, for lookups without the lock: a
+  // set has one of kProbes positions, which is never given to another set.
   static constexpr size_t kPlaces = 64, kProbes = 4;
   mutable std::atomic<const ColumnSet*> places_[kPlaces] = {};
 };

@@ -1,4 +1,4 @@
-// Numbers: arithmetic on a column whose type is known at run time only.
+// Numbers: arithmetic on a column whose type is only known at run time.
 // Thread safety: pure functions.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace elider::storage {
 
 inline bool is_number(ColumnType type) { return type != ColumnType::kBytes; }
 
-// Calls f with a value of the column's type; nothing for kBytes.
+// Calls f with a value of the column's type; does nothing for kBytes.
 template <class F>
 void with_number_type(ColumnType type, F&& f) {
   switch (type) {
@@ -31,8 +31,7 @@ void with_number_type(ColumnType type, F&& f) {
   }
 }
 
-// *to = *value + *delta, where each holds a number of this type at any
-// alignment. Integers wrap around.
+// *to = *value + *delta. All are numbers of this type at any alignment. Integers wrap around.
 inline void add_numbers(ColumnType type, void* to, const void* value, const void* delta) {
   with_number_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -50,7 +49,7 @@ inline void add_numbers(ColumnType type, void* to, const void* value, const void
   });
 }
 
-// The same on a number in a row's payload, whose lock the caller holds.
+// Adds to a number in a row's payload. The caller must hold the lock.
 inline void add_to_payload(ColumnType type, void* shared, const void* delta) {
   with_number_type(type, [&](auto zero) {
     auto sum = zero;

@@ -4,7 +4,7 @@ namespace elider::storage {
 
 namespace {
 
-// Null: the row was absent then.
+// Returns null if the row was absent at that time.
 const Version* version_at(const Version* newest, SnapshotNumber rs, uint64_t* sequence) {
   const Version* version = newest;
   while (version != nullptr && version->snapshot > rs) version = version->previous;

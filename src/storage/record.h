@@ -1,18 +1,19 @@
-// Record: the row block that an index maps a key to: a cell a commit group, each with a header and,
-// beside it, the group's bytes (DBX, section 5.1, where the metadata stands apart from the data;
-// here a small row lives in place, so that a read costs one dependent cache miss).
+// Record: the row block that an index maps a key to. It has a cell per commit group, each with a
+// header and the group's bytes. (In DBX, section 5.1, the metadata is apart from the data; here a
+// small row is stored in place, so that a read costs one dependent cache miss.)
 //
-// Protocol of a cell. A reader copies: load the word (acquire), wait while it is locked, copy the
-// payload with racy accesses, load the word again; equal words mean a consistent copy. A writer
-// locks the word (a compare-and-swap), changes payload, snapshot and previous, and releases it with
-// a higher sequence. A cell's `snapshot` and `previous` change only under its lock.
+// Protocol of a cell. A reader loads the word (acquire), waits while it is locked, copies the
+// payload with racy accesses, and loads the word again; if the words are equal, the copy is
+// consistent. A writer locks the word (compare-and-swap), changes payload, snapshot and previous,
+// and releases the word with a higher sequence. A cell's `snapshot` and `previous` change only
+// under its lock.
 //
-// Old versions hang on `previous`, newest first, with falling snapshot numbers. A version is
-// retired the moment it is made, so `previous` may dangle: it is followed only by a reader whose
-// snapshot number is below the cell's, and for such a reader the writer kept the version within the
-// reader's grace period (storage/snapshots.h).
+// Old versions are linked from `previous`, the newest first, with descending snapshot numbers. A
+// version is retired as soon as it is created, so `previous` may dangle. Only a reader whose
+// snapshot number is below the cell's follows it; for such a reader, the writer kept the version
+// within the reader's grace period (storage/snapshots.h).
 //
-// Thread safety: as the protocol says; every shared access goes through an accessor here.
+// Thread safety: given by the protocol; every shared access uses an accessor below.
 #pragma once
 
 #include <atomic>
@@ -36,40 +37,40 @@ namespace elider::storage {
 //  | sequence                                          | removed | absent| lock |
 //  +---------------------------------------------------+---------+-------+------+
 //
-// sequence  rises with every write of the group, across removal and insertion of the key
-// removed   the row block is unlinked from its index: nobody may commit into it
-// absent    there is no row at present
+// sequence  increases with every write of the group, across removal and insertion of the key
+// removed   the row block is unlinked from its index: a commit must not write to it
+// absent    the row does not exist at present
 // lock      a commit is writing
 namespace word {
 inline constexpr uint64_t kLocked = 1, kAbsent = 2, kRemoved = 4, kStep = 8;
 static_assert((kLocked | kAbsent | kRemoved) == kStep - 1);
-inline constexpr uint64_t kUnknown = ~uint64_t{0};  // no word: its lock and removed bits never stand together with a sequence of ones
+inline constexpr uint64_t kUnknown = ~uint64_t{0};  // not a word: lock and removed are never set together with a sequence of all ones
 inline bool locked(uint64_t w) { return w & kLocked; }
 inline bool absent(uint64_t w) { return w & (kAbsent | kRemoved); }
 inline bool removed(uint64_t w) { return w & kRemoved; }
-// There is a row, and nobody writes it.
+// The row exists, and is not being written.
 inline bool at_rest(uint64_t w) { return (w & (kStep - 1)) == 0; }
 inline uint64_t sequence(uint64_t w) { return w / kStep; }
 inline uint64_t next(uint64_t w, bool absent) { return (w & ~(kStep - 1)) + kStep + (absent ? kAbsent : 0); }
 }  // namespace word
 
-// A payload that stands apart from its cell, and its size. Constant while it is reachable.
-struct alignas(16) Block {  // so that a row in it is as aligned as memory from `new`
+// A payload that is stored apart from its cell, and its size. Constant while it is reachable.
+struct alignas(16) Block {  // so that a row in it has the alignment of memory from `new`
   uint64_t size;            // of the payload, in bytes
 
   std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
 };
 
-// What a cell held at an earlier snapshot. Constant once linked.
+// The contents of a cell at an earlier snapshot. Constant once linked.
 struct Version {
   SnapshotNumber snapshot;
   uint64_t sequence;
   Version* previous;
-  ShardedCounts* counts;         // its table's (storage/layout.h)
-  uint32_t bytes;                // of this block
+  ShardedCounts* counts;         // the table's counters (storage/layout.h)
+  uint32_t bytes;                // size of this block
   bool absent;
-  bool block;                    // the payload is a pointer to its block
+  bool block;                    // the payload is a pointer to a separate block
   const std::byte* payload() const { return block ? its_block()->payload() : reinterpret_cast<const std::byte*>(this + 1); }
   const Block* its_block() const {
     const Block* pointed;
@@ -81,10 +82,10 @@ struct Version {
 
 class Cell {
  public:
-  // acquire: the payload that is copied afterwards is at least as new as the word.
+  // acquire: a payload that is copied afterwards is at least as new as the word.
   uint64_t load() const { return word_.load(std::memory_order_acquire); }
 
-  // The word once nobody holds its lock. Waits for a commit's write phase at the longest.
+  // Returns the word when it is unlocked. Waits for at most a commit's write phase.
   uint64_t load_unlocked() const {
     uint64_t w = load();
     if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] {
@@ -97,70 +98,70 @@ class Cell {
     return w;
   }
 
-  // Whether what was copied since load() gave `w` is consistent. The racy copies are ordered before
-  // this load by the fence, which pairs with the release in unlock().
+  // Returns true if what was copied since load() returned `w` is consistent. The fence orders the
+  // racy copies before this load; it pairs with the release in unlock().
   bool unchanged(uint64_t w) const {
     read_fence();
-    return word_.load(std::memory_order_relaxed) == w;  // relaxed: the fence stands before it
+    return word_.load(std::memory_order_relaxed) == w;  // relaxed: the fence comes before it
   }
 
-  // Takes the lock if the word is `expected`, which is unlocked. seq_cst: a commit reads the
-  // snapshot number and the readers' slots after all its locks (storage/snapshots.h). A fence
-  // follows before a payload is written or other words are validated under the lock
+  // Locks the word if it is `expected`, which must be unlocked. seq_cst: a commit reads the
+  // snapshot number and the readers' slots after taking all its locks (storage/snapshots.h). A
+  // fence follows before a payload is written or other words are validated under the lock
   // (fence_after_locked_rmw()).
   bool lock_from(uint64_t& expected) {
     return word_.compare_exchange_strong(expected, expected | word::kLocked, std::memory_order_seq_cst, std::memory_order_acquire);
   }
-  // release: whoever sees the new word sees the payload written under the lock.
+  // release: a thread that sees the new word sees the payload that was written under the lock.
   void unlock(uint64_t new_word) { word_.store(new_word, std::memory_order_release); }
-  // For a cell nobody else can reach, or that the caller has locked.
+  // The cell must be unreachable for other threads, or locked by the caller.
   void set_word(uint64_t w) { word_.store(w, std::memory_order_relaxed); }
 
-  // relaxed: read between load() and unchanged(), or under the lock.
+  // relaxed: it is read between load() and unchanged(), or under the lock.
   SnapshotNumber snapshot() const { return snapshot_.load(std::memory_order_relaxed); }
   void set_snapshot(SnapshotNumber n) { snapshot_.store(n, std::memory_order_relaxed); }
-  // The version's contents were written before the pointer was published: release and acquire.
+  // release and acquire: the version's contents were written before the pointer was published.
   Version* previous() const { return previous_.load(std::memory_order_acquire); }
   void set_previous(Version* version) { previous_.store(version, std::memory_order_release); }
 
   std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* payload_inside() const { return reinterpret_cast<const std::byte*>(this + 1); }
-  // Of a group kept as a block: the block, or null where there never was a row.
+  // The block of a group that is stored as one, or null if the row has never existed.
   Block* block() const {
     return reinterpret_cast<const std::atomic<Block*>*>(payload_inside())->load(std::memory_order_acquire);  // as previous()
   }
   void set_block(Block* block) {
     reinterpret_cast<std::atomic<Block*>*>(payload_inside())->store(block, std::memory_order_release);
   }
-  // Of a row that is there, wherever it stands.
+  // The payload of an existing row, in the cell or in a block.
   const std::byte* payload(const Group& group) const { return group.block ? block()->payload() : payload_inside(); }
 
  private:
   static void read_fence() {
-#if !ELIDER_TSAN  // which knows no fences; there the racy accesses are atomic ones
+#if !ELIDER_TSAN  // TSan does not model fences; under it the racy accesses are atomic
     std::atomic_thread_fence(std::memory_order_acquire);
 #endif
   }
   std::atomic<uint64_t> word_;
-  std::atomic<SnapshotNumber> snapshot_;     // number of the commit that wrote the present contents; 0: none did
+  std::atomic<SnapshotNumber> snapshot_;     // number of the commit that wrote the present contents; 0 if never written
   std::atomic<Version*> previous_;
 };
 inline constexpr uint32_t kCellHeaderBytes = 24;
 static_assert(sizeof(Cell) == kCellHeaderBytes);
 
-// A row block. Its cells stand where the table's layout says.
+// A row block. The table's layout gives the positions of its cells.
 class Row {
  public:
   Cell& cell(const Layout& layout, uint32_t g) { return *static_cast<Cell*>(cell_address(this, layout, g)); }
-  // Where the cell of a row block would stand that may be none: nothing is read.
+  // The address of a cell in what may not be a row block: nothing is read.
   static void* cell_address(void* row, const Layout& layout, uint32_t g) {
     return static_cast<std::byte*>(row) + layout.group(g).cell_offset;
   }
-  // Of a table whose keys are bytes; constant.
+  // The key, in a table with byte-string keys; constant.
   const detail::KeyBytes* key(const Layout& layout) const {
     return reinterpret_cast<const detail::KeyBytes*>(reinterpret_cast<const std::byte*>(this) + layout.block_bytes());
   }
-  // The protocol's own, in front of the cell; zero when the row block is made.
+  // The protocol's data before the cell; zero when the row block is created.
   std::byte* protocol_bytes(const Layout& layout, uint32_t g) {
     return reinterpret_cast<std::byte*>(&cell(layout, g)) - layout.protocol_bytes();
   }
@@ -170,7 +171,7 @@ class Row {
 [[gnu::noinline]] inline void copy_spans_to_image(const Span* span, const Span* end, std::byte* image, const std::byte* shared_payload) {
   for (; span != end; ++span) racy_copy_in(image + span->row_offset, shared_payload + span->payload_offset, span->size);
 }
-// Most have one span in a group.
+// Most groups have one span.
 [[gnu::always_inline]] inline void copy_to_image(const ColumnSet& columns, uint32_t g, std::byte* image, const std::byte* shared_payload) {
   const uint32_t begin = columns.begin[g], count = columns.begin[g + 1] - begin;
   const Span* const span = columns.spans.data() + begin;
@@ -192,8 +193,8 @@ inline void copy_image(const ColumnSet& columns, uint32_t g, std::byte* to, cons
 
 uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, std::byte* image);
 
-// Copies columns of group g of the newest version and returns the word they belong to; an absent
-// word means that nothing was copied. Waits while a commit writes the cell.
+// Copies columns of group g of the newest version and returns the word of that version. If the word
+// is absent, nothing was copied. Waits while a commit writes the cell.
 [[gnu::always_inline]] inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g,
                                                  std::byte* image) {
   const uint64_t w = cell.load();
@@ -215,14 +216,15 @@ uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const Column
   }
 }
 
-// The same as of snapshot rs. False: the row was absent then. `sequence`: of the version that was
-// read, 0 if there was none yet.
+// Copies the columns as of snapshot rs. Returns false if the row was absent at that time.
+// `sequence` is that of the version that was read, or 0 if there was none yet.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* sequence);
-// Where a payload that is kept as a block stands, instead of a copy. Null: the row was absent then.
+// Returns the payload of a group that is stored as a block, without a copy. Null if the row was
+// absent.
 const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence);
-// The same, of the versions that a commit after rs has kept: the newest of them,
-// or null. They never change.
+// Like read_cell_at(), for the versions that a commit after rs has kept: `newest` is the first of
+// them, or null. They never change.
 bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence);
 
 }  // namespace elider::storage

@@ -1,6 +1,6 @@
-// Snapshots: the global snapshot number S and who reads at which number (DBX, section 5.4, with the
-// order of steps that closes the case the paper leaves open: a reader that starts while a commit is
-// between its validation and its last write).
+// Snapshots: the global snapshot number S, and the numbers at which readers read (DBX, section
+// 5.4). The order of steps also covers the case that the paper leaves open: a reader that starts
+// while a commit is between its validation and its last write.
 //
 //   reader                                   commit
 //   1. publish "starting"                    1. lock every row it writes
@@ -10,26 +10,26 @@
 //      waiting at every locked row           5. keep an old version where a reader may need it,
 //   5. clear the slot                           write, release each row with number n
 //
-// Invariant: a reader at rs sees exactly the commits with number <= rs. A commit with n <= rs read
-// S before the reader's step 2, so its locks are older: the reader meets a lock and waits, or the
-// new version. A commit with n > rs read S after step 2, hence after step 1, so it sees the slot
-// and keeps what the reader needs. Numbers agree with the serial order: if B depends on A
-// (anti-dependencies included), A read S before B did.
+// Invariant: a reader at rs sees exactly the commits with a number <= rs. A commit with n <= rs
+// read S before the reader's step 2, so its locks are older: the reader finds a lock and waits, or
+// finds the new version. A commit with n > rs read S after step 2, and therefore after step 1, so
+// it sees the slot and keeps what the reader needs. Numbers agree with the serial order: if B
+// depends on A (including anti-dependencies), A read S before B did.
 //
-// A call of a chopped procedure (txn/chopping) writes its rows in several commits, all of one
-// number: the one that the commit read which orders the call among the others. From before that
-// number is read until its last row is released the call is listed here, at that number or a
-// smaller one, and a reader waits after its step 3 until no call is listed at rs or below. So the
-// invariant holds for calls as for commits: a call that the reader does not see listed has read S
+// A call of a chopped procedure (txn/chopping) writes its rows in several commits with the same
+// number: the one that was read by the commit that orders the call among the others. The call is
+// listed here, at that number or a smaller one, from before that number is read until its last row
+// is released. After its step 3, a reader waits until all calls at rs or below are delisted. So the
+// invariant holds for calls as well: a call that is not listed when the reader checks has read S
 // after step 2, or has ended.
 //
-// A row's word is loaded with acquire only: a fence after step 2 keeps step 4 behind it
-// (base/full_fence.h). All accesses of S and the slots but two are seq_cst: steps 1 and 2 of a
+// A row's word is only loaded with acquire, so a fence after step 2 keeps step 4 after it
+// (base/full_fence.h). All accesses of S and the slots are seq_cst, except two: steps 1 and 2 of a
 // reader against 2 and 3 of a commit are a store and a load on each side (Dekker's pattern), which
-// nothing weaker orders. On x86 the loads cost nothing more. The stores of a reader's steps 3 and 5
-// release, each with its reason.
+// weaker orders do not support. On x86 the loads cost nothing more. The stores of a reader's steps
+// 3 and 5 are releases, each with its reason.
 //
-// Thread safety: everything may be called by all threads; a slot is written by its worker alone.
+// Thread safety: all threads may call all functions; only its worker writes a slot.
 #pragma once
 
 #include <atomic>
@@ -46,44 +46,44 @@ namespace elider::storage {
 class Snapshots {
  public:
   explicit Snapshots(uint32_t workers_max) : slots_(std::make_unique<Slot[]>(workers_max)) {}
-  // There may be calls of several commits, by so many workers. Before any transaction.
+  // Allows calls of several commits, by this many workers. Called before any transaction.
   void list_calls(uint32_t workers_max) { calls_ = std::make_unique<Slot[]>(workers_max); }
 
   SnapshotNumber current() const { return current_.load(); }
 
-  // Starts the next number, as a reader does, for the log. What S was.
+  // Starts the next number, as a reader does, for the log. Returns the old S.
   SnapshotNumber advance() { return current_.fetch_add(1); }
-  // While no transaction runs: numbers below are in use by what was recovered.
+  // Called while no transaction runs: lower numbers are used by what was recovered.
   void start_at(SnapshotNumber number) {
     if (current_.load() < number) current_.store(number);
   }
 
-  // A reader's steps 1 to 3, and its wait. The number at which it reads.
+  // A reader's steps 1 to 3, and its wait. Returns the number at which it reads.
   SnapshotNumber begin_reading(uint32_t worker) {
     const SnapshotNumber rs = announce_reader(worker);
     await_closed(rs);
     return rs;
   }
-  // Without the wait: it may read once is_closed() has been true.
+  // Like begin_reading(), without the wait: the caller may read once is_closed() has returned true.
   SnapshotNumber announce_reader(uint32_t worker) {
     if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
     ELIDER_TEST_POINT("readonly.starting");
     const SnapshotNumber rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
-    fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is met; partner: that of commit_by_locks()
+    fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is seen; partner: that of commit_by_locks()
     ELIDER_TEST_POINT("readonly.before_publish");
     slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
     return rs;
   }
-  // Whether no call is listed at rs, which a reader has announced, or below. Then none will be: who
-  // lists itself reads S later.
+  // Returns true if no call is listed at rs or below, where a reader has announced rs. This stays
+  // true, because a call that is listed later reads S later.
   bool is_closed(SnapshotNumber rs) const { return calls_ == nullptr || ELIDER_MUTANT(kReadHalfACall) || !call_before(rs, kNoWorker); }
   void await_closed(SnapshotNumber rs) const {
     if (calls_ != nullptr && !ELIDER_MUTANT(kReadHalfACall)) [[unlikely]] await_calls(rs, kNoWorker);
   }
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
 
-  // A commit's step 3: the largest rs < n at which a reader reads or may be
-  // about to; 0 if none does.
+  // A commit's step 3: returns the largest rs < n at which a reader reads or may be about to; 0 if
+  // none does.
   SnapshotNumber newest_reader_before(SnapshotNumber n, uint32_t workers_used) const {
     SnapshotNumber newest = 0;
     for (uint32_t i = 0; i < workers_used; ++i) {
@@ -97,8 +97,8 @@ class Snapshots {
 
   // -- calls of several commits -------------------------------------------------------------------
 
-  // Lists the worker's call, at S. Before the locks of the commit that orders it; and after that
-  // one, at the number that it read.
+  // Lists the worker's call at S: before the locks of the commit that orders it, and after that
+  // commit at the number that it read.
   void begin_call(uint32_t worker) {
     uint32_t listed = calls_listed_.load();
     while (listed <= worker && !calls_listed_.compare_exchange_weak(listed, worker + 1)) {
@@ -106,10 +106,10 @@ class Snapshots {
     calls_[worker].value.store(current_.load());
   }
   void set_call(uint32_t worker, SnapshotNumber n) { calls_[worker].value.store(n); }
-  // release: who does not see the call any more sees all its rows.
+  // release: a thread that does not see the call any more sees all its rows.
   void end_call(uint32_t worker) { calls_[worker].value.store(kIdle, std::memory_order_release); }
 
-  // Whether a call of another worker is listed at n or below.
+  // Returns true if a call of another worker is listed at n or below.
   bool call_before(SnapshotNumber n, uint32_t but_worker) const {
     for (uint32_t i = 0; i < calls_listed_.load(); ++i) {
       const uint64_t value = calls_[i].value.load();
@@ -117,13 +117,13 @@ class Snapshots {
     }
     return false;
   }
-  // Waits until there is none. New ones come with S, so it has an end where calls have.
+  // Waits until no such call is listed. New calls have higher numbers, so it ends if the calls end.
   void await_calls(SnapshotNumber n, uint32_t but_worker) const {
     for (Spin spin; call_before(n, but_worker); spin.wait()) ELIDER_TEST_POINT("snapshots.awaits_call");
   }
   static constexpr uint32_t kNoWorker = ~uint32_t{0};
 
-  // The smallest number at which somebody reads; 0: somebody may be about to; kNobody.
+  // Returns the smallest number of all readers, 0 if a reader may be about to start, or kNobody.
   static constexpr uint64_t kNobody = ~uint64_t{0};
   SnapshotNumber oldest_reader(uint32_t workers_used) const {
     SnapshotNumber oldest = kNobody;
@@ -135,8 +135,8 @@ class Snapshots {
     return oldest;
   }
 
-  // For a commit of number n that may be over: whether somebody reads at a number below n, or
-  // may be about to; whoever reads at `passed` does not count. A reader that begins after the
+  // Called for a commit of number n that may have ended. Returns true if a reader reads at a number
+  // below n, or may be about to; readers at `passed` do not count. A reader that begins after the
   // call reads at n or later.
   bool read_before(SnapshotNumber n, SnapshotNumber passed, uint32_t workers_used) const {
     for (uint32_t i = 0; i < workers_used; ++i) {
@@ -153,8 +153,8 @@ class Snapshots {
   };
   alignas(64) std::atomic<uint64_t> current_{1};
   alignas(64) std::unique_ptr<Slot[]> slots_;
-  std::unique_ptr<Slot[]> calls_;          // null: there are none
-  std::atomic<uint32_t> calls_listed_{0};  // of calls_, so many have ever been used
+  std::unique_ptr<Slot[]> calls_;          // null if calls are not used
+  std::atomic<uint32_t> calls_listed_{0};  // number of elements of calls_ that have ever been used
 };
 
 }  // namespace elider::storage

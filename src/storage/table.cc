@@ -152,7 +152,7 @@ std::string list(const std::vector<std::string>& names) {
   return words;
 }
 
-// Nothing: they are the same, as far as can be seen.
+// Returns "" if no difference can be found.
 std::string difference(size_t place, const SecondaryIndex& a, const SecondaryIndex& b) {
   if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
   const std::string named = "secondary index '" + a.name + "' ";

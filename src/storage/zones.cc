@@ -37,7 +37,7 @@ Row* Zones::take(Worker& worker, Key key) {
     if (zone.free != nullptr || take_batch(zone)) slot = take_free(zone);
     else slot = fresh_slot(zone);
   }
-  // Without memory for more: what other zones have.
+  // Memory is exhausted: use what other zones have.
   for (uint32_t z = 0; slot == nullptr && z < zone_count_; ++z) {
     const std::lock_guard held(zones_[z]->latch);
     if (zones_[z]->free != nullptr) slot = take_free(*zones_[z]);
@@ -46,7 +46,7 @@ Row* Zones::take(Worker& worker, Key key) {
     worker.is_short_of_memory();
     return nullptr;
   }
-  key_of(slot).store(key, std::memory_order_relaxed);  // a commit's release publishes it with the row
+  key_of(slot).store(key, std::memory_order_relaxed);  // a commit's release publishes it together with the row
   return row_in(slot);
 }
 
@@ -68,7 +68,7 @@ bool Zones::take_batch(Zone& zone) {
   return true;
 }
 
-// The zone's free slots, which are so many.
+// Moves this many free slots of the zone to the common list.
 void Zones::give_batch(Zone& zone) {
   const std::lock_guard lock(extents_mutex_);
   try {
@@ -81,7 +81,8 @@ void Zones::give_batch(Zone& zone) {
   zone.free_count = 0;
 }
 
-// Of the zone's extent, or of a new one. Its cells are absent before the bound shows it.
+// Takes a slot of the zone's extent, or of a new one. Its cells are absent before the bound
+// includes it.
 std::byte* Zones::fresh_slot(Zone& zone) {
   if (zone.extent == nullptr || zone.extent->used_.load(std::memory_order_relaxed) == zone.extent->capacity_) {
     Extent* const made = make_extent();
@@ -90,7 +91,7 @@ std::byte* Zones::fresh_slot(Zone& zone) {
   }
   const uint32_t used = zone.extent->used_.load(std::memory_order_relaxed);
   std::byte* const slot = slots(zone.extent) + used * slot_bytes_;
-  std::memset(slot, 0, slot_bytes_);  // so that no region is the first to touch its pages (htm/prefault.h)
+  std::memset(slot, 0, slot_bytes_);  // so that a hardware transaction is never the first to touch its pages (htm/prefault.h)
   new (slot) std::atomic<Key>(0);
   if (ELIDER_MUTANT(kBoundBeforeCells)) zone.extent->used_.store(used + 1, std::memory_order_release);
   for (uint32_t g = 0; g < layout_.group_count(); ++g) {
@@ -107,7 +108,7 @@ std::byte* Zones::fresh_slot(Zone& zone) {
 
 Zones::Extent* Zones::make_extent() {
   const std::lock_guard lock(extents_mutex_);
-  // So that a small table has small ones; and at least one slot.
+  // A small table has small extents, but at least one slot.
   const size_t wanted = std::clamp(bytes_ / 8, kExtentBytesMin, kExtentBytesMax);
   const size_t bytes = std::max(wanted, sizeof(Extent) + slot_bytes_);
   void* const memory = allocator_.allocate(bytes, MemoryPart::kRows);
@@ -116,14 +117,14 @@ Zones::Extent* Zones::make_extent() {
   extent->bytes_ = static_cast<uint32_t>(bytes);
   extent->capacity_ = static_cast<uint32_t>((bytes - sizeof(Extent)) / slot_bytes_);
   bytes_ += allocator_.bytes_taken(bytes);
-  // release: who finds it sees it as it is now.
+  // release: a thread that finds it sees its present contents.
   if (last_ == nullptr) first_.store(extent, std::memory_order_release);
   else last_->next_.store(extent, std::memory_order_release);
   return last_ = extent;
 }
 
 void Zones::give_back(Worker& worker, Row* row) {
-  // One that never came into its index may be locked.
+  // A slot that never entered the index may be locked.
   for (uint32_t g = 0; g < layout_.group_count(); ++g) row->cell(layout_, g).unlock(word::kAbsent | word::kRemoved);
   auto* const slot = reinterpret_cast<std::byte*>(row) - sizeof(Key);
   Zone& zone = zone_of(worker);
