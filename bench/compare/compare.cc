@@ -265,7 +265,7 @@ Result<CompareOutcome> run_compare(const CompareOptions& options) {
     if (interrupted()) break;
   }
   if (interrupted() && !keep_whole_repetitions(outcome))
-    return Status::invalid_argument("interrupted before each store had run once, so there is nothing to report");
+    return Status::invalid_argument("interrupted before each store had run once, so the report would be empty");
   if (!stores) return Status::invalid_argument("no workload was given");
   if (Status status = stores->check(); !status.ok()) return status;
   for (const Store& store : stores->stores()) outcome.stores.emplace_back(store.name, store.peer->about());

@@ -145,7 +145,7 @@ std::vector<const papers::Paper*> chosen_papers(const ChosenFigures& chosen) {
     for (const papers::Paper& paper : all) wanted.push_back(&paper);
   for (const std::string& name : chosen.papers) {
     const auto paper = std::find_if(all.begin(), all.end(), [&](const papers::Paper& one) { return name == one.name; });
-    if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is none of dbx, ydb, hyper, dbx-tc and dumbo", name));
+    if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is not one of dbx, ydb, hyper, dbx-tc and dumbo", name));
     wanted.push_back(&*paper);
   }
   for (const std::string& one : chosen.figures)
@@ -153,7 +153,7 @@ std::vector<const papers::Paper*> chosen_papers(const ChosenFigures& chosen) {
           return std::any_of(paper->figures.begin(), paper->figures.end(),
                              [&](const papers::PaperFigure& figure) { return papers::is_called(figure, one); });
         }))
-      refuse_option("--figure", fmt::format("'{}' is no figure of these papers", one));
+      refuse_option("--figure", fmt::format("'{}' is not a figure of these papers", one));
   return wanted;
 }
 

@@ -119,7 +119,7 @@ Status merge_into(const std::string& file, const std::vector<const papers::Paper
     const std::string markdown = markdown_of(found->second, papers::command_of(*figure, "elider", "", found->second.quick));
     if (Status status = replace_places(file, figure->name, markdown, &text, &replaced); !status.ok()) return status;
   }
-  if (!replaced) return Status::invalid_argument(fmt::format("'{}' has no place for any of the measured figures", file));
+  if (!replaced) return Status::invalid_argument(fmt::format("'{}' does not have a place for any of the measured figures", file));
   std::ofstream out(file);
   out << text;
   out.flush();

@@ -88,8 +88,7 @@ void add_tpcc(Command bench) {
       .type("N");
   command.flag("--sequence", chosen->tpcc.sequence,
                "Payments number their history rows with a Sequence of the database, not with a counter of their thread");
-  command.flag("--no-groups", chosen->no_groups,
-               "Validate whole rows, as in the papers, not commit groups of columns that change together");
+  command.flag("--no-groups", chosen->no_groups, "Validate whole rows, as in the papers, not column groups whose columns change together");
   command.flag("--no-additions", chosen->no_additions,
                "Payments read and write the sums of their warehouse and district, as in the papers, instead of adding to them");
   command.flag("--deferring", chosen->tpcc.chopped.choices.deferring,

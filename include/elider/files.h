@@ -101,9 +101,9 @@ struct LoggedChange {
   Kind kind = Kind::kRow;
   uint32_t table = 0;
   std::string table_name;     // empty if the table's schema was not found
-  uint32_t group = 0;         // the commit group
+  uint32_t group = 0;         // the column group
   uint64_t key = 0;
-  uint64_t sequence = 0;      // the commit group's version
+  uint64_t sequence = 0;  // the column group's version
   uint64_t bytes = 0;
   std::vector<LoggedColumn> columns;  // a single one with all bytes if the schema was not found
 };

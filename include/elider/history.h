@@ -23,11 +23,11 @@ struct HistoryOperation {
   enum class Kind : uint8_t { kRead, kReadAbsent, kWrite, kRemove, kAdd, kScan, kIndexScan, kIndexValue };
   Kind kind = Kind::kRead;
   uint32_t table = 0;       // the position given to HistorySink::on_table
-  uint32_t group = 0;       // commit group
+  uint32_t group = 0;       // column group
   Key key = 0;              // unused for scans
   uint64_t version = 0;     // read or written; 0 if the key does not exist and the engine has not stored it; unused for index kinds
   // The range that a scan covered (shorter if a limit or the visitor ended it), and the returned
-  // rows, each with the version of the first commit group that was read (0 for the transaction's
+  // rows, each with the version of the first column group that was read (0 for the transaction's
   // own writes).
   KeyRange range;
   bool reverse = false;

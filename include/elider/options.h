@@ -148,7 +148,7 @@ struct Options {
   // limit. Opening fails with kMemoryLimit if the system has less.
   uint64_t prefault_bytes = 0;
 
-  // A commit group of at least this many bytes is stored as a separate block. A commit replaces the
+  // A column group of at least this many bytes is stored as a separate block. A commit replaces the
   // block's pointer (DBX, section 5.1), and a reader uses the block without copying it. Smaller
   // groups are updated in place. Default 2048, range 8 to 2^20. A higher value makes readers copy
   // more. A lower value costs a cache miss per read and an allocation per write.

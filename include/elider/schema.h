@@ -1,9 +1,9 @@
-// Schema: the columns, commit groups, key index and secondary indexes of a table.
+// Schema: the columns, column groups, key index and secondary indexes of a table.
 //
 // A row is a trivially copyable struct. In a table of variable-size rows (Schema::sized_rows), it
 // is a number of bytes. The schema describes the columns (name, type, offset), so that tools and
-// bindings can read the table without the struct. Columns can be divided into commit groups
-// (DBX-TC, section 4.3: column groups). Each group has its own commit word, so a transaction that
+// bindings can read the table without the struct. Columns can be divided into column groups
+// (DBX-TC, section 4.3). Each group has its own commit word, so a transaction that
 // changes a hot counter does not conflict with one that reads the other columns.
 // Thread safety: a Schema is a value.
 #pragma once
@@ -34,7 +34,7 @@ struct Column {
   ColumnType type = ColumnType::kBytes;
   uint32_t offset = 0;  // in bytes, from the start of the row
   uint32_t size = 0;    // in bytes
-  uint32_t group = 0;   // commit group, 0 to kCommitGroupsMax - 1
+  uint32_t group = 0;   // column group, 0 to kCommitGroupsMax - 1
   friend bool operator==(const Column&, const Column&) = default;
 };
 
@@ -153,7 +153,7 @@ class SchemaOf {
     schema_.columns.push_back({std::move(name), column_type_of<Member>(), offset_of(member), sizeof(Member), 0});
     return *this;
   }
-  // Moves these columns, which must be described before, into a new commit group. Columns that are
+  // Moves these columns, which must be described before, into a new column group. Columns that are
   // not in a group belong to group 0.
   SchemaOf& group(std::initializer_list<const char*> names) {
     ++groups_;

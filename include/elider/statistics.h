@@ -42,8 +42,8 @@ struct Statistics {
     std::array<uint64_t, kCauseCount> aborts{};  // attempts that failed because of this table's rows or ranges
     // The table's memory in bytes. Over all tables, these add up to Memory's rows and blocks,
     // versions, and indexes, except for unlinked objects that wait for their grace period.
-    uint64_t row_bytes = 0;      // rows with their large commit groups
-    uint64_t version_bytes = 0;  // old versions; their large commit groups are in row_bytes
+    uint64_t row_bytes = 0;      // rows with their large column groups
+    uint64_t version_bytes = 0;  // old versions; their large column groups are in row_bytes
     uint64_t index_bytes = 0;    // the key index and all secondary indexes
     // The most conflicted keys, at most kConflictedKeysMax, in descending order. They are a sample:
     // each worker summarizes its conflicts in bounded memory. The counts are lower bounds, and a

@@ -29,7 +29,7 @@ struct ImageHeader {
   void* row = nullptr;      // the engine's row
   KeyRef key;
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if it does not
-  uint32_t groups = 0;      // bit set of the commit groups that were read
+  uint32_t groups = 0;      // bit set of the column groups that were read
   uint32_t bytes = 0;       // size of the row
   uint32_t generation = 1;  // number of the transaction that made it, within its worker; its views have the same number
 };
@@ -106,8 +106,8 @@ class Table : public TableRef {
 //
 // A view is valid until its transaction ends; in a scan's visitor, until the visitor returns.
 // Using an empty view (one that is false) aborts the process with a message. Using a view after its
-// transaction has ended aborts as well, once another transaction has reused its memory: a view never
-// shows the bytes of another row. With assertions, most such uses abort earlier.
+// transaction has ended aborts as well, once another transaction has reused its memory: a view
+// never shows the bytes of another row. With assertions, most such uses abort earlier.
 class RawView {
  public:
   RawView() = default;

@@ -2,9 +2,9 @@
 // thread that forked, and shares open files and locks with the parent. So the child must not use a
 // database or heap that its parent has opened.
 //
-// Handlers of pthread_atfork count in the child. vfork() and posix_spawn() do not run handlers, which
-// is fine because what they start does not run this code. _Fork() and raw clone() stay undetected.
-// Thread safety: all functions may be called from any thread.
+// Handlers of pthread_atfork count in the child. vfork() and posix_spawn() do not run handlers,
+// which is fine because what they start does not run this code. _Fork() and raw clone() stay
+// undetected. Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <atomic>

@@ -86,7 +86,7 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
     const uint64_t of_group = row->cell(layout, g).load();
     if (storage::word::locked(of_group) || storage::word::removed(of_group)) return named + " is locked or removed";
     if (storage::word::absent(of_group) != storage::word::absent(w))
-      return "some commit groups of key " + std::to_string(table.number_of(key)) + " are missing";
+      return "some column groups of key " + std::to_string(table.number_of(key)) + " are missing";
   }
   if (storage::word::absent(w)) return {};
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {

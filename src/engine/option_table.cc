@@ -141,7 +141,7 @@ constexpr option_entry::Entry<Member> kOptionEntries[] = {
 };
 
 constexpr auto kTable = option_entry::infos_of(kOptionEntries);
-static_assert(kCheckpointLogAutomatic == kAny, "what \"automatic\" stands for");
+static_assert(kCheckpointLogAutomatic == kAny, "what \"automatic\" means");
 
 // Where a member stands.
 struct At {
@@ -171,7 +171,7 @@ Status check_together(const Options& options) {
   if (options.durability == Durability::kDefault)
     return Status::invalid_argument("Options::durability is 'default', which is for a RunPolicy");
   if (options.durability == Durability::kGroup && options.data_folders.empty())
-    return Status::invalid_argument("Options::durability is 'group', but there is no data folder (Options::data_folders)");
+    return Status::invalid_argument("Options::durability is 'group', but Options::data_folders is empty");
   for (const Schema& schema : options.schemas)
     if (Status status = storage::check_schema(schema); !status.ok())
       return reworded(Code::kInvalidArgument, "Options::schemas: ", status);

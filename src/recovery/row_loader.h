@@ -216,7 +216,7 @@ class RowLoaderOf : public RowLoader {
 
   Status apply_change(TableType& table, Row* row, const RowChange& change) {
     const Layout& layout = table.layout();
-    if (change.group >= layout.group_count()) return wrong(table, change.key, "is changed in a commit group that the table does not have");
+    if (change.group >= layout.group_count()) return wrong(table, change.key, "is changed in a column group that the table does not have");
     Cell& cell = row->cell(layout, change.group);
     const uint64_t w = cell.load();
     if (change.kind == EntryKind::kRemove) {

@@ -35,7 +35,7 @@ Status check_columns(const Schema& schema) {
     const Column& column = schema.columns[i];
     const std::string named = "column '" + column.name + "' ";
     if (column.name.empty()) return wrong(schema, "column " + std::to_string(i) + " is unnamed");
-    if (column.size == 0) return wrong(schema, named + "is in a commit group but is not described, or has 0 bytes");
+    if (column.size == 0) return wrong(schema, named + "is in a column group but is not described, or has 0 bytes");
     if (column.size > schema.row_bytes || column.offset > schema.row_bytes - column.size)
       return wrong(schema, named + "extends past the row's " + std::to_string(schema.row_bytes) + " bytes");
     if (column.type > ColumnType::kBytes) return wrong(schema, named + "has an unknown type");
@@ -143,7 +143,7 @@ std::string difference(size_t place, const Column& a, const Column& b) {
   };
   if (a.offset != b.offset) return differ("offset", a.offset, b.offset);
   if (a.size != b.size) return differ("size", a.size, b.size);
-  return differ("commit group", a.group, b.group);
+  return differ("column group", a.group, b.group);
 }
 
 std::string list(const std::vector<std::string>& names) {

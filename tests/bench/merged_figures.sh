@@ -111,7 +111,7 @@ refused() {  # exit status, words of the message, arguments
   [ "$status" -eq "$expected" ] && grep -qF -- "$words" said.txt || fail "bench figures $*: status $status: $(head -2 said.txt)"
 }
 echo 'no place' >none.md
-refused 1 "'none.md' has no place for any of the measured figures" --from measured.json --into none.md
+refused 1 "'none.md' does not have a place for any of the measured figures" --from measured.json --into none.md
 printf '<!-- measured dbx-1a -->\nopen\n' >open.md
 refused 1 "'open.md': the place of dbx-1a does not end" --from measured.json --into open.md
 refused 1 "'missing.md' cannot be read" --from measured.json --into missing.md

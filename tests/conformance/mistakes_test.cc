@@ -179,7 +179,7 @@ TEST_P(MistakesTest, AMismatchSaysWhatDiffers) {
   ASSERT_OK(make("cents", ColumnType::kInt64, 0, 8, 0));
   EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has type int64 versus uint64", make("cents", ColumnType::kUInt64, 0, 8, 0));
   EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has offset 0 versus 8", make("cents", ColumnType::kInt64, 8, 8, 0));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has commit group 0 versus 1", make("cents", ColumnType::kInt64, 0, 8, 1));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has column group 0 versus 1", make("cents", ColumnType::kInt64, 0, 8, 1));
   EXPECT_REFUSED(Code::kSchemaMismatch, "column 0 is 'cents' versus 'euros'", make("euros", ColumnType::kInt64, 0, 8, 0));
   const auto of_accounts = [&](bool unique, std::vector<std::string> columns) {
     Schema schema = indexed_account_schema(GetParam().key_index).schema();

@@ -125,7 +125,7 @@ TEST_P(OpenFolderTest, ASchemaWithAnIndexThatTheTableLacksIsAMismatch) {
   options_.schemas = {indexed_account_schema(GetParam().key_index)};
   EXPECT_REFUSED(Code::kSchemaMismatch, "0 versus 2 secondary indexes", Database::open(options_));
   options_.schemas = {grouped_account_schema(GetParam().key_index)};
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'balance' has commit group 0 versus 1", Database::open(options_));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'balance' has column group 0 versus 1", Database::open(options_));
   options_.schemas = {account_schema(GetParam().key_index)};
   open();
 }
