@@ -90,7 +90,7 @@ namespace {
 }  // namespace
 
 void no_value(const char* accessed, const Status& status) noexcept {
-  stop(std::string(accessed) + " was used on a Result without a value; its status: " + status.message());
+  stop(std::string(accessed) + " of a Result that has failed: " + status.message());
 }
 void wrong_view(bool empty) noexcept {
   stop(empty ? "a View that shows no row was used: no row has the key, or nothing was read into the view"

@@ -96,7 +96,7 @@ TEST_P(SequenceTest, AStartCountsWhereTheSequenceIsMade) {
   ASSERT_OK(last);
   EXPECT_EQ(next(*last), Sequence::kNumberMax);
   EXPECT_REFUSED(Code::kInvalidArgument, "all its numbers are used", last->next().status());
-  EXPECT_REFUSED(Code::kInvalidArgument, "cannot start at 0", db_.sequence("none", {.start = 0}).status());
+  EXPECT_REFUSED(Code::kInvalidArgument, "SequenceOptions::start is 0", db_.sequence("none", {.start = 0}).status());
   EXPECT_REFUSED(Code::kInvalidArgument, "SequenceOptions::start is", db_.sequence("none", {.start = Sequence::kNumberMax + 1}).status());
 }
 
