@@ -55,7 +55,7 @@ refused "--format" tpcc --format pdf
 echo '{"tables": [], "procedures": [{"name": "p", "operations": [{"name": "o", "accesses": [{"read": "t"}]}]}]}' >unknown.json
 refused "procedure 'p', operation 'o': table 't' does not exist" unknown.json
 echo '{"tables": [{"name": "t"}], "procedures": [{"name": "p", "operations": [{"name": "o", "accesses": [{"raed": "t"}]}]}]}' >typo.json
-refused 'procedures[0].operations[0].accesses[0].raed is not known' typo.json
+refused 'procedures[0].operations[0].accesses[0].raed is unknown' typo.json
 echo '{"tables": 1' >cut.json
 refused "'cut.json'" cut.json
 echo '[1, {"tables": {}}]' >list.json

@@ -75,7 +75,7 @@ records=$(json "log verify small" 'sum(each["records"] for each in said["segment
 "$elider" log dump small --last $((number / 2 - 1)) --json - | wc -l >lines-before
 [[ $(($(cat lines-before) + $(cat "lines-$((number / 2))"))) -eq $records ]] || wrong "two halves of the dump are not all of it"
 expect 2 "table 'others' is not in the log; its tables: usertable" "$elider" log dump small --table others
-expect 0 "no record with a number from $((number + 1)) to" "$elider" log dump small --first $((number + 1))
+expect 0 "not contain a record with a number from $((number + 1)) to" "$elider" log dump small --first $((number + 1))
 
 # Several folders, by each tool.
 also="one --also more"
@@ -148,13 +148,13 @@ expect 0 "(void)" "$elider" log dump past --first $((back + 1)) --limit 5
 
 # Going back: to a number that the log has, and to none that it has not.
 number=$("$elider" log verify data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["snapshot"])')
-expect 2 "/data', which holds" "$elider" recover --dry-run --to-snapshot $((number + 100000)) data
+expect 2 "/data', which has the states" "$elider" recover --dry-run --to-snapshot $((number + 100000)) data
 expect 0 "the files were not changed" "$elider" recover --dry-run --to-snapshot $((number - 1)) data
 
 rows=$("$elider" check data --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["recovery"]["rows"])')
 expect 0 "$rows rows" "$elider" checkpoint data
 expect 0 "checkpoint           number" "$elider" check data
-expect 2 "/data', which holds" "$elider" recover --dry-run --to-snapshot 1 data
+expect 2 "/data', which has the states" "$elider" recover --dry-run --to-snapshot 1 data
 expect 0 "wrote $rows rows" "$elider" backup data copy
 expect 2 "is not empty" "$elider" backup data copy
 expect 0 "copied" "$elider" restore copy other
@@ -178,7 +178,7 @@ fi
 
 # What cannot be done, and damage.
 expect 2 "does not contain a database" "$elider" check back
-expect 2 "nowhere. does not exist" "$elider" log verify nowhere
+expect 2 "nowhere' does not exist" "$elider" log verify nowhere
 expect 2 "another database has the folder open" flock data/LOCK "$elider" check data
 part=$(ls copy/checkpoint-* | head -1)
 damage "$part" 5000

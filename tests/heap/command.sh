@@ -19,8 +19,8 @@ says 0 '^all is well' check a.heap
 says 0 '^lost +0 bytes' check a.heap
 says 0 '^pending +0 transactions' status a.heap
 says 0 "^root +'books': .*Books, " status a.heap
-says 2 "no file '.*nowhere'" check nowhere
-says 2 "no file '.*nowhere'" status nowhere
+says 2 "the file '.*nowhere' does not exist" check nowhere
+says 2 "the file '.*nowhere' does not exist" status nowhere
 says 2 'FILE' check
 says 2 'unknown command .chekc.; did you mean check' chekc a.heap
 says 0 'elider heap check book.heap' check --help
