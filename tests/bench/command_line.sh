@@ -108,7 +108,7 @@ expect 2 "'/no/such/folder' is not a folder" "$elider" bench protocols --figure 
 tpcc=("$elider" bench tpcc --items 1000 --customers 30 --threads 2 --seconds 0.2)
 expect 2 'durable-every.*data' "${tpcc[@]}" --durable-every 8
 expect 2 'resume.*not for tickets' "$elider" bench tickets --data "$folder/tickets" --resume
-expect 2 'durable-every.*needs a log' "${tpcc[@]}" --durable-every 8 --durability none --data "$folder/sampled"
+expect 2 'durable-every.*requires a log' "${tpcc[@]}" --durable-every 8 --durability none --data "$folder/sampled"
 for way in async group; do
   for together in '' '--group 8'; do
     # shellcheck disable=SC2086  # two words, or none
