@@ -10,6 +10,7 @@
 
 #include "elider/elider.h"
 #include "elider/heap.h"
+#include "elider/tuple.h"
 #include "tests/crash/world.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/fuzz/heap_parts.h"
@@ -105,6 +106,29 @@ void write_heap(const std::filesystem::path& folder, const std::string& name, in
   write(folder / "heap" / name, std::string(1, '\0') + text_of(input_of(files.contents().at(kHeapPath))));
 }
 
+// As tuple_fuzz.cc decodes them, and one with all types.
+template <class... Fields>
+void write_tuple(const std::filesystem::path& folder, const std::string& name, const Fields&... fields) {
+  EncodedTuple tuple;
+  if (tuple.set(fields...).ok()) write(folder / "tuple" / name, std::string(tuple.text()));
+}
+void write_tuples(const std::filesystem::path& folder) {
+  using namespace std::string_view_literals;
+  const Timestamp time(std::chrono::microseconds(1'582'934'400'000'001));
+  Uuid uuid;
+  for (size_t i = 0; i < 16; ++i) uuid.bytes[i] = static_cast<std::byte>(17 * i);
+  const std::byte bytes[] = {std::byte{0}, std::byte{1}, std::byte{2}, std::byte{255}};
+  write_tuple(folder, "empty");
+  write_tuple(folder, "text_integer", "eu\0\1 na\u00efve \U0001f600"sv, -70'000);
+  write_tuple(folder, "text_integers", "a text of some length"sv, 300, std::optional<int8_t>());
+  write_tuple(folder, "descending", Descending{"eu\1"}, Descending{~uint64_t{0}});
+  write_tuple(folder, "bytes_uuid", std::span(bytes), Descending{uuid}, true);
+  write_tuple(folder, "floats_timestamp", -1.5, 1.5f, Descending{time});
+  write_tuple(folder, "nested", std::tuple(63, Descending{std::tuple("a"sv)}), nullptr);
+  write_tuple(folder, "all", nullptr, false, true, 0, 63, 64, 65'536, -1, -65'537, 2.5f, -2.5, time, "eu"sv, std::span(bytes), uuid,
+              std::tuple(std::tuple(), Descending{1}), Descending{std::tuple("b"sv, Descending{2})});
+}
+
 }  // namespace
 }  // namespace elider::fuzz
 
@@ -121,5 +145,6 @@ int main(int count, char** words) {
     write_log(words[1], name, small_database(transactions, false));
     write_checkpoint(words[1], name, small_database(transactions, true));
   }
+  write_tuples(words[1]);
   return 0;
 }
