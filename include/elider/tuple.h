@@ -1,5 +1,5 @@
-// Tuples as keys: an encoding of lists of typed fields to bytes whose order is the order of the
-// tuples.
+// Tuples as keys. A tuple, which is a list of typed fields, is encoded to bytes, and memcmp orders
+// the encodings as the tuples.
 //
 //   using OrderKey = std::tuple<std::string, uint32_t, elider::Descending<elider::Timestamp>>;
 //   elider::EncodedTuple key;
@@ -23,26 +23,29 @@
 //   std::tuple<...>                                    nested tuple
 //   std::optional<T>                                   null or T
 //
-// The order. memcmp orders encodings as the tuples: by the first field in which they differ. A
-// tuple comes before those that it is a prefix of. Integers compare as numbers whatever their C++
-// types.
-// Text and bytes compare bytewise. -0.0 and 0.0 are one value; all NaNs are one value, after
-// infinity. Values of different types in one place are ordered as in TupleType: null, false, true,
-// integers, floats, doubles, timestamps, text, bytes, UUIDs, tuples. Descending fields come after
-// all ascending ones in the same place.
+// Order. The first field in which two tuples differ decides. If there is none, the shorter tuple
+// comes first. Integers compare as numbers, whatever their C++ types. Text and bytes compare
+// bytewise. -0.0 is the same value as 0.0, and is decoded as 0.0. All NaNs are the same value,
+// which comes after infinity. Values of different types in the same place are in the order of
+// TupleType. Ascending fields come before descending fields in the same place.
 //
-// A value has exactly one encoding, so equal keys are equal bytes. -0.0 is decoded as 0.0. Decoding
-// refuses all other bytes. docs/formats.md, "Tuple encoding", describes the bytes; they will not
-// change.
+// A tuple has exactly one encoding, so two tuples are equal if their bytes are equal. The decoders
+// refuse all other bytes. The encoding never changes: docs/formats.md, "Tuple encoding", describes
+// it.
 //
-// Errors. All functions return kInvalidArgument, and the message names the field by its position,
-// from 0 ("field 2.1" is the second field of the nested tuple at position 2) and the reason.
-// Encoding refuses text that is not UTF-8, and tuples of more than kTupleBytesMax bytes. A C++ type
-// that is not a field, or nests too deeply, does not compile.
+// Errors. All functions return kInvalidArgument with a message that names the field and the reason.
+// Fields are counted from 0. "Field 2.1" is the second field of the nested tuple in field 2.
 //
-// Nothing here allocates memory, except for std::string and std::vector that a tuple is decoded to,
-// messages of errors, and tuple_to_text(). Thread safety: functions are pure; an object is used by
-// one thread at a time.
+//   encoding   text is not UTF-8, or a const char* is null
+//              the encoding is longer than the buffer or than kTupleBytesMax
+//   decoding   the bytes are not an encoded tuple; the message names the offset
+//              the number, the types or the directions of the fields differ from those asked for
+//              an integer is out of the range of the C++ type
+//
+// A C++ type that is not in the table, or in which tuples nest too deeply, does not compile.
+//
+// Only tuple_to_text(), errors, and decoding to std::string and std::vector allocate memory. Thread
+// safety: functions are pure. An object is used by one thread at a time.
 #pragma once
 
 #include "elider/language.h"
@@ -63,9 +66,9 @@
 
 namespace elider {
 
-// Encodes the fields as a tuple at the beginning of `buffer`. Returns the number of bytes. If the
-// buffer is too small, or after another error, the contents of the buffer are not specified. A
-// buffer of kTupleBytesMax bytes suffices for every tuple; of a larger one, the rest is not used.
+// Encodes the fields as a tuple at the beginning of `buffer` and returns the number of bytes. After
+// an error, the contents of the buffer are unspecified. A buffer of kTupleBytesMax bytes is large
+// enough for every tuple. The rest of the buffer may be overwritten up to that size.
 template <class... Fields>
 Result<size_t> encode_fields(std::span<std::byte> buffer, const Fields&... fields) {
   static_assert(detail::kTupleDepth<std::tuple<Fields...>> <= kTupleDepthMax + 1, "tuples nest too deeply");
@@ -77,16 +80,16 @@ Result<size_t> encode_fields(std::span<std::byte> buffer, const Fields&... field
   if (end == nullptr) [[unlikely]] return detail::encode_status(failure, room);
   return static_cast<size_t>(end - begin);
 }
-// The same for the elements of a std::tuple.
+// Encodes the elements of a std::tuple; otherwise like encode_fields().
 template <class... Fields>
 Result<size_t> encode_tuple(std::span<std::byte> buffer, const std::tuple<Fields...>& tuple) {
   return std::apply([&](const auto&... fields) { return encode_fields(buffer, fields...); }, tuple);
 }
 
-// An encoded tuple with its bytes. The object has about 1 KiB, but copies only the bytes in use.
+// Holds an encoded tuple. The object has about 1 KiB, of which copying reads only the bytes in use.
 class EncodedTuple {
  public:
-  EncodedTuple() {}  // the tuple without fields, which has no bytes  NOLINT
+  EncodedTuple() {}  // NOLINT: the tuple without fields, whose encoding is empty
   EncodedTuple(const EncodedTuple& other) : size_(other.size_) { std::memcpy(bytes_, other.bytes_, size_); }
   EncodedTuple& operator=(const EncodedTuple& other) {
     size_ = other.size_;
@@ -94,8 +97,7 @@ class EncodedTuple {
     return *this;
   }
 
-  // Encodes these fields, or the elements of this tuple. After an error this is the tuple without
-  // fields.
+  // Encodes these fields, or the elements of this tuple. An error leaves the tuple without fields.
   template <class... Fields>
   Status set(const Fields&... fields) {
     return take(encode_fields(bytes_, fields...));
@@ -120,8 +122,9 @@ class EncodedTuple {
   std::byte bytes_[kTupleBytesMax];
 };
 
-// The keys that begin with certain fields: from from() up to, but not including, to(), or to the
-// end of all keys. Check status() first; an object whose status() is not ok() contains no keys.
+// The range of the keys that begin with certain fields. It begins with from() and ends before to().
+// If to_end(), it ends with the last key. Check status() first: if it is not ok(), the range is not
+// valid, and contains() returns false.
 class TuplePrefix {
  public:
   // Use prefix().
@@ -138,10 +141,9 @@ class TuplePrefix {
   TuplePrefix& operator=(const TuplePrefix&) = delete;
 
   const Status& status() const { return status_; }
-  // Every key of the range begins with these bytes. They are the smallest key of the range.
-  // Views are valid as long as this object.
+  // Every key of the range begins with these bytes. The views are valid as long as this object.
   std::span<const std::byte> from() const { return {from_, size_}; }
-  // The first byte string after the range, which is not a tuple. Not to be used if to_end().
+  // The first byte string after the range. It need not be an encoded tuple. Empty if to_end().
   std::span<const std::byte> to() const { return {to_, to_size_}; }
   bool to_end() const { return to_size_ == 0; }
   bool contains(std::span<const std::byte> key) const {
@@ -208,11 +210,11 @@ TuplePrefix prefix(const Fields&... fields) {
   return TuplePrefix::of(fields...);
 }
 
-// Decodes a tuple of these types, such as std::tuple<std::string, std::optional<int32_t>>. The
-// number, types and directions of the fields must match. An integer must be in the range of its
-// type. The message of an error names the field, what is there, and what was asked for.
-// With a scratch, text may be a std::string_view and bytes a std::span: they refer to `bytes` or to
-// the scratch, and are valid as long as both and until the scratch is used again.
+// Decodes a tuple, for example to a std::tuple<std::string, std::optional<int32_t>>. The number,
+// the types and the directions of the fields must match, and integers must be in the range of their
+// C++ type. The message of an error says which field does not match, what it is, and what was asked
+// for. Text may be decoded to a std::string_view and bytes to a std::span. They refer to `bytes` or
+// to the scratch. They are valid as long as both, until the scratch is used again.
 template <class Tuple>
 Result<Tuple> decode_tuple(std::span<const std::byte> bytes, TupleScratch& scratch) {
   static_assert(detail::kIsTuple<Tuple>, "a tuple is decoded to a std::tuple");
@@ -236,7 +238,8 @@ Result<Tuple> decode_tuple(std::span<const std::byte> bytes, TupleScratch& scrat
   }
   return tuple;
 }
-// The same with types that hold their text and bytes: std::string and std::vector<std::byte>.
+// Like the function above, for tuples that hold their text and bytes in std::string and
+// std::vector<std::byte>.
 template <class Tuple>
 Result<Tuple> decode_tuple(std::span<const std::byte> bytes) {
   static_assert(!detail::kIsView<Tuple>, "text is decoded to a std::string and bytes to a std::vector; views need a TupleScratch");
@@ -244,12 +247,12 @@ Result<Tuple> decode_tuple(std::span<const std::byte> bytes) {
   return decode_tuple<Tuple>(bytes, scratch);
 }
 
-// A field as a TupleReader finds it. Which member holds the value depends on the type.
+// A field that a TupleReader has read. The type determines which member holds the value.
 struct TupleField {
   TupleType type = TupleType::kNull;
   bool descending = false;  // in the tuple that it is a field of
   bool boolean = false;     // kBool
-  bool negative = false;    // kInteger: `integer` is below zero, and in two's complement
+  bool negative = false;    // kInteger: below 0; then `integer` is its two's complement
   uint64_t integer = 0;     // kInteger
   float number32 = 0;       // kFloat
   double number = 0;        // kDouble
@@ -257,31 +260,31 @@ struct TupleField {
   Uuid uuid;                // kUuid
   std::string_view text;    // kText; and the bytes of kBytes
 
-  // kInteger: whether it is in the range of int64_t, and then its value.
+  // kInteger: whether the number is in the range of int64_t. If so, as_int64() returns it.
   bool fits_int64() const { return negative || integer >> 63 == 0; }
   int64_t as_int64() const { return static_cast<int64_t>(integer); }
   std::span<const std::byte> bytes() const { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 };
 
-// Walks over the fields of a tuple whose types are not known in advance.
+// Reads the fields of a tuple one after the other. Their types need not be known in advance.
 //
 //   elider::TupleReader reader(bytes);
 //   for (elider::TupleField field; reader.next(&field);) ...
 //   if (!reader.status().ok()) ...
 //
-// A nested tuple is a field of type kTuple; then come its fields, and then kTupleEnd. The object
-// has about 1 KiB. Texts are valid as long as both the reader and `bytes`.
+// For a nested tuple, next() returns a field of type kTuple, then its fields, and then kTupleEnd.
+// The object has about 1 KiB. The text of a field is valid as long as both the reader and `bytes`.
 class TupleReader {
  public:
   explicit TupleReader(std::span<const std::byte> bytes);
 
-  // The next field. False after the last one, or if the bytes are not an encoded tuple: status()
-  // tells the two apart, and names the offset.
+  // Reads the next field. Returns false after the last one, and then status() is ok(). Also returns
+  // false if the bytes are not an encoded tuple; then status() says why, and at which offset.
   bool next(TupleField* field);
   const Status& status() const { return status_; }
-  // How many nested tuples have begun and not ended.
+  // The number of nested tuples that have begun and not ended.
   size_t depth() const { return depth_; }
-  // Bytes that have been read.
+  // The number of bytes read.
   size_t offset() const { return static_cast<size_t>(input_.at - begin_); }
 
  private:
@@ -291,20 +294,20 @@ class TupleReader {
   const std::byte* const begin_;
   detail::TupleInput input_;
   size_t depth_ = 0;
-  uint64_t flips_ = 0;  // a bit for each level, the lowest for the innermost: its bytes are inverted
+  uint64_t flips_ = 0;  // one bit per nested tuple, the lowest for the innermost: bytes are inverted
   Status status_;
   TupleScratch scratch_;
 };
 
-// Encodes a tuple field by field, where the fields are not known when the program is compiled. The
-// first error is kept, and later calls do nothing.
+// Encodes a tuple field by field, for fields that are not known when the program is compiled. After
+// an error, further calls have no effect, and finish() returns the first error.
 class TupleWriter {
  public:
   // Uses at most kTupleBytesMax bytes of the buffer.
   explicit TupleWriter(std::span<std::byte> buffer)
       : begin_(buffer.data()), at_(buffer.data()), end_(buffer.data() + std::min(buffer.size(), kTupleBytesMax)) {}
 
-  // A field of any type that encode_fields() takes.
+  // Adds a field of any type that encode_fields() accepts.
   template <class T>
   TupleWriter& add(const T& value) {
     static_assert(detail::kTupleDepth<T> <= kTupleDepthMax, "tuples nest too deeply");
@@ -316,12 +319,12 @@ class TupleWriter {
     ++fields_[depth_];
     return *this;
   }
-  // A field of another tuple. kTuple begins a nested tuple and kTupleEnd ends it.
+  // Adds a field that a TupleReader has read. kTuple begins a nested tuple, and kTupleEnd ends it.
   TupleWriter& add(const TupleField& field);
   TupleWriter& begin_tuple(bool descending = false);
   TupleWriter& end_tuple();
 
-  // The number of bytes, or the first error. A nested tuple that has not ended is an error.
+  // Returns the number of bytes. It is an error if a nested tuple has not ended.
   Result<size_t> finish();
 
  private:
@@ -338,12 +341,12 @@ class TupleWriter {
   Status status_;
 };
 
-// Whether the bytes are an encoded tuple; if not, why and at which offset.
+// ok() if the bytes are an encoded tuple. Otherwise the message says why not, and at which offset.
 Status check_tuple(std::span<const std::byte> bytes);
 
-// The tuple for people: ("eu", 17, null, 2026-11-29T22:16:20.000000Z desc, 0x00ff, (1.5, true)).
-// In text, control characters and the characters " and \ follow a backslash. Bytes that are not an
-// encoded tuple are shown in hexadecimal: 0x0102.
+// Prints a tuple for messages: ("eu", 17, null, 2026-11-29T22:16:20.000000Z desc, 0xff, (1.5,
+// true)). Control characters, " and \ in text are escaped with a backslash. Bytes that are not an
+// encoded tuple are printed in hexadecimal: 0x0102.
 std::string tuple_to_text(std::span<const std::byte> bytes);
 
 }  // namespace elider

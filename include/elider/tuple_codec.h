@@ -29,13 +29,13 @@
 
 namespace elider {
 
-// The longest encoded tuple, and the longest key, in bytes.
+// The maximum size of an encoded tuple, and of a key, in bytes.
 inline constexpr size_t kTupleBytesMax = 1024;
-// How deep tuples nest: a tuple whose fields are no tuples has depth 0.
+// How deep tuples may nest. The depth of a tuple without nested tuples is 0.
 inline constexpr size_t kTupleDepthMax = 32;
 
-// A moment, in microseconds since 1970-01-01 00:00 UTC; earlier ones are negative. To store the
-// time of a finer clock, round it with std::chrono::floor<std::chrono::microseconds>.
+// A time in microseconds since 1970-01-01 00:00 UTC. Earlier times are negative. Convert the time
+// of a finer clock with std::chrono::floor<std::chrono::microseconds>.
 using Timestamp = std::chrono::sys_time<std::chrono::microseconds>;
 
 // A UUID in the byte order of its text form. UUIDs are ordered by these bytes.
@@ -44,9 +44,9 @@ struct Uuid {
   friend constexpr auto operator<=>(const Uuid&, const Uuid&) = default;
 };
 
-// A field in descending order: larger values come first. Compares in that order, so std::tuple
-// compares as the encodings do: std::tuple<uint32_t, Descending<Timestamp>>.
-// In Descending<std::optional<T>> null is last, in std::optional<Descending<T>> it is first.
+// A field in descending order: larger values come first. Its comparison operators use that order,
+// so a std::tuple<uint32_t, Descending<Timestamp>> compares as its encoding does. In
+// Descending<std::optional<T>> null comes last; in std::optional<Descending<T>> it comes first.
 template <class T>
 struct Descending {
   T value{};
@@ -56,7 +56,7 @@ struct Descending {
 template <class T>
 Descending(T) -> Descending<T>;
 
-// The last field of a prefix(): any text, or any bytes, that begin with these.
+// The last field of a prefix(): all text that begins with this text, or bytes with these bytes.
 template <class T>
 struct StartsWith {
   T value{};
@@ -80,17 +80,17 @@ enum class TupleType : uint8_t {
 };
 std::string_view name_of(TupleType type);  // "null", "bool", "integer", ...
 
-// Memory for decoded text and bytes, which differ from the encoded ones in descending fields and
-// where there are bytes 0 and 1. 1 KiB, which is not initialized; it suffices for any tuple. Views
-// into it are valid until the next decode_tuple() with it, or its end.
+// Memory for decoded text and bytes. Those that contain bytes 0 and 1, or are descending, differ
+// from their encoding, so a view cannot refer to the key. The 1 KiB is enough for every tuple and
+// is not initialized.
 class TupleScratch {
  public:
-  TupleScratch() {}  // NOLINT: the bytes are left as they are
+  TupleScratch() {}  // NOLINT: the bytes are not initialized
   TupleScratch(const TupleScratch&) = delete;
   TupleScratch& operator=(const TupleScratch&) = delete;
 
   void clear() { used_ = 0; }
-  // There is room: all texts of a tuple are at most as long as its encoding.
+  // There is always room, because decoded text is not longer than its encoding.
   std::byte* take(size_t bytes) { return bytes_ + std::exchange(used_, used_ + bytes); }
 
  private:
@@ -100,9 +100,9 @@ class TupleScratch {
 
 namespace detail {
 
-// The first byte of an ascending field. docs/formats.md has the table; other values up to 0x7f are
-// reserved. In a descending field it is inverted, so it is 0x80 or more.
-inline constexpr uint8_t kTagEnd = 0x00;  // of a nested tuple; below all others, so that a prefix comes first
+// The first byte of an ascending field. Other values up to 0x7f are reserved. The first byte of a
+// descending field is inverted, so it is at least 0x80.
+inline constexpr uint8_t kTagEnd = 0x00;       // the end of a nested tuple: below all others, so that a prefix comes first
 inline constexpr uint8_t kTagNull = 0x04;
 inline constexpr uint8_t kTagFalse = 0x08;
 inline constexpr uint8_t kTagTrue = 0x09;
@@ -119,7 +119,7 @@ inline constexpr uint8_t kTagTuple = 0x74;
 inline constexpr uint64_t kSmallMax = 63;
 static_assert(kTagSmall + kSmallMax == kTagPositive);
 
-// Where in a tuple something was refused: the field, and its position in each nested tuple.
+// The position of a field that was refused, in its tuple and in each enclosing one.
 struct TuplePath {
   uint32_t depth = 0;
   std::array<uint32_t, kTupleDepthMax + 1> fields;  // the innermost first
@@ -136,7 +136,7 @@ struct EncodeFailure {
   size_t offset;  // of what is not UTF-8
   TuplePath path;
 
-  // Null, for the caller to return.
+  // Returns null, which the caller returns.
   [[gnu::cold]] std::byte* set(Reason its_reason, TupleType its_type, size_t its_bytes = 0, size_t its_offset = 0) {
     reason = its_reason;
     type = its_type;
@@ -145,10 +145,10 @@ struct EncodeFailure {
     return nullptr;
   }
 };
-// `room`: bytes of the buffer.
+// `room` is the size of the buffer.
 [[gnu::cold]] Status encode_status(const EncodeFailure& failure, size_t room);
 
-// Which fields a C++ type is.
+// The kinds of C++ types.
 template <class T>
 inline constexpr bool kIsDescending = false;
 template <class T>
@@ -188,7 +188,7 @@ std::span<const std::byte> span_of(const T& bytes) {
   else return bytes;
 }
 
-// How deep tuples nest in a field of this type.
+// How deep tuples nest in a field of this type; 1 for a tuple.
 template <class T>
 inline constexpr size_t kTupleDepth = 0;
 template <class T>
@@ -205,7 +205,7 @@ inline constexpr size_t kTupleDepth<std::tuple<Ts...>> = [] {
 template <class T>
 inline constexpr bool kNoTupleField = false;
 
-// Numbers in the order of their bytes.
+// Big-endian numbers, which memcmp orders.
 inline void store_big_endian(std::byte* to, uint64_t value) {
   if constexpr (std::endian::native == std::endian::little) value = __builtin_bswap64(value);
   std::memcpy(to, &value, sizeof value);
@@ -216,8 +216,8 @@ inline uint64_t load_big_endian(const std::byte* from) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
 }
 
-// Encoding. Each function writes from `at` on, never at or after `end`, and returns where the
-// next field begins, or null after it has set `failure`.
+// Encoding. Each function writes a field at `at`, and nothing at or after `end`. It returns the
+// position after the field. If it fails, it sets `failure` and returns null.
 
 template <bool kFlip>
 constexpr std::byte flipped(uint8_t byte) {
@@ -238,7 +238,7 @@ std::byte* put_word(std::byte* at, const std::byte* end, uint8_t tag, uint64_t p
   if (kFlip) payload = ~payload;
   if (end - at >= 9) [[likely]] {
     *at = flipped<kFlip>(tag);
-    store_big_endian(at + 1, payload);  // and perhaps some bytes more, which the next field overwrites
+    store_big_endian(at + 1, payload);  // also writes bytes after the field, which the next field overwrites
     return at + 1 + bytes;
   }
   if (end - at < static_cast<std::ptrdiff_t>(bytes) + 1) return failure.set(EncodeFailure::Reason::kNoRoom, type);
@@ -249,7 +249,7 @@ std::byte* put_word(std::byte* at, const std::byte* end, uint8_t tag, uint64_t p
   return at + 1 + bytes;
 }
 
-// How many bytes a number has, at least one.
+// The number of bytes that a number has, at least 1.
 constexpr unsigned bytes_of_number(uint64_t number) { return (71 - static_cast<unsigned>(std::countl_zero(number | 1))) / 8; }
 
 template <bool kFlip, TupleNumber T>
@@ -269,19 +269,20 @@ std::byte* put_number(std::byte* at, const std::byte* end, T value, EncodeFailur
                          failure);
 }
 
-// The bits of a floating-point number in an order of unsigned numbers. Both zeros are one value,
-// and all NaNs, after infinity. Looks at bits only, so that it works with -ffast-math as well.
+// Maps the bits of floating-point numbers to unsigned numbers in the same order. -0.0 is mapped as
+// 0.0, and all NaNs to one number after infinity. It compares bits only, so that it also works in
+// programs that are compiled with -ffast-math.
 template <class Bits>
 constexpr Bits ordered_bits(Bits bits, Bits infinity) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
-  if ((bits & ~kSign) > infinity) bits = infinity | (infinity >> 1 & ~infinity);  // the quiet one
+  if ((bits & ~kSign) > infinity) bits = infinity | (infinity >> 1 & ~infinity);  // the quiet NaN
   if (bits == kSign) bits = 0;
   return bits & kSign ? static_cast<Bits>(~bits) : bits | kSign;
 }
 inline constexpr uint32_t kInfinity32 = 0x7f800000;
 inline constexpr uint64_t kInfinity64 = 0x7ff0000000000000;
 
-// Text if `type` is kText, otherwise bytes. Not ended: for a prefix.
+// `type` is kText or kBytes. A field that is not `ended` is for a prefix.
 std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, TupleType type, bool flip, bool ended,
                     EncodeFailure& failure);
 template <bool kFlip, class T>
@@ -366,8 +367,9 @@ std::byte* put_fields(std::byte* at, std::byte* end, EncodeFailure& failure, con
   return (put(fields) && ...) ? at : nullptr;
 }
 
-// Decoding. Each function reads the field at `input.at` and moves on behind it. False: there is no
-// field of this type in canonical form; the caller finds out what is there.
+// Decoding. Each function reads a field, or its value, at `input.at` and moves `input.at` after it.
+// It returns false if there is no such value, or if the bytes are not what encoding it gives. The
+// caller then reads the tuple again to find out what is there.
 
 struct TupleInput {
   const std::byte* at;
@@ -375,7 +377,7 @@ struct TupleInput {
   TupleScratch* scratch;  // for views only
 };
 
-// What was asked for at the path, where a tuple was not decoded.
+// What was asked for at the field that could not be decoded.
 struct DecodeFailure {
   const char* asked = "";
   bool asked_descending = false;
@@ -383,14 +385,13 @@ struct DecodeFailure {
 };
 [[gnu::cold]] Status decode_status(const DecodeFailure& failure, std::span<const std::byte> bytes);
 
-// An integer: in two's complement if it is negative.
+// A negative integer is in two's complement.
 struct TupleInteger {
   uint64_t bits = 0;
   bool negative = false;
 };
 
-// `flip` is 0xff in a descending field, otherwise 0. The tag has been read and is that of an
-// integer. False: the bytes end, or it has too many bytes or is out of range.
+// Reads the rest of an integer after its tag. `flip` is 0xff in a descending field, otherwise 0.
 inline bool is_integer_tag(uint8_t tag) { return tag >= kTagNegative - 8 && tag <= kTagPositive + 8; }
 inline bool take_integer(TupleInput& input, uint8_t tag, uint8_t flip, TupleInteger* integer) {
   *integer = {};
@@ -413,7 +414,7 @@ inline bool take_integer(TupleInput& input, uint8_t tag, uint8_t flip, TupleInte
   return bytes_of_number(integer->negative ? ~bits : bits) == bytes && (integer->negative || bits > kSmallMax);
 }
 
-// A fixed number of bytes, at most 8, as a number.
+// Reads a number of 1 to 8 bytes.
 inline bool take_word(TupleInput& input, unsigned bytes, uint8_t flip, uint64_t* word) {
   if (input.end - input.at < static_cast<std::ptrdiff_t>(bytes)) [[unlikely]] return false;
   std::byte copy[8] = {};
@@ -431,23 +432,24 @@ bool take_float(TupleInput& input, uint8_t flip, Bits infinity, Float* value) {
   const auto ordered = static_cast<Bits>(word);
   const Bits bits = ordered & kSign ? ordered ^ kSign : static_cast<Bits>(~ordered);
   *value = std::bit_cast<Float>(bits);
-  return ordered_bits(bits, infinity) == ordered;  // a zero or a NaN has one form only
+  return ordered_bits(bits, infinity) == ordered;  // not -0.0 or another NaN
 }
 constexpr Timestamp timestamp_of(uint64_t word) {
   return Timestamp(std::chrono::microseconds(static_cast<int64_t>(word ^ uint64_t{1} << 63)));
 }
 bool take_uuid(TupleInput& input, uint8_t flip, Uuid* uuid);
 
-// Text or bytes in the input, without the byte that ends them.
+// Text or bytes in the input, without the byte at their end.
 struct TextPart {
   const std::byte* encoded = nullptr;
   size_t encoded_bytes = 0;
   size_t bytes = 0;  // decoded
 };
 bool take_text(TupleInput& input, uint8_t flip, TextPart* part);
-// Decodes it to `to`, which has room for part.bytes. False: it is not UTF-8, if it is text.
+// Decodes to `to`, which has part.bytes bytes. Returns false if text is not UTF-8.
 bool copy_text(const TextPart& part, uint8_t flip, TupleType type, std::byte* to);
-// The decoded bytes, in the input itself or in the scratch. Null and false: likewise.
+// Sets *view to the decoded bytes, in the input if possible, otherwise in the scratch. Returns
+// false if text is not UTF-8.
 bool view_text(const TextPart& part, uint8_t flip, TupleType type, TupleScratch& scratch, std::string_view* view);
 
 template <class T>
@@ -468,7 +470,7 @@ constexpr const char* asked_name() {
   else return "bytes";
 }
 
-// Types that show what they decode to where it lies: they need a scratch.
+// Whether the type refers to the decoded bytes instead of holding them. It then needs a scratch.
 template <class T>
 inline constexpr bool kIsView = std::same_as<T, std::string_view> || (TupleBytes<T> && !std::same_as<T, std::vector<std::byte>>);
 template <class T>
@@ -554,12 +556,12 @@ bool take_field(TupleInput& input, T* value, DecodeFailure& failure) {
   } else {
     const uint32_t depth = failure.path.depth;
     if (take_value<kFlip>(input, value, failure)) [[likely]] return true;
-    if (failure.path.depth == depth) failure.asked = asked_name<T>();  // otherwise it is a field of this tuple
+    if (failure.path.depth == depth) failure.asked = asked_name<T>();  // otherwise a field of this tuple was refused
     return false;
   }
 }
 
-// All fields of a nested tuple, and its end.
+// Reads the fields of a nested tuple and its end.
 template <bool kFlip, class... Ts>
 bool take_fields(TupleInput& input, std::tuple<Ts...>* tuple, DecodeFailure& failure) {
   size_t field = 0;

@@ -23,7 +23,8 @@ std::string_view name_of(TupleType type) {
 
 void TuplePrefix::set_size(size_t size) {
   size_ = size;
-  // The next string of at most this length: without bytes 255 at the end, and then plus one.
+  // The next byte string: without the bytes 255 at the end, and with the last byte increased by
+  // one.
   while (size != 0 && from_[size - 1] == std::byte{0xff}) --size;
   to_size_ = size;
   if (size == 0) return;
@@ -34,7 +35,7 @@ void TuplePrefix::set_size(size_t size) {
 namespace detail {
 namespace {
 
-// Text and bytes end with a zero byte. A zero byte in them is encoded as 1 1, and a byte 1 as 1 2.
+// Text and bytes end with byte 0. Byte 0 in them is encoded as 1 1, and byte 1 as 1 2.
 constexpr uint8_t kTextEnd = 0, kEscape = 1, kEscapedZero = 1, kEscapedOne = 2;
 
 constexpr uint64_t every(uint8_t byte) { return 0x0101010101010101u * byte; }
@@ -89,7 +90,7 @@ std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, 
   const char* from = text.data();
   size_t left = text.size();
   while (left != 0) {
-    // There is room for the rest, if nothing of it must be escaped.
+    // There is room for the rest if it has no bytes that must be escaped.
     if (left >= 8) {
       const uint64_t word = load(from);
       if (!has_escapes(word) && !(is_text && has_more_than_ascii(word))) [[likely]] {

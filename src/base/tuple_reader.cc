@@ -1,5 +1,5 @@
-// Tuples whose types are not known when the program is compiled: TupleReader, TupleWriter, and text
-// for people.
+// TupleReader, TupleWriter, and printing: tuples whose types are not known when the program is
+// compiled.
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -8,8 +8,6 @@
 #include "elider/tuple.h"
 
 namespace elider {
-
-using detail::TuplePath;
 
 TupleReader::TupleReader(std::span<const std::byte> bytes)
     : begin_(bytes.data()), input_{bytes.data(), bytes.data() + bytes.size(), &scratch_} {
@@ -47,8 +45,8 @@ bool TupleReader::next(TupleField* field) {
   return refuse(begin, "the value is cut off, or its bytes are not the ones that encoding it gives");
 }
 
-// The value of the field whose first byte has been read. False without an error of its own: it is
-// cut off or not canonical.
+// Reads the value of a field after its tag. Returns false if it is cut off or not canonical;
+// status_ is not set then.
 bool TupleReader::take(TupleField* field, uint8_t tag, uint8_t flip) {
   if (detail::is_integer_tag(tag)) {
     field->type = TupleType::kInteger;
@@ -250,9 +248,9 @@ void append_value(const TupleField& field, std::string* text) {
   }
 }
 
-// The field, which the reader has just read, with the rest of a nested tuple.
+// Prints the field that the reader has just read. Reads the rest of a nested tuple.
 void append_field(TupleReader& reader, TupleField field, std::string* text) {
-  uint64_t descending = 0;  // a bit for each tuple that has begun here, the lowest for the innermost
+  uint64_t descending = 0;  // one bit per tuple that has begun here, the lowest for the innermost
   for (size_t open = 0;;) {
     if (field.type == TupleType::kTuple) {
       *text += '(';
@@ -275,7 +273,7 @@ void append_field(TupleReader& reader, TupleField field, std::string* text) {
   }
 }
 
-// Reads up to the field with this position in the tuple that the reader is in, and that field.
+// Reads up to and including the field at this position of the tuple that the reader is in.
 bool find_field(TupleReader& reader, size_t position, TupleField* field) {
   for (const size_t depth = reader.depth(); reader.next(field);) {
     if (reader.depth() < depth) return false;  // the end of the tuple
