@@ -211,7 +211,7 @@ Result<Figure> hyper_9(const StudyOptions& options) {
   ycsb.key_index = KeyIndex::kOrdered;
   ycsb.value_bytes = 8;
   ycsb.skip_check = true;
-  figure.here = fmt::format("{} entries, one a transaction", ycsb.records);
+  figure.here = fmt::format("{} entries, one per transaction", ycsb.records);
   if (options.emulated()) {
     static_cast<void>(configure_emulator("spurious_abort_rate=0.05"));
     figure.here += "; 5% of all regions abort for no reason of their own";

@@ -90,7 +90,7 @@ Result<Figure> dbx_tc_table_1(const StudyOptions& options) {
   Figure figure{"dbx-tc-table-1",
                 "TPC-C: bytes that a transaction reads and writes",
                 "1 read, 2 written",
-                "bytes a transaction",
+                "bytes per transaction",
                 "read and written: new_order 7864, 1938; payment 2240, 656; order_status 2241, 469; delivery 13567, 4178; stock_level "
                 "40101, 1341",
                 "whole cache lines of 64 bytes; read: not written before by the same transaction; with the lines of indexes, and of what a "

@@ -27,7 +27,7 @@ std::span<const Study> studies() {
   static constexpr Study kStudies[] = {
       {"dbx-1a", "abort rate over the working set, in order", dbx_1a},
       {"dbx-1b", "the same where two threads share a core", dbx_1b},
-      {"dbx-1c", "what may be read beside what is written", dbx_1c},
+      {"dbx-1c", "how much can be read, depending on what is written", dbx_1c},
       {"dbx-1d", "abort rate over the duration", dbx_1d},
       {"hyper-5", "abort rate over random lines written", hyper_5},
       {"hyper-6", "abort rate over the duration, in decades", hyper_6},

@@ -290,8 +290,13 @@ Series sweep(const StudyOptions& options, std::string name, const char* emulator
 }  // namespace
 
 Result<Figure> dbx_1a(const StudyOptions& options) {
-  Figure figure{"dbx-1a", "abort rate over the working set, in order", "KiB", "aborted regions in %",
-                "at the most 4 MB read (47%) and 31 KB written (90%), 4 threads on 4 cores", "", {}};
+  Figure figure{"dbx-1a",
+                "abort rate over the working set, in order",
+                "KiB",
+                "aborted regions in %",
+                "at most 4 MB read (47%) and 31 KB written (90%), 4 threads on 4 cores",
+                "",
+                {}};
   const uint32_t threads = std::clamp(std::min(options.threads, core_count()), 1u, 4u);
   figure.here = fmt::format("{} threads on {} cores", threads, threads);
   add_working_set(options, threads, figure);
@@ -299,15 +304,14 @@ Result<Figure> dbx_1a(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_1b(const StudyOptions& options) {
-  Figure figure{"dbx-1b",
-                "the same where two threads share a core",
-                "KiB",
-                "aborted regions in %",
-                "at the most 2 MB read (58%) and 22 KB written (99%), 8 threads on 4 cores",
-                options.emulated()
-                    ? "half the ways, and half the read set"
-                    : fmt::format("{} threads on {} cores", options.threads, core_count()),
-                {}};
+  Figure figure{
+      "dbx-1b",
+      "the same where two threads share a core",
+      "KiB",
+      "aborted regions in %",
+      "at most 2 MB read (58%) and 22 KB written (99%), 8 threads on 4 cores",
+      options.emulated() ? "half the ways, and half the read set" : fmt::format("{} threads on {} cores", options.threads, core_count()),
+      {}};
   const WithEmulator shared(options, "hyperthreading=1");
   add_working_set(options, options.threads, figure, true);
   return figure;
@@ -315,7 +319,7 @@ Result<Figure> dbx_1b(const StudyOptions& options) {
 
 Result<Figure> dbx_1c(const StudyOptions& options) {
   Figure figure{"dbx-1c",
-                "what may be read beside what is written",
+                "how much can be read, depending on what is written",
                 "KiB written",
                 "KiB read",
                 "reads before writes: 3 MB beside 28 KB; writes before reads far less",

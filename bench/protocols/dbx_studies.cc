@@ -208,7 +208,7 @@ Result<Figure> dbx_5(const StudyOptions& options) {
       "threads",
       "transactions/s",
       "442,230 a second of 8 threads, 1.4 times Silo with Masstree's tree; DBX' 356,911, 1.13 times; regions of commits cost less than 10%",
-      fmt::format("{}{}{}; Silo is to be run beside it", kPapersTpcc, sizes_of(options), left_out()),
+      fmt::format("{}{}{}; compare with a separate run of Silo", kPapersTpcc, sizes_of(options), left_out()),
       {}};
   for (const Way& way : ways_of_layers()) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
@@ -256,7 +256,7 @@ Result<Figure> dbx_8(const StudyOptions& options) {
 // One read, or read and write, a transaction; and the same in the tree alone.
 Result<Figure> dbx_11(const StudyOptions& options) {
   Figure figure{"dbx-11",
-                "Small transactions beside the bare tree",
+                "Small transactions compared with the bare tree",
                 "threads",
                 "reads, and reads and writes/s",
                 "20% of overhead, 8 threads; with a spinlock it scales poorly",
@@ -359,12 +359,12 @@ Result<Figure> dbx_14(const StudyOptions& options) {
 // NewOrder alone: what hints save.
 Result<Figure> dbx_6_2(const StudyOptions& options) {
   Figure figure{"dbx-6.2",
-                "NewOrder: how often a lookup needs no descent, and what that is worth",
+                "NewOrder: how often a lookup avoids a descent, and what that is worth",
                 "threads",
                 "%",
                 "nearly 50% of the lookups of NewOrder, and 6% more of them, on B+-trees",
-                fmt::format("{}{}; neither items and stocks, which are looked up in batches, nor lookups of rows that a worker keeps are "
-                            "counted; without hints a worker keeps no rows either",
+                fmt::format("{}{}; does not count lookups in batches (items and stocks) and lookups in a worker's cache of rows; "
+                            "without hints, workers do not cache rows",
                             kPapersTpcc, sizes_and_guard(options)),
                 {}};
   Series hits{"lookups in the previous lookup's leaf", {}}, gain{"NewOrders with hints, relative to without", {}};

@@ -58,8 +58,9 @@ double latency_ms(const Point& point, const char* quantile) {
   return spread_of(values).median;
 }
 
-constexpr const char* kWhenAsked = "from the begin of a transaction; a group is written when somebody asks for it. Those that go on ask "
-                                   "when they are durable, one in";
+constexpr const char* kWhenAsked =
+    "from the begin of a transaction; a group is written when a session requests it. Sessions that continue request "
+    "durability of one in";
 
 // Two lines of transactions that go on before they are durable, two of those that wait.
 Status add_latencies(const StudyOptions& options, Protocol protocol, Figure* figure) {

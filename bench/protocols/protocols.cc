@@ -200,14 +200,13 @@ Result<Figure> over_restarts(const StudyOptions& options) {
 
 // One thread, each step on top of the one before; but for the last.
 Result<Figure> costs(const StudyOptions& options) {
-  Figure figure{
-      "hyper-6.2",
-      "TPC-C with one thread: what each part costs",
-      "run",
-      "% more time per transaction than the first",
-      "zones 5, regions 7, timestamps 10, transaction management 7: 29 in all; two-phase locking 61",
-      fmt::format("the first has no synchronization and still validates its reads, which the paper's has not{}", sizes_of(options)),
-      {}};
+  Figure figure{"hyper-6.2",
+                "TPC-C with one thread: what each part costs",
+                "run",
+                "% more time per transaction than the first",
+                "zones 5, regions 7, timestamps 10, transaction management 7: 29 in all; two-phase locking 61",
+                fmt::format("the first does not synchronize, but validates its reads, unlike in the paper{}", sizes_of(options)),
+                {}};
   struct Step {
     const char* name;
     SyncPolicy sync;
@@ -244,7 +243,7 @@ Result<Figure> over_zones(const StudyOptions& options) {
                 "zones",
                 "inserts/s",
                 "with one zone 14% of TPC-C's regions abort, with eight 6%; 64 zones on 28 cores",
-                "occ; one row of 100 bytes a transaction",
+                "occ; one row of 100 bytes per transaction",
                 {}};
   for (const uint32_t threads : thread_counts(options)) {
     Series line{fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads"), {}};
@@ -262,9 +261,13 @@ Result<Figure> over_zones(const StudyOptions& options) {
 }
 
 Result<Figure> over_allocators(const StudyOptions& options) {
-  Figure figure{"hyper-11", "Inserts, over where their memory comes from", "threads", "inserts/s",
+  Figure figure{"hyper-11",
+                "Inserts, over where their memory comes from",
+                "threads",
+                "inserts/s",
                 "28 threads, times one: malloc does not scale, TCMalloc 12.2, memory that was there and written to before 26",
-                "a B+-tree; one row of 100 bytes a transaction", {}};
+                "a B+-tree; one row of 100 bytes per transaction",
+                {}};
   struct Source {
     const char* name;
     InsertTarget target;
@@ -355,8 +358,8 @@ std::span<const Study> studies() {
       {"dbx-6", "the B+-tree by itself", dbx_6},
       {"dbx-7", "the hash table by itself", dbx_7},
       {"dbx-8", "TPC-C over threads, and with a spinlock", dbx_8},
-      {"dbx-6.2", "NewOrder: how often a lookup needs no descent, and what that is worth", dbx_6_2},
-      {"dbx-11", "small transactions beside the bare tree", dbx_11},
+      {"dbx-6.2", "NewOrder: how often a lookup avoids a descent, and what that is worth", dbx_6_2},
+      {"dbx-11", "small transactions compared with the bare tree", dbx_11},
       {"dbx-12", "NewOrder on B+-trees, on hash tables, and on both", dbx_12},
       {"dbx-13", "TPC-C on B+-trees, and on hash tables where nothing is scanned", dbx_13},
       {"dbx-14", "NewOrder and StockLevel, with and without snapshots", dbx_14},

@@ -36,7 +36,7 @@ Result<Figure> ydb(const StudyOptions& options) {
                 "threads",
                 "transactions/s",
                 "1.5 M to 7.2 M a second, 1 to 8 threads on 4 cores",
-                fmt::format("{} records, one a transaction; more than one and a half times as many threads as processors take turns{}",
+                fmt::format("{} records, one per transaction; more than one and a half times as many threads as processors take turns{}",
                             ycsb.records, left_out()),
                 {}};
   const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 6u, 8u};
