@@ -1,7 +1,7 @@
 // An order book in a durable heap: orders to buy and to sell shares, matched by price and then by
 // age. A child process works on it and is killed with kill -9 at a random moment, again and again;
-// each time the book is opened anew and checked: no order that was acknowledged is lost, none is
-// there in part, and neither cash nor shares appeared or went.
+// each time the book is opened again and checked: no acknowledged order is lost or
+// incomplete, and the totals of cash and shares are unchanged.
 //
 //   example_order_book [FILE]    FILE: the heap is kept there, and goes on from what it holds
 #include <signal.h>
@@ -42,7 +42,7 @@ struct Account {
 };
 // The heap's one root. It begins with all bytes 0, which are empty maps.
 struct Book {
-  uint64_t orders;        // so many were placed, with ids from 1 on
+  uint64_t orders;        // number of orders placed; ids begin at 1
   int64_t traded_shares;
   elider::HeapMap<uint64_t, Order> by_id;
   elider::HeapOrderedMap<uint64_t, uint64_t> buys, sells;  // ids of open orders, by their rank

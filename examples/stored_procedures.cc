@@ -1,5 +1,5 @@
 // Stored procedures: named, with typed parameters, called with all arguments at once, as a server
-// would call them for a client it knows nothing about.
+// would call them for an unknown client.
 #include <cstdint>
 #include <cstdio>
 #include <string>
