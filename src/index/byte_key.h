@@ -1,4 +1,4 @@
-// Keys that are bytes, as indexes see them, and where an index of such keys is plugged in.
+// Byte keys as indexes see them, and the extension point for an index of byte keys.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -18,8 +18,8 @@ using elider::detail::KeyRef;
 
 inline constexpr uint32_t kKeyBytesMax = 1024;
 
-// Somebody else's bytes, in the order of memcmp, a shorter key before those that it begins. Null:
-// no bytes, the smallest key.
+// A reference to bytes that it does not own. Keys are ordered as by memcmp; a prefix is less than a
+// longer key. A null pointer means no bytes, which is the smallest key.
 struct ByteKey {
   const KeyBytes* bytes = nullptr;
 
@@ -32,22 +32,23 @@ struct ByteKey {
   friend bool operator==(const ByteKey& a, const ByteKey& b) { return (a <=> b) == 0; }
 };
 
-// What a table's keys are.
+// The kind of a table's keys.
 enum class KeyKind : uint8_t { kNumbers, kBytes };
 
-// The ordered index of byte keys of tables under a sync policy. No table of the library has such
-// keys yet: a specialization names the index's type, and has kind_of(schema, options) -> KeyKind,
-// of a new table.
+// Selects the ordered index of byte keys for tables under a sync policy. By default tables do not
+// have byte keys. A specialization names the type of the index and provides kind_of(schema,
+// options) -> KeyKind, which returns the kind of keys of a new table.
 //
-// The index is what index.h says of ordered ones, with ByteKey as its key, but that it needs no
-// hints: get() and read_leaf() take a NoHint, get_or_insert() none; and multi_get() takes KeyRefs.
+// The index implements the interface of an ordered index (index.h) with ByteKey as its key, except
+// that it does not use hints: get() and read_leaf() take a NoHint, and get_or_insert() does not
+// take a hint. multi_get() takes KeyRefs.
 template <class Sync>
 struct ByteIndexOf {
   using type = void;
 };
 
-// What an index's key is for the layer above, and back. The bytes of an entry's key are
-// the row's for that layer.
+// Convert an index's key to the key type of the layer above, and back. An entry's byte key refers
+// to the bytes of the row.
 inline KeyRef ref_of(Key key) { return key; }
 inline KeyRef ref_of(const ByteKey& key) { return KeyRef(key.bytes); }
 template <class IndexKey>

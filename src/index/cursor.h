@@ -1,8 +1,8 @@
-// Cursor: goes through an index's entries once, for several threads at a
-// time and while others write.
+// Cursor: iterates over an index once. Several threads may share a cursor, and others may write.
 //
-// It promises each entry that is in the index throughout, once; of others, each may come or not.
-// Thread safety: next() by all, each within a grace period that began before the cursor was made.
+// An entry that is in the index during the whole iteration is returned exactly once. Other entries
+// may or may not be returned. Thread safety: all threads may call next(), each within a grace
+// period that began before the cursor was made.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 
 namespace elider::index {
 
-// Of an index of bytes without the keys, which the rows have.
+// The entries of an index with byte keys come without their keys, which the rows store.
 using Entries = std::vector<std::pair<KeyRef, Handle>>;
 
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  // Appends the next entries, about `count`; of an ordered index in key order.
-  // False: there are no more.
+  // Appends the next entries, about `count`. An ordered index appends them in key order. Returns
+  // false at the end.
   virtual bool next(size_t count, Entries* entries) = 0;
 };
 
-// Of an ordered index.
+// The cursor of an ordered index.
 template <class Tree>
 class LeafCursor final : public Cursor {
  public:
@@ -55,13 +55,13 @@ class LeafCursor final : public Cursor {
   }
 
   Tree& tree_;
-  std::mutex mutex_;  // guards what follows; before index latches
+  std::mutex mutex_;  // guards the fields below; acquired before index latches
   typename Tree::Contents leaf_;
   typename Tree::Key at_{};
   bool ended_ = false;
 };
 
-// Of a hash table: of the buckets that it has when the cursor is made.
+// The cursor of a hash table. It visits the buckets that the table has when the cursor is made.
 template <class Table>
 class BucketCursor final : public Cursor {
  public:

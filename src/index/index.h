@@ -1,32 +1,42 @@
-// What every index is: a map from a key to a handle, an opaque 64-bit number that is not 0.
+// The interface of an index: a map from a key to a handle, an opaque nonzero 64-bit number.
 //
-// An index knows no rows, tables or transactions. What it gives the transaction layer beyond a map
-// (DBX, section 4, "custom features"): get_or_insert, a Witness of what a lookup or a scan saw, and
-// batched lookups that overlap their cache misses.
+// An index does not know rows, tables or transactions. Beyond a plain map, it gives the transaction
+// layer (DBX, section 4, "custom features"):
+// - get_or_insert(),
+// - a Witness of what a lookup or a scan has seen,
+// - batched lookups that overlap their cache misses.
 //
-// Every index class is a template over its sync policy (src/sync) and offers, thread-safe as that
-// policy is, all within a grace period (the caller's Worker has entered, see base/worker.h):
+// Every index class is a template over its sync policy (src/sync), and is thread-safe if its policy
+// is. The caller must be within a grace period: its Worker has entered (base/worker.h). An index
+// has:
 //
 //   Handle get(Key key, Hint& hint, Witness& witness)
-//       The handle or kNoHandle. `witness` is of the leaf or bucket that was read, in either case.
+//       Returns the handle, or kNoHandle. In either case `witness` is that of the leaf or bucket
+//       that was read.
 //   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint& hint)
 //       Finds the key, or inserts it with `candidate` (DBX's get-with-insert).
 //   bool remove(Worker& worker, Key key, Handle expected)
-//       Removes the key if it maps to `expected`; false if not. Raises the leaf's or bucket's
-//       version.
+//       Removes the key if it maps to `expected`; returns false if it does not. A removal increases
+//       the version of the leaf or bucket.
 //   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead)
-//       get() of each, with the misses of all overlapped.
-//   size_t size() (approximate while others write), memory_bytes(), verify() -> Status
-//   dump(ostream)
+//       Calls get() for each key, with overlapping cache misses.
+//   size_t size()
+//       Approximate while other threads write.
+//   size_t memory_bytes()
+//   Status verify()
+//   void dump(ostream)
 //   static constexpr bool kOrdered
-// and the ordered ones
+//
+// An ordered index also has:
+//
 //   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents)
-//       Atomically: all entries of one leaf, in key order, the range that it covers, and its
-//       witnesses. Forward: the leaf that covers the key `at`. Backward: the leaf that covers what
-//       is next below `at`. A scan is a sequence of these (scan.h).
-// Hint and Contents are types of the index. A Hint remembers where the last operation ended; keep
-// one an index and transaction, and let it end with the grace period. What a Contents holds may be
-// read until it is destroyed.
+//       Reads one leaf atomically: all its entries in key order, the range that it covers, and its
+//       witnesses. Forward, it reads the leaf that covers the key `at`. Backward, it reads the leaf
+//       that covers the key just below `at`. A scan is a sequence of such reads (scan.h).
+//
+// Hint and Contents are types of the index. A Hint remembers where the last operation ended. Keep
+// one Hint per index and transaction, and do not use it after the grace period. The data in a
+// Contents is readable until the Contents is destroyed.
 #pragma once
 
 #include <atomic>
@@ -41,9 +51,9 @@ namespace elider::index {
 using Handle = uint64_t;
 inline constexpr Handle kNoHandle = 0;
 
-// While holds(), no key has been inserted into, removed from, or split off the leaf or bucket it is
-// of, since the read that made it. Valid within the grace period. This is how phantoms and reads of
-// absent keys are detected (DBX, section 5.3, "range query").
+// A witness of a leaf or bucket: while holds() returns true, no key has been inserted into, removed
+// from, or split off it since the read that made the witness. A witness is valid within the grace
+// period. Witnesses detect phantoms and reads of absent keys (DBX, section 5.3, "range query").
 struct Witness {
   const std::atomic<uint64_t>* version = nullptr;
   uint64_t value = 0;
@@ -51,7 +61,7 @@ struct Witness {
   bool holds() const { return version->load(std::memory_order_acquire) == value; }
 };
 
-// Where a range ends, which the key itself is no part of; end: behind the largest key.
+// The exclusive upper end of a range. If `end` is set, the range includes the largest key.
 template <class Key>
 struct Bound {
   Key key{};
@@ -59,7 +69,7 @@ struct Bound {
   bool above(const Key& other) const { return end || other < key; }
 };
 
-// The keys from `from` up to `to`, which is no part of it.
+// The keys from `from`, inclusive, up to `to`, exclusive.
 template <class Key>
 struct Range {
   Key from{};
@@ -70,28 +80,30 @@ struct Range {
 
 enum class Direction : uint8_t { kForward, kBackward };
 
-// Where handles are addresses: offsets from one whose cache lines are asked for as soon as it is
-// found, so that these misses overlap with those of the keys after it.
+// Tells a lookup what to prefetch in an index whose handles are addresses: the offsets, from the
+// address, of the cache lines to prefetch as soon as the handle is found. These misses then overlap
+// with those of the keys that follow.
 using Ahead = std::span<const uint32_t>;
 inline void prefetch_ahead(Handle handle, Ahead ahead) {
   for (const uint32_t offset : ahead) __builtin_prefetch(reinterpret_cast<const char*>(handle) + offset, 0, 3);
 }
 
 struct InsertResult {
-  Handle handle = kNoHandle;  // the one that was there, or the candidate; kNoHandle: out of memory
+  Handle handle = kNoHandle;  // the existing handle, or the candidate; kNoHandle: out of memory
   bool inserted = false;
-  // If inserted: the leaf's witness as it was just before and just after, and, if the
-  // leaf was split, that of the new sibling (else version is null). A transaction that
-  // had read the leaf replaces `before` by `after`, and adds `split_off`, so that its own
-  // insert is no phantom to itself.
+  // Set if `inserted`: the leaf's witness just before and just after the insertion. If the
+  // insertion split the leaf, `split_off` is the witness of the new sibling; otherwise its version
+  // is null. A transaction that had read the leaf replaces `before` with `after` and adds
+  // `split_off`, so that it does not take its own insertion for a phantom.
   Witness before, after, split_off;
 };
 
-// Of an index that finds its place at once; the type is there for one interface.
+// The hint type of an index that does not use hints. It exists only to give all indexes one
+// interface.
 struct NoHint {};
 
-// The key of a secondary index: its value, then the row's primary key, so
-// that equal values are apart.
+// The key of a secondary index: the indexed value, followed by the row's primary key, which
+// distinguishes entries with equal values.
 struct SecondaryKey {
   uint64_t value = 0;
   Key primary = 0;

@@ -1,5 +1,5 @@
-// What the index tests share: an arena of workers, seeds that are printed and can be given again,
-// keys of both types made of numbers, and whole scans.
+// Shared by the index tests: an arena of workers, seeds that are printed and can be set, keys of
+// both types made from numbers, and whole scans.
 //
 // For tests only. Thread safety: an Inside belongs to one thread.
 #pragma once
@@ -20,14 +20,14 @@
 
 namespace elider::index::test {
 
-// `count`, scaled by ELIDER_TEST_SCALE.
+// Returns `count`, scaled by ELIDER_TEST_SCALE.
 inline uint64_t scaled(uint64_t count) {
   const char* const scale = std::getenv("ELIDER_TEST_SCALE");
   const double product = static_cast<double>(count) * (scale ? std::strtod(scale, nullptr) : 1.0);
   return product < 1 ? 1 : static_cast<uint64_t>(product);
 }
 
-// By chance, or ELIDER_SEED.
+// Returns a random seed, or ELIDER_SEED if set.
 inline uint64_t seed_of_test() {
   const char* const given = std::getenv("ELIDER_SEED");
   const uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000'000;
@@ -41,7 +41,7 @@ struct Arena {
   Workers workers;
 };
 
-// A worker of its own, within a grace period.
+// A worker within a grace period.
 class Inside {
  public:
   explicit Inside(Arena& arena) : arena_(arena), worker_(*arena.workers.acquire()) { worker_.enter(); }
@@ -50,7 +50,7 @@ class Inside {
     arena_.workers.release(&worker_);
   }
   Worker& operator*() { return worker_; }
-  // Ends the grace period and begins another: hints and witnesses are void.
+  // Ends the grace period and begins another. Hints and witnesses become invalid.
   void pass() {
     worker_.leave();
     worker_.enter();
@@ -100,8 +100,8 @@ using ConcurrentTablePolicies = testing::Types<sync::Optimistic, sync::Latched, 
 #endif
                                                >;
 
-// The n-th key, in order. The secondary ones have equal values in groups,
-// so that both halves matter.
+// Returns the n-th key in order. Groups of secondary keys have equal values, so that both halves
+// matter.
 template <class Key>
 Key nth_key(uint64_t n) {
   if constexpr (std::is_same_v<Key, SecondaryKey>) {
@@ -113,11 +113,11 @@ Key nth_key(uint64_t n) {
 inline uint64_t number_of(uint64_t key) { return key; }
 inline uint64_t number_of(const SecondaryKey& key) { return key.value << 3 | (key.primary & 7); }
 
-// A handle that tells its key, and which insertion made it (0 to 255).
+// Returns a handle that encodes its key and which insertion made it (0 to 255).
 inline Handle handle_of(uint64_t n, uint64_t generation = 1) { return (n + 1) << 8 | (generation & 0xff); }
 inline uint64_t number_of_handle(Handle handle) { return (handle >> 8) - 1; }
 
-// The leaf that covers the key.
+// Reads the leaf that covers the key.
 template <class Tree>
 typename Tree::Contents leaf_of(Tree& tree, const typename Tree::Key& key, typename Tree::Hint& hint) {
   typename Tree::Contents leaf;
@@ -130,7 +130,7 @@ typename Tree::Contents leaf_of(Tree& tree, const typename Tree::Key& key) {
   return leaf_of(tree, key, hint);
 }
 
-// All leaves, from the first to the last. Checks that they join without gap or overlap.
+// Reads all leaves, from first to last. Checks that they join without gaps or overlaps.
 template <class Tree>
 std::vector<typename Tree::Contents> all_leaves(Tree& tree) {
   std::vector<typename Tree::Contents> leaves;

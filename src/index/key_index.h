@@ -1,9 +1,8 @@
-// KeyIndexOf: a table's key index, of whichever kind; and SecondaryIndexOf: its secondary
-// indexes, which are ordered.
+// KeyIndexOf is the key index of a table, of any kind. SecondaryIndexOf is a secondary index of a
+// table, and is always ordered.
 //
-// visit() calls a function with the index itself: what all kinds can do, and what ordered ones can
-// do besides (index.h), is asked there. The lookups that every operation begins with stand here.
-// Thread safety: that of the indexes.
+// The lookups that every operation begins with are member functions. For anything else, visit()
+// calls a function with the index itself (index.h). Thread safety: that of the indexes.
 #pragma once
 
 #include <cassert>
@@ -29,7 +28,7 @@ namespace elider::index {
 template <class Sync>
 inline constexpr bool kHasByteKeys = !std::is_void_v<typename ByteIndexOf<Sync>::type>;
 
-// Of a new table.
+// Returns the kind of keys of a new table.
 template <class Sync>
 KeyKind key_kind_of([[maybe_unused]] const Schema& schema, [[maybe_unused]] const Options& options) {
   if constexpr (kHasByteKeys<Sync>) return ByteIndexOf<Sync>::kind_of(schema, options);
@@ -54,7 +53,7 @@ class KeyIndexOf {
 
   bool has_hints() const { return ordered_ != nullptr; }
 
-  // The index, which is of this kind.
+  // Returns the index, which must be of the given kind.
   template <class Index>
   [[gnu::always_inline]] inline Index& as() const {
     if constexpr (std::is_same_v<Index, Hashed>) return *hashed_;
@@ -62,7 +61,7 @@ class KeyIndexOf {
     else if constexpr (kHasByteKeys<Sync> && std::is_same_v<Index, Bytes>) return *bytes_;
     else return *ordered_;
   }
-  // f(index).
+  // Calls f(index).
   template <class F>
   [[gnu::always_inline]] inline decltype(auto) visit(F&& f) const {
     if (ordered_ != nullptr) return f(*ordered_);
@@ -72,8 +71,8 @@ class KeyIndexOf {
     return f(*radix_);
   }
 
-  // `ahead`: where the row is touched next; hash table and radix tree ask for it as soon as the row
-  // is found.
+  // `ahead` says which parts of the row the caller will access next. The hash table and the radix
+  // tree prefetch them as soon as they find the row.
   [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
     if (ordered_ != nullptr) return ordered_->get(key.number(), hint, witness);
     if constexpr (kHasByteKeys<Sync>) {
@@ -110,20 +109,22 @@ class KeyIndexOf {
   }
 
  private:
-  // Apart, so that the registers that a lookup in a hash table takes are not saved for a descent.
+  // A function of its own, so that a B+-tree descent does not save the registers that a hash lookup
+  // uses.
   [[gnu::noinline]] static Handle get_hashed(Hashed& index, KeyRef key, Witness& witness, Ahead ahead) {
     return index.get(key.number(), witness, ahead);
   }
 
-  // One of them.
+  // Exactly one of these is set.
   std::unique_ptr<Ordered> ordered_;
   std::unique_ptr<Hashed> hashed_;
   std::unique_ptr<Radix> radix_;
   std::unique_ptr<Bytes> bytes_;
 };
 
-// An entry's key under byte keys: the value, the most significant byte first, and the row's key
-// behind it. It lives where it is made, so that taking an entry out needs no memory.
+// The key of an entry in a secondary index with byte keys: the value, most significant byte first,
+// followed by the row's key. The key is stored in the object itself, so that removing an entry does
+// not allocate memory.
 class ByteEntry {
  public:
   explicit ByteEntry(uint64_t value, ByteKey primary = {}) {
@@ -141,7 +142,7 @@ class ByteEntry {
 
 inline uint64_t value_of(const SecondaryKey& entry) { return entry.value; }
 inline KeyRef primary_of(const SecondaryKey& entry) { return entry.primary; }
-inline KeyRef primary_of(const ByteKey&) { return {}; }  // the row has it
+inline KeyRef primary_of(const ByteKey&) { return {}; }  // the row stores it
 inline uint64_t value_of(const ByteKey& entry) { return entry.bytes == nullptr ? 0 : entry.bytes->prefix(); }
 
 template <class Sync>
@@ -164,7 +165,7 @@ class SecondaryIndexOf {
     return f(*numbers_);
   }
 
-  // Of the row that has this value and this key.
+  // Looks up the entry of the row with this value and this key.
   Handle get(uint64_t value, KeyRef primary, Hint& hint, Witness& witness) {
     if constexpr (kHasByteKeys<Sync>) {
       NoHint none;
@@ -172,8 +173,8 @@ class SecondaryIndexOf {
     }
     return numbers_->get({value, primary.number()}, hint, witness);
   }
-  // Brings the places of these values, at most kTouchesMax, into the cache, with the misses of all
-  // overlapped. `found` has room for as many handles, which mean nothing afterwards.
+  // Brings the places of these values, at most kTouchesMax, into the cache with overlapping misses.
+  // `found` must have room for `count` handles; its contents are meaningless afterwards.
   void touch(const uint64_t* values, size_t count, Handle* found) {
     if (numbers_ == nullptr) return;
     SecondaryKey keys[kTouchesMax];
@@ -192,7 +193,7 @@ class SecondaryIndexOf {
   }
 
  private:
-  // One of them.
+  // Exactly one of these is set.
   std::unique_ptr<Numbers> numbers_;
   std::unique_ptr<Bytes> bytes_;
 };

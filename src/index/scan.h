@@ -1,4 +1,5 @@
-// scan_leaves: a range scan as a sequence of leaves, each read atomically, of any ordered index.
+// scan_leaves: a range scan over any ordered index, as a sequence of leaves that are read
+// atomically.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +9,17 @@
 
 namespace elider::index {
 
-// The keys that both have.
+// Returns the keys that are in both ranges.
 template <class Key>
 Range<Key> intersection(const Range<Key>& a, const Range<Key>& b) {
   return {a.from < b.from ? b.from : a.from, b.to.end || (!a.to.end && a.to.key < b.to.key) ? a.to : b.to};
 }
 
-// Calls, for each leaf of the range in turn, track(witnesses, covered) with the part of the
-// range that the leaf covers, before its rows are looked at; then prefetch(handle) for those
-// of its entries that will be wanted; then found(key, handle) -> bool for each entry in
-// order; false ends the scan.
+// Calls, for each leaf of the range in turn:
+// - track(witnesses, covered), with the part of the range that the leaf covers, before its rows are
+//   accessed;
+// - prefetch(handle), for each entry of the leaf that will be visited;
+// - found(key, handle) -> bool, for each entry in order; false ends the scan.
 template <class Tree, class Track, class Prefetch, class Found>
 void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction, uint64_t limit, Track&& track, Prefetch&& prefetch,
                  Found&& found) {
@@ -28,8 +30,8 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
     tree.read_leaf(forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to, direction, hint, leaf);
     const Range<typename Tree::Key> covered = intersection(rest, leaf.range);
     track(leaf.witnesses, covered);
-    // A leaf whose empty neighbour was unlinked comes again, with a wider range and an unchanged
-    // version: of its rows, those that are not in the rest were visited.
+    // After an empty neighbour was unlinked, the scan reads the same leaf again, with a wider range
+    // and an unchanged version. The entries outside the remaining range have already been visited.
     size_t begin = 0, end = leaf.count;
     while (begin < end && leaf.keys[begin] < covered.from) ++begin;
     while (begin < end && !covered.to.above(leaf.keys[end - 1])) --end;
@@ -48,7 +50,7 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
   }
 }
 
-// Calls visit(key, handle) -> bool for every entry, in order; false ends it.
+// Calls visit(key, handle) -> bool for every entry, in order; false ends the iteration.
 template <class Tree, class Visit>
 void for_each_entry(Tree& tree, Visit&& visit) {
   scan_leaves(tree, Range<typename Tree::Key>{}, Direction::kForward, ~uint64_t{0}, [](const auto&, const auto&) {}, [](Handle) {}, visit);

@@ -1,25 +1,27 @@
 // RadixTree: the adaptive radix tree (Leis, Kemper, Neumann, "The adaptive radix tree: ARTful
-// indexing for main-memory databases", ICDE 2013), an ordered index from numbers or bytes to
-// handles. Its nodes are guarded as in Leis, Scheibner, Kemper, Neumann, "The ART of practical
-// synchronization" (DaMoN 2016, section 3.1, optimistic lock coupling) under the optimistic policy,
-// and by sections under the others (HyPer-HTM, section 5.2).
+// indexing for main-memory databases", ICDE 2013), an ordered index from numbers or byte keys to
+// handles. Under the optimistic policy its nodes are guarded as in Leis, Scheibner, Kemper,
+// Neumann, "The ART of practical synchronization" (DaMoN 2016, section 3.1, optimistic lock
+// coupling). Under the other policies, sections guard them (HyPer-HTM, section 5.2).
 //
-// A node stands where two keys differ, and nowhere else (path compression, lazy expansion). Where
-// we deviate from the paper: a number's entry lies in the slot of the node itself (art_key.h); a
-// node keeps all of the bytes that lead to it, which never change; a lookup compares them only
-// where it finds nothing; the root is part of the tree and always a Node256.
+// The tree has nodes only where two keys differ (path compression, lazy expansion). Deviations from
+// the paper:
+// - The entry of a number is stored in the slot of the node itself (art_key.h).
+// - A node stores all bytes of its path, the bytes that lead to it. They never change.
+// - A lookup compares the path only if it does not find the key.
+// - The root is a member of the tree, and always a Node256.
 //
-// What a node answers for, and its Witness is of: the keys that its path leads to, but for those
-// that a child's path leads to. So a key that is not there is the business of the last node whose
-// whole path it has. A node that is replaced by a larger or a smaller one is obsolete, and its
-// parent's version stays: the parent answers for nothing that has changed.
+// A node, and its Witness, covers the keys that start with its path, except for those that start
+// with the path of a child. So an absent key is covered by the last node whose whole path it starts
+// with. A node that is replaced by a larger or smaller one becomes obsolete. The version of its
+// parent is unchanged, because nothing that the parent covers has changed.
 //
-// It is not a store of rows: handles mean nothing to it. Not persistent.
+// The tree does not store rows, and handles are opaque to it. It is not persistent.
 //
-// Thread safety: as the sync policy's: all operations by all threads under Optimistic,
-// Latched and Elided. Callers are within a grace period of their Worker from an operation to the
-// last use of its witness. Memory belongs to the workers' Memory; a tree gives nothing back when it
-// is destroyed.
+// Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
+// call all operations. From an operation to the last use of its witness, the caller must be within
+// a grace period of its Worker. Nodes belong to the workers' Memory; the destructor does not free
+// them.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +45,7 @@
 
 namespace elider::index {
 
-// A few of something, in place.
+// A small vector with a fixed capacity, stored in place.
 template <class T, size_t kMax>
 class RadixFew {
  public:
@@ -52,7 +54,7 @@ class RadixFew {
   void clear() { size_ = 0; }
   void push(const T& value) { values_[size_++] = value; }
   void pop() { --size_; }
-  // The oldest goes where there is no room.
+  // Appends a value. If this is full, drops the oldest value.
   void push_over(const T& value) {
     if (full()) std::copy(values_.begin() + 1, values_.end(), values_.begin()), --size_;
     push(value);
@@ -69,9 +71,9 @@ class RadixFew {
   std::array<T, kMax> values_;
 };
 
-// A part of the tree, as it was at one moment, and the range that it covers: some entries that
-// follow each other, of a few nodes. Where keys are bytes, an end of the range may be looked at
-// until the next but one reading into it.
+// An atomic copy of a part of the tree, and the range that it covers: consecutive entries of a few
+// nodes. With byte keys, a bound of the range stays valid until the second next read into the
+// object.
 template <class Key>
 struct RadixContents {
   static constexpr size_t kCapacity = 32;
@@ -79,9 +81,9 @@ struct RadixContents {
   Range<Key> range;
   size_t count = 0;
   RadixFew<Witness, kNodesMax> witnesses;
-  std::array<Key, kCapacity> keys;  // ascending; `count` of them, as of the handles
+  std::array<Key, kCapacity> keys;  // the first `count` are valid, in ascending order, like the handles
   std::array<Handle, kCapacity> handles;
-  // The ends of this range and of the last one.
+  // The bounds of this range and of the previous one.
   std::array<typename RadixTraits<Key>::Buffer, 2> buffers;
   unsigned buffer = 0;
 };
@@ -99,40 +101,40 @@ class RadixTree {
   RadixTree(const RadixTree&) = delete;
   RadixTree& operator=(const RadixTree&) = delete;
 
-  // The key's handle or kNoHandle; `witness` is of the node that answers for the key, in either
-  // case. `ahead`: asked for as soon as the handle is found.
+  // Returns the key's handle, or kNoHandle. In either case `witness` is that of the node that
+  // covers the key. `ahead` is prefetched as soon as the handle is found.
   Handle get(const Key& key, Witness& witness, Ahead ahead = {});
   Handle get(const Key& key, Hint&, Witness& witness) { return get(key, witness); }
 
-  // Finds the key, or inserts it with `candidate`, which is not kNoHandle. The result's handle is
-  // kNoHandle if there is no memory; the tree then maps what it mapped before.
+  // Finds the key, or inserts it with `candidate`, which must not be kNoHandle. If there is not
+  // enough memory, the result's handle is kNoHandle, and the tree's entries are unchanged.
   InsertResult get_or_insert(Worker& worker, const Key& key, Handle candidate);
   InsertResult get_or_insert(Worker& worker, const Key& key, Handle candidate, Hint&) { return get_or_insert(worker, key, candidate); }
 
-  // Removes the key if it maps to `expected`, which is not kNoHandle; false if not, and nothing is
-  // changed. A node that this leaves one entry in is unlinked and retired.
+  // Removes the key if it maps to `expected`, which must not be kNoHandle; otherwise returns false
+  // and does not change anything. A node that is left with one entry is unlinked and retired.
   bool remove(Worker& worker, const Key& key, Handle expected);
 
-  // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
+  // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
   void multi_get(const BatchKey* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // Some entries that follow each other, and the range that they are all of: forward, from `at` on;
-  // backward, up to what is next below it. Where keys are bytes there may be none at the end of a
-  // long path, with more beyond the range.
+  // Reads some consecutive entries, and the range that contains exactly these entries. Forward, the
+  // range starts at `at`; backward, it ends just below `at`. With byte keys, the range may be empty
+  // at the end of a long path although there are more entries beyond it.
   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
 
-  // Entries; approximate while others write.
+  // The number of entries; approximate while other threads write.
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }
   size_t memory_bytes() const { return sizeof(*this) + static_cast<size_t>(counts_.bytes()); }
-  // For the policy's own settings and statistics.
+  // Gives access to the policy's settings and statistics.
   typename Sync::Latch& latch() { return latch_; }
 
-  // Every invariant; only while nobody writes. The message names the node
-  // and what is wrong with it.
+  // Checks every invariant. No thread may write meanwhile. The message names the damaged node and
+  // what is wrong with it.
   Status verify() const;
-  // The nodes for people, a line each, indented by depth; only while nobody writes.
+  // Prints the nodes, one per line, indented by depth. No thread may write meanwhile.
   void dump(std::ostream& out) const;
-  // How many nodes there are of each kind, the root apart; only while nobody writes.
+  // Returns the number of nodes of each kind, without the root. No thread may write meanwhile.
   std::array<size_t, 4> nodes_by_kind() const;
 
  private:
@@ -143,47 +145,47 @@ class RadixTree {
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
-  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // of a batch: misses that overlap, and lines that a region reads
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per batch: misses that overlap, and lines that a region reads
   static_assert(kGroup <= 32, "a word has a bit for each");
 
-  // How an attempt at an operation ended. All but kDone try again.
+  // The result of one attempt at an operation. All results except kDone cause another attempt.
   enum class Progress : uint8_t {
     kDone,
-    kRestart,  // another operation came between
-    kMemory,   // come back with memory for what is needed
+    kRestart,  // another operation interfered
+    kMemory,   // retry with the memory that is needed
   };
   struct Found {
     bool valid;
     Handle handle;
     Witness witness;
   };
-  // What stands where a key would.
+  // What a descent finds at the position of its key.
   enum class There : uint8_t {
     kNothing,
-    kKey,     // its entry
-    kOther,   // another key's
-    kBranch,  // a child whose path the key leaves
+    kKey,     // the key's entry
+    kOther,   // the entry of another key
+    kBranch,  // a child whose path the key does not start with
   };
-  // Where a descent ends: the node that answers for the key, under its guard, and its parent.
+  // Where a descent ends: the node that covers the key, its parent, and their guards.
   struct Place {
     RadixRef parent;
     RadixRef node;
     ReadGuard parent_guard;
     ReadGuard guard;
-    int position = 0;  // of the key in the node
+    int position = 0;  // the position of the key in the node
     There there = There::kNothing;
-    unsigned branches_at = 0;  // of kBranch: the first byte that is not the child's
+    unsigned branches_at = 0;  // if kBranch: the first byte that differs from the child's path
     Entry entry;
   };
-  // Memory for an insertion, taken before its section: a node, started, and an entry.
+  // Memory for an insertion, allocated before its section: an initialized node and an entry.
   struct Spares {
     RadixRef node;
     RadixLeaf* leaf = nullptr;
   };
-  // What an attempt at an insertion came to: what it needs, or what it used and unlinked.
+  // The outcome of an attempt at an insertion: what it needs, or what it has used and unlinked.
   struct InsertOutcome {
     RadixKind needs = RadixKind::kNone;
-    unsigned depth = 0;  // of the node it needs
+    unsigned depth = 0;  // the depth of the needed node
     bool used_node = false;
     RadixRef unlinked;
     InsertResult result;
@@ -195,14 +197,14 @@ class RadixTree {
     RadixKind needs = RadixKind::kNone;
     unsigned depth = 0;
     RadixRef unlinked;
-    RadixRef leaf;  // to be retired
+    RadixRef leaf;  // the caller retires it
   };
 
   static Node* as_node(RadixRef ref) { return ref.as<Node>(); }
   RadixRef root() const { return RadixRef(&root_, RadixKind::kNode256, 0); }
   static size_t bytes_of(RadixRef node) { return Node::fixed_bytes(node.kind()) + Traits::path_bytes(node.depth()); }
   static Witness witness_of(RadixRef node, uint64_t version) { return {as_node(node)->word.address(), version}; }
-  // The key has the node's whole path.
+  // Returns whether the key starts with the node's whole path.
   static bool leads_to(const Key& key, RadixRef node) { return Traits::template mismatch<Node>(node, key, 0) == node.depth(); }
 
   // art_find.h

@@ -1,9 +1,9 @@
 // RadixTree: descents and point lookups. Included by the instantiations only.
 //
-// A descent reads a slot, checks that its node is still what it was, and goes on with the child if
-// that is not obsolete. A node's path never changes, and one that is not obsolete is linked: so it
-// answers for the keys with its path, whatever has happened above it, and the parent needs no
-// second look. Cache lines read: three of each node at the most, and those of the entry.
+// A descent reads a slot, validates the guard of its node, and continues with the child if the
+// child is not obsolete. A node's path never changes, and a node that is not obsolete is linked. So
+// it covers the keys with its path, whatever happens above it, and the parent need not be validated
+// again. Cache lines read: at most three per node, and those of the entry.
 #pragma once
 
 #include "base/spin.h"
@@ -11,8 +11,8 @@
 
 namespace elider::index {
 
-// Compares no paths on its way down: an entry tells its key, and where there is none, all bytes
-// that lead to the last node are compared at once.
+// Does not compare paths during the descent. An entry holds its whole key; if the slot is empty,
+// the whole path of the last node is compared at once.
 template <sync::Policy Sync, class KeyType>
 inline auto RadixTree<Sync, KeyType>::find(const Key& key) const -> Found {
   constexpr Found kAgain{false, kNoHandle, {}};
@@ -25,7 +25,7 @@ inline auto RadixTree<Sync, KeyType>::find(const Key& key) const -> Found {
     const Entry entry = radix_entry<Traits>(ref, position);
     const Handle handle = entry.empty() ? kNoHandle : Traits::handle_of(entry, key);
     if (handle != kNoHandle || entry.empty() || Traits::is_leaf(entry, ref.depth(), position)) {
-      // Another node may answer for a key that is not there.
+      // If the key is absent, another node may cover it.
       if (handle == kNoHandle && !leads_to(key, ref) && !ELIDER_MUTANT(kRadixSkipPath)) return kAgain;
       return {guard.valid(), handle, witness_of(ref, guard.version())};
     }
@@ -49,9 +49,9 @@ Handle RadixTree<Sync, KeyType>::get(const Key& key, Witness& witness, Ahead ahe
   return found.handle;
 }
 
-// With all paths compared. From the root, or from the nodes of an earlier descent of this key, if
-// they are as they were. False: start over. What is found means nothing before the guard is
-// validated.
+// Compares all paths. Starts at the root, or at the nodes of an earlier descent for this key if
+// they are unchanged. If it returns false, the caller starts over. The result is meaningless until
+// the guard has been validated.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::descend(const Key& key, const Place* from, Place& place) const {
   if (from != nullptr) {

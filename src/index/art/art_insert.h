@@ -1,12 +1,12 @@
 // RadixTree: insertion. Included by the instantiations only.
 //
-// The common insertion fills a slot of one node. Where there is another key, or a child whose path
-// the key leaves, a Node4 with both takes that place; where the node is full, a larger one takes
-// its own. What that needs ends the attempt; the operation takes memory outside its section and
-// comes back to the same node, if it is as it was. Cache lines written: a node's word, bytes and
-// slot, four at the most in a Node48 and all in the small ones (five); besides those of a new
-// node that are filled, 2 of a Node4, 6 of a Node16, 18 of a Node48, 50 of a Node256 (it is
-// cleared before).
+// Most insertions fill one slot of one node. If the slot holds another key, or a child whose path
+// the key does not start with, a new Node4 with both replaces it. If the node is full, a larger one
+// replaces the node. If the attempt needs memory, it ends; the operation allocates the memory
+// outside its section and continues at the same node, if that is unchanged. Cache lines written:
+// the node's word, byte and slot, which are at most four lines in a Node48 and five, all its lines,
+// in a small node. In addition the lines of a new node that are filled: 2 in a Node4, 6 in a
+// Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the section).
 #pragma once
 
 #include "base/spin.h"
@@ -76,11 +76,12 @@ auto RadixTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Han
   return Progress::kDone;
 }
 
-// A Node4 comes in between, with the key and what stood in its place.
+// A new Node4 replaces the entry or child at the key's position. It holds the key and what was
+// there.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& key, Handle candidate, const Spares& spares,
                                                 InsertOutcome& outcome) -> Progress {
-  if (!place.guard.valid()) return Progress::kRestart;  // or the other key may be none
+  if (!place.guard.valid()) return Progress::kRestart;  // otherwise the other key may be invalid
   const bool other = place.there == There::kOther;
   const unsigned depth = other ? Traits::common(key, Traits::key_of(place.entry)) : place.branches_at;
   outcome.needs = RadixKind::kNode4;
@@ -91,7 +92,7 @@ auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& k
   WriteGuard write(as_node(place.node)->word, place.guard);
   if (!write.owns()) return Progress::kRestart;
   Slot& slot = radix_slot_of_writer<Traits>(place.node, place.position);
-  // A child that was replaced by another did not raise the version.
+  // Replacing a child by another node does not increase the version of its parent.
   if (!other && slot.load().child() != place.entry.child()) return Progress::kRestart;
   const RadixRef made(as_node(spares.node), RadixKind::kNode4, depth);
   Traits::template set_path<Node>(as_node(made), made, key);
@@ -110,7 +111,7 @@ auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& k
   return Progress::kDone;
 }
 
-// The node is full: a larger one takes its place.
+// The node is full, so a larger one replaces it.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::insert_growing(const Place& place, const Key& key, Handle candidate, const Spares& spares,
                                               InsertOutcome& outcome) -> Progress {
@@ -141,7 +142,7 @@ auto RadixTree<Sync, KeyType>::insert_growing(const Place& place, const Key& key
   return Progress::kDone;
 }
 
-// False: there is no memory.
+// Returns false if there is not enough memory.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::take_spares(Worker& worker, const Key& key, Handle candidate, const InsertOutcome& needs, Spares& spares) {
   if constexpr (Traits::kBytes) {
@@ -157,7 +158,7 @@ bool RadixTree<Sync, KeyType>::take_spares(Worker& worker, const Key& key, Handl
   return needs.needs == RadixKind::kNone || take_node(worker, needs.needs, needs.depth, spares.node);
 }
 
-// In place of what `node` is.
+// Replaces `node`, which is freed if it is set.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::take_node(Worker& worker, RadixKind kind, unsigned depth, RadixRef& node) {
   if (node.bits() != 0) worker.free(node.as<void>(), bytes_of(node), MemoryPart::kIndexes);

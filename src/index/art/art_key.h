@@ -1,21 +1,22 @@
-// What the radix tree asks of a key: its bytes in order, and how a slot of a node holds it.
+// What the radix tree requires of a key type: its bytes in order, and the layout of a node's slot.
 //
-// Two kinds of keys are there: numbers, the most significant byte first, and ByteKeys.
+// There are two kinds of keys: numbers, from the most significant byte on, and ByteKeys.
 //
-// A slot for numbers is 16 bytes and holds the entry itself, key and handle: so a lookup that
-// knows the slot's address has no further miss, and an entry takes no memory of its own. (A leaf
-// apart would cost 8 bytes for the pointer and 16 for itself, where this costs 16 and, of nodes
-// that are not full, the empty slots.) A slot for bytes is 8 bytes and points to a RadixLeaf, the
-// handle and a copy of the key.
+// A slot for numbers is 16 bytes, and holds the entry itself, that is, key and handle. So a lookup
+// that knows the slot's address does not have another miss, and an entry does not need memory of
+// its own. (A separate leaf would cost 8 bytes for the pointer and 16 for the leaf. The slot costs
+// 16 bytes, plus the empty slots of nodes that are not full.) A slot for bytes is 8 bytes, and
+// points to a RadixLeaf, which holds the handle and a copy of the key.
 //
 //   number slot:   | key            8 | handle     8 |   an entry
 //                  | ~(some key)    8 | reference  8 |   a child that covers that key
-//                  | anything       8 | 0          8 |   nothing
-//   byte slot:     | reference      8 |                  an entry, a child or nothing
+//                  | anything       8 | 0          8 |   empty
+//   byte slot:     | reference      8 |                  an entry, a child or empty
 //
-// An entry's key has at the node's depth the byte that the slot stands for; a child's has not.
+// The byte of a slot's key at the node's depth shows what the slot holds: for an entry it is the
+// byte that the slot belongs to; for a child it differs.
 //
-// Thread safety: slots as base/racy.h; all else are values and pure functions.
+// Thread safety: slots as in base/racy.h; everything else is a value or a pure function.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +36,8 @@ namespace elider::index {
 
 enum class RadixKind : uint8_t { kNone, kLeaf, kNode4, kNode16, kNode48, kNode256 };
 
-// Where a node is, of which kind, and how many bytes of a key lead to it: so a slot's address is
-// known before anything of the node has been read, and the misses of its lines overlap.
+// The address of a node, its kind, and its depth, which is the length of its path. So the address
+// of a slot is known before the node has been read, and the misses of its lines overlap.
 //
 //    63        48 47                            4 3      0
 //   +------------+-------------------------------+--------+
@@ -64,14 +65,15 @@ class RadixRef {
   uint64_t bits_ = 0;
 };
 
-// An entry of an index of bytes. Constant once it is linked.
+// An entry of an index of byte keys. It is constant once it is linked.
 struct alignas(16) RadixLeaf {
   Handle handle;
-  KeyBytes key;  // and its bytes behind it
+  KeyBytes key;  // followed by its bytes
   static size_t bytes_for(uint32_t key_bytes) { return sizeof(Handle) + sizeof(KeyBytes) + key_bytes; }
 };
 
-// Where a key stands in a node: a byte, or kEnd if it has no more; in the order of keys.
+// The position of a key in a node: its next byte, or kEnd if it has ended. Positions sort like
+// keys.
 inline constexpr int kEnd = -1;
 
 template <class Key>
@@ -91,7 +93,7 @@ struct RadixTraits<uint64_t> {
   };
   class Slot {
    public:
-    // acquire and release: a child that is seen is seen as it was made.
+    // acquire and release: a reader that sees a child also sees its initialization.
     Entry load() const {
       const uint64_t key = racy_load(key_);
       ELIDER_TEST_POINT("art.slot_key_read");
@@ -101,7 +103,7 @@ struct RadixTraits<uint64_t> {
       racy_store(key_, entry.key);
       word_.store(entry.word, std::memory_order_release);
     }
-    // In place of another child of which that one's keys are, too: in one step.
+    // Replaces a child in one step. The key in the slot must belong to the new child as well.
     void replace_child(RadixRef child) { word_.store(child.bits(), std::memory_order_release); }
     void clear() { word_.store(0, std::memory_order_release); }
 
@@ -109,23 +111,23 @@ struct RadixTraits<uint64_t> {
     uint64_t key_ = 0;
     std::atomic<uint64_t> word_{0};
   };
-  // What a node knows of itself: the bytes that lead to it, and zeros behind them.
+  // The part of a node that depends on the key type: its path, followed by zeros.
   struct Extra {
     uint64_t path = 0;
   };
-  using Buffer = NoHint;  // where keys are made that are ends of ranges
+  using Buffer = NoHint;  // memory for keys that bound a range
 
   static unsigned size(Key) { return sizeof(Key); }
   static unsigned byte(Key key, unsigned i) { return static_cast<unsigned>(key >> (56 - 8 * i)) & 0xff; }
   static int position(Key key, unsigned depth) { return static_cast<int>(byte(key, depth)); }
   static Key leading(Key key, unsigned depth) { return depth == 0 ? 0 : key & (~Key{0} << (64 - 8 * depth)); }
-  // Up to where two different keys are the same.
+  // Returns the number of leading bytes that two different keys have in common.
   static unsigned common(Key a, Key b) { return static_cast<unsigned>(std::countl_zero(a ^ b)) / 8; }
 
   static bool is_leaf(const Entry& entry, unsigned depth, int at) { return position(entry.key, depth) == at; }
-  // The handle, if it is this key's; of an entry, a child or nothing.
+  // Returns the handle if the slot holds this key's entry, or kNoHandle. It may also hold a child.
   static Handle handle_of(const Entry& entry, Key key) { return entry.key == key ? entry.word : kNoHandle; }
-  // Of an entry.
+  // `entry` must not be a child.
   static Handle handle(const Entry& entry) { return entry.word; }
   static Key key_of(const Entry& entry) { return entry.key; }
   static Entry leaf_entry(Key key, Handle handle, void*) { return {key, handle}; }
@@ -143,7 +145,7 @@ struct RadixTraits<uint64_t> {
   static void copy_path(Node* node, RadixRef, RadixRef from) {
     node->extra.path = from.as<const Node>()->extra.path;
   }
-  // The first byte, from `from` on, that is not as in the path to the node; its depth if all are.
+  // Returns the first byte from `from` on that differs from the node's path, or the node's depth.
   template <class Node>
   static unsigned mismatch(RadixRef ref, Key key, unsigned) {
     const uint64_t differs = key ^ ref.as<const Node>()->extra.path;
@@ -154,7 +156,7 @@ struct RadixTraits<uint64_t> {
     return byte(ref.as<const Node>()->extra.path, i);
   }
 
-  // The smallest key that leads to the node, and the bound behind the largest.
+  // Return the smallest key that starts with the node's path, and the bound after the largest.
   template <class Node>
   static Key first_of(RadixRef ref, Buffer&) {
     return ref.as<const Node>()->extra.path;
@@ -165,7 +167,7 @@ struct RadixTraits<uint64_t> {
     const Key next = depth == 0 ? 0 : ref.as<const Node>()->extra.path + (Key{1} << (64 - 8 * depth));
     return next == 0 ? Bound<Key>{{}, true} : Bound<Key>{next, false};
   }
-  static Key after(Key key, Buffer&) { return key + 1; }  // not of the largest
+  static Key after(Key key, Buffer&) { return key + 1; }  // the key must not be the largest
 };
 
 template <>
@@ -181,7 +183,7 @@ struct RadixTraits<ByteKey> {
   };
   class Slot {
    public:
-    // acquire and release: what is pointed to is seen as it was made.
+    // acquire and release: a reader that sees a pointer also sees what it points to, initialized.
     Entry load() const { return {word_.load(std::memory_order_acquire)}; }
     void store(const Entry& entry) { word_.store(entry.word, std::memory_order_release); }
     void replace_child(RadixRef child) { word_.store(child.bits(), std::memory_order_release); }
@@ -190,8 +192,8 @@ struct RadixTraits<ByteKey> {
    private:
     std::atomic<uint64_t> word_{0};
   };
-  // The key that ends at the node. The bytes that lead to it stand behind the node, all of them:
-  // so they stay what they are when a node is put above it or taken away there.
+  // The key that ends at the node. The whole path is stored after the node, so that it does not
+  // change when a node is inserted or removed above.
   struct Extra {
     Slot end;
   };
@@ -259,7 +261,7 @@ struct RadixTraits<ByteKey> {
     if (ref.depth() != 0) std::memcpy(bytes->data(), path<Node>(ref), ref.depth());
     return {bytes};
   }
-  // The path with its last byte, of those that are not 255, one more, and none behind it.
+  // Drops trailing bytes of 255 from the path, and increments the byte before them.
   template <class Node>
   static Bound<Key> behind(RadixRef ref, Buffer& buffer) {
     unsigned size = ref.depth();

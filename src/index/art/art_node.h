@@ -1,21 +1,23 @@
-// The nodes of the radix tree: for each next byte of a key a slot, in four sizes, as in the paper.
+// The nodes of the radix tree. A node has slots for the next byte of a key. There are four sizes,
+// as in the paper, with these bytes for numbers and for byte keys:
 //
 //                       numbers   bytes
 //   Node4                 96       64    4 bytes in order, and their slots
-//   Node16               296      168    16 of them
-//   Node48              1088      704    for each byte which of 48 slots is its own, or none
+//   Node16               296      168    16 bytes in order, and their slots
+//   Node48              1088      704    for each byte, which of the 48 slots it has, if any
 //   Node256             4160     2112    a slot for each byte
 //
-// and, where keys are bytes, the bytes that lead to the node behind it. Every node but the root
-// has two entries or more (children, entries, a key that ends there). The two large ones keep a
-// bit for each byte that has a slot in use, so that what is next in order is found at once.
+// The path of a node consists of the bytes that lead to it. A node for byte keys is followed by its
+// path. Every node except the root has at least two entries (children, entries, a key that ends
+// there). Node48 and Node256 have a bitmap of the bytes in use, so that the next one in order is
+// found quickly.
 //
 //   every node:   word 8 | count 2, free 6 | numbers: path 8; bytes: the key that ends here 8
 //
-// A node's kind, depth and path never change: what needs another kind is another node.
+// A node's kind, depth and path never change. A change of one of them requires a new node.
 //
 // Thread safety: readers use the racy accessors and then validate the node's word. Only the holder
-// of its lock writes, or, before a node is linked, the thread that makes it.
+// of its lock writes or, before the node is linked, the thread that creates it.
 #pragma once
 
 #include <atomic>
@@ -30,12 +32,12 @@
 
 namespace elider::index {
 
-// The bits of the bytes that are in use.
+// The bitmap of the bytes that are in use.
 class RadixBits {
  public:
   void set(unsigned i) { racy_store(words_[i / 64], racy_load(words_[i / 64]) | uint64_t{1} << (i % 64)); }
   void clear(unsigned i) { racy_store(words_[i / 64], racy_load(words_[i / 64]) & ~(uint64_t{1} << (i % 64))); }
-  // The first from `i` on, or 256.
+  // Returns the first byte in use from `i` on, or 256.
   int next(unsigned i) const {
     for (unsigned w = i / 64; w < 4; ++w) {
       uint64_t bits = racy_load(words_[w]);
@@ -44,7 +46,7 @@ class RadixBits {
     }
     return 256;
   }
-  // The last up to `i`, or kEnd.
+  // Returns the last byte in use up to `i`, or kEnd.
   int previous(unsigned i) const {
     for (int w = static_cast<int>(i / 64); w >= 0; --w) {
       uint64_t bits = racy_load(words_[w]);
@@ -65,13 +67,13 @@ struct RadixNode {
   using Key = typename Traits::Key;
 
   sync::VersionWord word;
-  std::atomic<uint16_t> count_{0};  // without the key that ends here
+  std::atomic<uint16_t> count_{0};  // excludes the key that ends here
   typename Traits::Extra extra;
 
-  // relaxed: it means nothing before the validation.
+  // relaxed: the value is meaningless before the validation.
   unsigned count() const { return count_.load(std::memory_order_relaxed); }
   void set_count(unsigned count) { count_.store(static_cast<uint16_t>(count), std::memory_order_relaxed); }
-  // And with it.
+  // Like count(), but includes the key that ends here.
   unsigned entries() const {
     if constexpr (Traits::kBytes) return count() + (extra.end.load().empty() ? 0 : 1);
     else return count();
@@ -88,8 +90,8 @@ struct RadixNode {
   }
   static constexpr RadixKind larger(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) + 1); }
   static constexpr RadixKind smaller(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) - 1); }
-  // A node of this kind with so few entries gives place to a smaller one, which has room for some
-  // more, so that a node at the border does not change with each change of the tree.
+  // A node of this kind with at most this many entries is replaced by a smaller one. The smaller
+  // one has some room left, so that a node near the limit is not replaced at every change.
   static constexpr unsigned few(RadixKind kind) {
     switch (kind) {
       case RadixKind::kNode16: return 3;
@@ -101,14 +103,14 @@ struct RadixNode {
 };
 static_assert(sizeof(RadixNode<RadixTraits<uint64_t>>) == 24 && sizeof(RadixNode<RadixTraits<ByteKey>>) == 24);
 
-// Node4 and Node16.
+// The common implementation of Node4 and Node16.
 template <class Traits, unsigned kCapacity>
 struct RadixSmallNode : RadixNode<Traits> {
   using Slot = typename Traits::Slot;
   using Entry = typename Traits::Entry;
   static constexpr unsigned kWords = (kCapacity + 7) / 8;
 
-  uint64_t bytes_[kWords] = {};  // ascending; one a byte, the lowest first
+  uint64_t bytes_[kWords] = {};  // ascending, one per byte of a word, the lowest first
   Slot slots_[kCapacity];
 
   unsigned byte(unsigned i) const { return static_cast<unsigned>(racy_load(bytes_[i / 8]) >> (8 * (i % 8))) & 0xff; }
@@ -120,7 +122,8 @@ struct RadixSmallNode : RadixNode<Traits> {
     constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
     unsigned i = kCapacity;
     for (unsigned w = kWords; w-- > 0;) {
-      // A zero byte of `differs` becomes a high bit; what else does lies above a zero byte.
+      // Sets the high bit of each zero byte of `differs`. Other bits may be set only above a zero
+      // byte.
       const uint64_t differs = racy_load(bytes_[w]) ^ wanted * kOnes;
       const uint64_t zero = (differs - kOnes) & ~differs & kHighs;
       if (zero != 0) i = 8 * w + static_cast<unsigned>(std::countr_zero(zero)) / 8;
@@ -156,7 +159,7 @@ struct RadixSmallNode : RadixNode<Traits> {
       set_byte(i, byte(i + 1));
       slots_[i].store(slots_[i + 1].load());
     }
-    slots_[n - 1].clear();  // nobody finds there what may be reclaimed by then
+    slots_[n - 1].clear();  // so that no reader finds an entry that may have been reclaimed
     this->set_count(n - 1);
   }
   void prefetch(unsigned) const {
@@ -172,7 +175,7 @@ struct RadixNode48 : RadixNode<Traits> {
   static constexpr uint8_t kNoSlot = 255;
 
   RadixBits bits_;
-  uint64_t taken_ = 0;  // a bit a slot
+  uint64_t taken_ = 0;  // one bit per slot
   uint8_t which_[256];
   Slot slots_[kCapacity];
 
@@ -214,7 +217,7 @@ struct alignas(64) RadixNode256 : RadixNode<Traits> {
   RadixBits bits_;
   alignas(64) Slot slots_[kCapacity];
 
-  // Empty or not.
+  // Returns the byte's slot, which may be empty.
   const Slot* find(unsigned wanted) const { return &slots_[wanted]; }
   int next(unsigned from) const { return bits_.next(from); }
   int previous(unsigned from) const { return bits_.previous(from); }
@@ -247,7 +250,7 @@ constexpr size_t RadixNode<Traits>::fixed_bytes(RadixKind kind) {
 }
 static_assert(sizeof(RadixNode4<RadixTraits<uint64_t>>) == 96 && sizeof(RadixNode4<RadixTraits<ByteKey>>) == 64);
 
-// f(node) with the node as what it is.
+// Calls f(node) with the node as its actual type.
 template <class Traits, class F>
 [[gnu::always_inline]] inline decltype(auto) with_node(RadixRef ref, F&& f) {
   switch (ref.kind()) {
@@ -258,7 +261,7 @@ template <class Traits, class F>
   }
 }
 
-// The slot of this position, or null; of a Node256 it may be empty, as that of kEnd.
+// Returns the slot of a position, or null. A slot of a Node256 or of kEnd may be empty.
 template <class Traits>
 [[gnu::always_inline]] inline const typename Traits::Slot* radix_slot(RadixRef ref, int position) {
   if constexpr (Traits::kBytes)
@@ -270,7 +273,7 @@ template <class Traits>
   const typename Traits::Slot* const slot = radix_slot<Traits>(ref, position);
   return slot == nullptr ? typename Traits::Entry{} : slot->load();
 }
-// There is an entry or child.
+// The position must hold an entry or a child.
 template <class Traits>
 typename Traits::Slot& radix_slot_of_writer(RadixRef ref, int position) {
   return const_cast<typename Traits::Slot&>(*radix_slot<Traits>(ref, position));
@@ -287,7 +290,7 @@ void radix_erase(RadixRef ref, int position) {
     if (position == kEnd) return ref.as<RadixNode<Traits>>()->extra.end.clear();
   with_node<Traits>(ref, [&](auto& node) { node.erase(static_cast<unsigned>(position)); });
 }
-// The first position in use from this one on, 256 if there is none.
+// Returns the first position in use from `position` on, or 256.
 template <class Traits>
 int radix_next(RadixRef ref, int position) {
   if (position == kEnd) {
@@ -298,7 +301,7 @@ int radix_next(RadixRef ref, int position) {
   if (position > 255) return 256;
   return with_node<Traits>(ref, [&](auto& node) { return node.next(static_cast<unsigned>(position)); });
 }
-// The last up to this one; kEnd - 1 if there is none.
+// Returns the last position in use up to `position`, or kEnd - 1.
 template <class Traits>
 int radix_previous(RadixRef ref, int position) {
   if (position >= 0) {
@@ -310,7 +313,7 @@ int radix_previous(RadixRef ref, int position) {
     if (position == kEnd && !ref.as<RadixNode<Traits>>()->extra.end.load().empty()) return kEnd;
   return kEnd - 1;
 }
-// An empty node in this memory, which nobody else knows.
+// Creates an empty node in this memory, which no other thread may know.
 template <class Traits>
 void radix_start(void* memory, RadixKind kind) {
   switch (kind) {
@@ -320,7 +323,7 @@ void radix_start(void* memory, RadixKind kind) {
     default: new (memory) RadixNode256<Traits>; return;
   }
 }
-// All of `from`, but for this position, goes into `to`, which is empty and not linked yet.
+// Copies everything except this position to `to`, which must be empty and not linked yet.
 template <class Traits>
 void radix_copy(RadixRef to, RadixRef from, int left_out) {
   for (int at = radix_next<Traits>(from, kEnd); at < 256; at = radix_next<Traits>(from, at + 1))

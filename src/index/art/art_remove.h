@@ -1,8 +1,8 @@
 // RadixTree: removal. Included by the instantiations only.
 //
-// The common removal empties a slot of one node. A node that it leaves one entry in gives its place
-// to that entry; one that it leaves few in, to a smaller one, if there is memory for it. Cache
-// lines written: of a node as by an insertion; of the parent a word and a slot.
+// Most removals clear one slot of one node. If one entry is left, it replaces the node. If few
+// entries are left, a smaller node replaces the node, provided that there is memory for it. Cache
+// lines written: those of the node as in an insertion, and the word and a slot of the parent.
 #pragma once
 
 #include "base/spin.h"
@@ -83,8 +83,8 @@ auto RadixTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Han
   return attempt;
 }
 
-// The node's other entry takes its place, and the parent answers for all that the node answered
-// for. A transaction that has read the node holds a witness of it, which has changed.
+// The node's other entry replaces it, and the parent covers what the node covered. A transaction
+// that has read the node holds a witness of it, whose version has changed.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveAttempt attempt) -> RemoveAttempt {
   ELIDER_TEST_POINT("art.before_merge");
@@ -98,7 +98,8 @@ auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveA
   Slot& slot = radix_slot_of_writer<Traits>(place.parent, Traits::position(key, place.parent.depth()));
   if (Traits::is_leaf(left, place.node.depth(), at)) {
     slot.store(left);
-    // The slot of a number is two words, of which no reader may mix the old and the new.
+    // The slot of a number is two words. Increasing the version keeps readers from mixing old and
+    // new.
     if (!ELIDER_MUTANT(kRadixKeepParent)) write_parent.raise();
   } else {
     slot.replace_child(left.child());

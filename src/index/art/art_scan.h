@@ -1,10 +1,10 @@
-// RadixTree: reading a part of the tree in order, which scans are made of. Included by the
+// RadixTree: reads a part of the tree in order, which scans consist of. Included by the
 // instantiations only.
 //
-// A walk comes down to where the bound stands and goes on from there, in order, over entries and
-// into children, and up again, until it has met as many entries or nodes as a Contents takes. It
-// checks all these nodes at its end: so what it gives is of one moment. Cache lines read: those of
-// a descent, and of at most kNodesMax nodes the first line and one for each entry.
+// A walk descends to the position of the bound. From there it visits entries and children in order,
+// and returns to parents, until it has met as many entries or nodes as a Contents can hold. At its
+// end it validates all these nodes, so that its result is atomic. Cache lines read: those of a
+// descent, and, for at most kNodesMax nodes, the first line and one line per entry.
 #pragma once
 
 #include "base/spin.h"
@@ -18,7 +18,7 @@ class RadixTree<Sync, KeyType>::Walk {
   Walk(RadixRef root, const Bound<Key>& at, bool forward, Contents& contents)
       : root_(root), at_(at), forward_(forward), contents_(contents), buffer_(contents.buffers[1 - contents.buffer]) {}
 
-  // False: another operation came between.
+  // Returns false if another operation interfered.
   bool run() {
     contents_.count = 0;
     contents_.witnesses.clear();
@@ -31,26 +31,26 @@ class RadixTree<Sync, KeyType>::Walk {
   }
 
  private:
-  // A node on the way from the root, and where in it the walk goes on.
+  // A node on the path from the root, and the position in it at which the walk continues.
   struct Step {
     RadixRef node;
     ReadGuard guard;
     int next = 0;
-    bool counted = false;  // it has a witness
+    bool counted = false;  // whether it has a witness
   };
 
   bool start_at_end() {
     steps_.push_over({root_, ReadGuard(as_node(root_)->word), 255, false});
     return true;
   }
-  // To the node that answers for the bound's key.
+  // Descends to the node that covers the bound's key.
   bool descend() {
     const Key& key = at_.key;
     RadixRef node = root_;
     ReadGuard guard(as_node(root_)->word);
     while (true) {
       const int position = Traits::position(key, node.depth());
-      // Below a key that ends here there is nothing of this node.
+      // If the key ends here, everything in this node is above it.
       const bool below_node = !forward_ && position == kEnd;
       steps_.push_over({node, guard, below_node ? kEnd - 1 : position, false});
       if (below_node) return true;
@@ -61,7 +61,7 @@ class RadixTree<Sync, KeyType>::Walk {
       const unsigned mismatch = Traits::template mismatch<Node>(child, key, node.depth() + 1);
       const int beside = forward_ ? position + 1 : position - 1;
       if (mismatch < child.depth()) {
-        // All of the child's keys are above this one, or all are below it.
+        // Either all of the child's keys are above this one, or all are below it.
         const int key_byte = Traits::size(key) > mismatch ? static_cast<int>(Traits::byte(key, mismatch)) : kEnd;
         const bool above = static_cast<int>(Traits::template path_byte<Node>(child, mismatch)) > key_byte;
         if (above != forward_) steps_.back().next = beside;
@@ -75,7 +75,7 @@ class RadixTree<Sync, KeyType>::Walk {
     }
   }
 
-  // Whether the node's part of the range has a witness now.
+  // Returns whether the node's part of the range has a witness now.
   bool count(Step& step) {
     if (step.counted) return true;
     if (contents_.witnesses.full()) return false;
@@ -92,7 +92,7 @@ class RadixTree<Sync, KeyType>::Walk {
   bool go_up() {
     contents_.range.from = at_.key;
     Bound<Key>& to = contents_.range.to;
-    RadixRef left;  // the node that the walk came up from
+    RadixRef left;  // the node that the walk last returned from
     while (steps_.size() != 0) {
       Step& step = steps_.back();
       if (!count(step)) return to = Traits::template behind<Node>(left, buffer_), true;
@@ -150,7 +150,7 @@ class RadixTree<Sync, KeyType>::Walk {
         const Bound<Key> behind = Traits::template behind<Node>(child, buffer_);
         const bool nothing_yet = behind.end ? at_.end : !at_.end && !(behind.key < at_.key);
         if (!nothing_yet) return from = behind.key, turned();
-        // What these nodes answer for lies behind the range, all of it.
+        // All that these nodes cover lies above the range.
         contents_.witnesses.clear();
         guards_.clear();
         for (Step& passed : steps_) passed.counted = false;
@@ -167,7 +167,8 @@ class RadixTree<Sync, KeyType>::Walk {
     steps_.push_over({child, guard, next, false});
     return true;
   }
-  // The bound may be used until the next but one reading, however long the entry lives.
+  // Copies the key, because a bound must stay valid until the second next read, even if the entry
+  // dies.
   Key copy(const Key& key) {
     if constexpr (Traits::kBytes) {
       KeyBytes* const bytes = buffer_.start(key.size());
@@ -194,7 +195,7 @@ class RadixTree<Sync, KeyType>::Walk {
 
 template <sync::Policy Sync, class KeyType>
 void RadixTree<Sync, KeyType>::read_leaf(const Bound<Key>& at, Direction direction, Hint&, Contents& contents) {
-  const Bound<Key> from = at;  // which may be what the contents hold
+  const Bound<Key> from = at;  // a copy, because `at` may refer to the contents
   Spin spin;
   while (true) {
     const bool done = Sync::section(latch_, sync::Operation::kScan, [&]() -> bool {

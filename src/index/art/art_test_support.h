@@ -1,4 +1,5 @@
-// What the tests of the radix tree share: keys of both kinds made of texts, which sort like them.
+// Shared by the tests of the radix tree: keys of both kinds, made from strings and sorted like
+// them.
 //
 // For tests only. Thread safety: values.
 #pragma once
@@ -13,14 +14,14 @@
 
 namespace elider::index::test {
 
-// A key, and where keys are bytes, its memory.
+// A key, and its memory if it is a byte key.
 template <class Key>
 class HeldKey;
 
 template <>
 class HeldKey<uint64_t> {
  public:
-  // The first eight bytes; zeros behind a shorter text.
+  // The first eight bytes; a shorter string is padded with zeros.
   explicit HeldKey(std::string_view text) {
     for (size_t i = 0; i < 8; ++i) key_ = key_ << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0u);
   }
@@ -45,7 +46,7 @@ class HeldKey<ByteKey> {
   std::unique_ptr<uint64_t[]> memory_;
 };
 
-// Eight bytes that sort like the number.
+// Returns eight bytes that sort like the number.
 inline std::string text_of(uint64_t key) {
   std::string text(8, '\0');
   for (int i = 0; i < 8; ++i) text[static_cast<size_t>(i)] = static_cast<char>(key >> (56 - 8 * i));
@@ -74,7 +75,7 @@ using ConcurrentRadixCombinations =
 #endif
                    >;
 
-// A tree with an arena and a worker, for one thread; keys are texts.
+// A tree with an arena and a worker, for one thread; keys are given as strings.
 template <class C>
 struct RadixTest : testing::Test {
   using Key = typename C::Key;

@@ -1,5 +1,5 @@
-// RadixTree: checks of every invariant, and the tree in words. Included by the instantiations only.
-// Nobody may change the tree meanwhile.
+// RadixTree: checks of every invariant, and a printout of the tree. Included by the instantiations
+// only. No thread may change the tree meanwhile.
 #pragma once
 
 #include <ostream>

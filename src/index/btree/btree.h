@@ -1,19 +1,21 @@
-// BTree: the ordered index: a B+-tree from 8- or 16-byte keys to handles, with leaf versions for
-// phantom detection (DBX, sections 4 and 5.3, "range query").
+// BTree: the ordered index, a B+-tree from 8- or 16-byte keys to handles. The versions of its
+// leaves detect phantoms (DBX, sections 4 and 5.3, "range query").
 //
-// Where we deviate from DBX: nodes are latched one by one under the optimistic policy (optimistic
-// lock coupling) where there is no hardware transaction; an empty leaf is unlinked and reclaimed,
-// though leaves are never merged; a full leaf that is filled in ascending order stays full when it
-// splits; and the per-transaction node buffer (section 6.2) also remembers what range its leaf
-// covers, so that any operation inside that range skips the descent.
+// Deviations from DBX:
+// - Without hardware transactions, the optimistic policy latches nodes one by one (optimistic lock
+//   coupling).
+// - An empty leaf is unlinked and reclaimed. Leaves are never merged.
+// - A leaf that is filled in ascending order stays full when it splits.
+// - The per-transaction node buffer (section 6.2) also remembers the range that its leaf covers, so
+//   that any operation inside that range skips the descent.
 //
-// It is not a store of rows: handles mean nothing to it. Not persistent. Not balanced after
-// removals: the height follows the most it has held.
+// The tree does not store rows, and handles are opaque to it. It is not persistent. Removals do not
+// rebalance it, so its height is that of the largest tree it has been.
 //
-// Thread safety: as the sync policy's: all operations by all threads under Optimistic,
-// Latched and Elided. Callers are within a grace period of their Worker from the first use of
-// a hint or witness to the last. Memory belongs to the workers' Memory; a tree gives nothing
-// back when it is destroyed.
+// Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
+// call all operations. From the first use of a hint or witness to the last, the caller must be
+// within a grace period of its Worker. Nodes belong to the workers' Memory; the destructor does not
+// free them.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +38,10 @@
 
 namespace elider::index {
 
-// Where a transaction's last operation on a tree ended. While the leaf's version stands, it covers
-// the keys from first to last, and an operation on one of them needs no descent. A default one
-// covers nothing. Keep it within one grace period only.
+// Where a transaction's last operation on a tree ended. While the version of the leaf is unchanged,
+// the leaf covers the keys from `first` to `last`, and an operation on one of them does not need a
+// descent. A default-constructed hint does not cover any key. Use a hint within one grace period
+// only.
 template <class Key>
 struct LeafHint {
   BTreeLeaf<Key>* leaf = nullptr;
@@ -48,15 +51,15 @@ struct LeafHint {
   bool covers(const Key& key) const { return !KeyTraits<Key>::less(key, first) && !KeyTraits<Key>::less(last, key); }
 };
 
-// One leaf, as it was at one moment, and the range that it covered. By the time a scan goes on, its
-// neighbour may have taken over the range of a leaf that was unlinked.
+// An atomic copy of one leaf, and the range that the leaf covered. When the scan continues, the
+// leaf may have been unlinked and its range taken over by a neighbour.
 template <class Key>
 struct LeafContents {
   static constexpr size_t kCapacity = BTreeLeaf<Key>::kEntries;
   Range<Key> range;
   size_t count = 0;
   std::array<Witness, 1> witnesses;
-  std::array<Key, kCapacity> keys;  // ascending; `count` of them, as of the handles
+  std::array<Key, kCapacity> keys;  // the first `count` are valid, in ascending order, like the handles
   std::array<Handle, kCapacity> handles;
 };
 
@@ -72,8 +75,8 @@ class BTree {
   BTree(const BTree&) = delete;
   BTree& operator=(const BTree&) = delete;
 
-  // The key's handle or kNoHandle; `witness` is of the leaf that covers the key, in either case,
-  // and `hint` is now that leaf.
+  // Returns the key's handle, or kNoHandle. In either case `witness` and `hint` are set to the leaf
+  // that covers the key.
   Handle get(const Key& key, Hint& hint, Witness& witness) {
     if (hint.covers(key)) {
       const Hinted hinted = get_by_hint(key, hint);
@@ -85,32 +88,33 @@ class BTree {
     return get_by_descent(key, hint, witness);
   }
 
-  // Finds the key, or inserts it with `candidate`, which is not kNoHandle. The result's handle is
-  // kNoHandle if there is no memory for a split; the tree then maps what it mapped before.
+  // Finds the key, or inserts it with `candidate`, which must not be kNoHandle. If there is not
+  // enough memory for a split, the result's handle is kNoHandle, and the tree's entries are
+  // unchanged.
   InsertResult get_or_insert(Worker& worker, const Key& key, Handle candidate, Hint& hint);
 
-  // Removes the key if it maps to `expected`; false if not, and nothing is changed. A leaf that
-  // this empties is unlinked and retired.
+  // Removes the key if it maps to `expected`; otherwise returns false and does not change anything.
+  // A leaf that becomes empty is unlinked and retired.
   bool remove(Worker& worker, const Key& key, Handle expected);
 
-  // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
+  // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // All of one leaf: forward, the one that covers the key `at`; backward, the one that covers what
-  // is next below it. `hint` is used, and is that leaf afterwards.
+  // Reads all entries of one leaf. Forward, it is the leaf that covers the key `at`; backward, the
+  // leaf that covers the key just below `at`. Uses `hint`, and sets it to that leaf.
   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
 
-  // Entries; approximate while others write.
+  // The number of entries; approximate while other threads write.
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }
   size_t memory_bytes() const { return sizeof(*this) + static_cast<size_t>(counts_.bytes()); }
   unsigned height() const { return root_node()->level() + 1; }
-  // For the policy's own settings and statistics.
+  // Gives access to the policy's settings and statistics.
   typename Sync::Latch& latch() { return latch_; }
 
-  // Every invariant; only while nobody writes. The message names the node
-  // and what is wrong with it.
+  // Checks every invariant. No thread may write meanwhile. The message names the damaged node and
+  // what is wrong with it.
   Status verify() const;
-  // The nodes for people, a line each, indented by depth; only while nobody writes.
+  // Prints the nodes, one per line, indented by depth. No thread may write meanwhile.
   void dump(std::ostream& out) const;
 
  private:
@@ -121,23 +125,23 @@ class BTree {
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
-  static constexpr bool kWide = !Sync::kRegions;  // searches (btree_slots.h)
-  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // of a batch: misses that overlap, and lines that a region reads
+  static constexpr bool kWide = !Sync::kRegions;  // the kind of search (btree_slots.h)
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per batch: misses that overlap, and lines that a region reads
   static_assert(kGroup <= 32, "a word has a bit for each");
 
-  // How an attempt at an operation ended. All but kDone try again.
+  // The result of one attempt at an operation. All results except kDone cause another attempt.
   enum class Progress : uint8_t {
     kDone,
-    kRestart,    // another operation came between
-    kSplit,       // the leaf is full: come back with a spare leaf
-    kSplitInner,  // and so is its parent, or it has none: come back with a spare inner node too
-    kStructure,  // the leaf becomes empty: come back through remove_last
+    kRestart,    // another operation interfered
+    kSplit,       // the leaf is full: retry with a spare leaf
+    kSplitInner,  // the leaf's parent is also full, or the leaf is the root: retry with a spare inner node as well
+    kStructure,  // the leaf would become empty: retry with remove_last
   };
   struct Hinted {
     bool hit;
     Handle handle;
   };
-  // Where a descent ends: a leaf under its guard, and what it covers.
+  // Where a descent ends: a leaf, its guard, and the range that it covers.
   struct Place {
     Leaf* leaf = nullptr;
     ReadGuard guard;
@@ -145,7 +149,8 @@ class BTree {
     Key last = Traits::kMax;
     Hint hint(uint64_t version) const { return {leaf, version, first, last}; }
   };
-  // Memory for the nodes of one split, a leaf and an inner node, taken before the section.
+  // Memory for the nodes of one split, a leaf and an inner node. It is allocated before the
+  // section.
   struct Spares {
     void* leaf = nullptr;
     void* inner = nullptr;
@@ -157,7 +162,7 @@ class BTree {
     InsertResult result;
     Hint hint;
   };
-  // The nodes an attempt has unlinked; they are retired after the section.
+  // The nodes that an attempt has unlinked. They are retired after the section.
   struct Unlinked {
     unsigned count = 0;
     std::array<Node*, kLevelsMax + 1> nodes;
@@ -220,9 +225,9 @@ class BTree {
   Status verify_node(const Node* node, unsigned level, const Key& first, const Key& last, Census& census) const;
   void dump_node(const Node* node, unsigned depth, std::ostream& out) const;
 
-  // The root's pointer stands alone: every descent reads its line, and hardly anyone writes it.
+  // The root pointer has cache lines of its own: every descent reads it, and it is rarely written.
   alignas(128) std::atomic<Node*> root_;
-  // The first leaf is part of the tree, so that an empty one takes no memory and cannot fail.
+  // The first leaf is a member, so that constructing a tree does not allocate and cannot fail.
   alignas(128) Leaf first_leaf_;
   alignas(128) mutable typename Sync::Latch latch_;
   ShardedCounts counts_;

@@ -1,9 +1,10 @@
 // BTree: batched lookups. Included by the instantiations only.
 //
-// A group of lookups goes down level by level, each level in rounds, and each round asks for the
-// lines that the next one touches: the slot of the child, then the keys of the child. So the misses
-// of a level overlap, a group costs about two misses a level instead of two a level and key, and no
-// line is asked for that is not used, which counts as the lines in flight are few.
+// A group of lookups descends level by level, and each level in rounds. Each round prefetches the
+// lines that the next round reads: first the slot of the child, then the keys of the child. So the
+// misses of a level overlap: a group costs about two misses per level instead of two per level and
+// key. Only lines that are used are prefetched, because the number of outstanding misses is
+// limited.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +14,19 @@
 namespace elider::index {
 
 namespace detail {
-// Whether `next` likely lies in the leaf of `key`, or in the one behind it.
+// Returns whether `next` is probably in the leaf of `key`, or in the leaf after that.
 inline bool is_near(uint64_t key, uint64_t next) { return next - key <= BTreeLeaf<uint64_t>::kEntries; }
 inline bool is_near(const SecondaryKey&, const SecondaryKey&) { return false; }
 }  // namespace detail
 
-// Keys that follow each other closely are a run: its first key, the head, goes down with the heads
-// of other runs, and the rest begin in its leaf.
+// Keys that follow each other closely form a run. Its first key, the head, descends together with
+// the heads of other runs. The lookups of its other keys start at the leaf of the head.
 template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   Key heads[kGroup];
   Handle found[kGroup];
   Hint hints[kGroup];
-  size_t ends[kGroup];  // of the runs
+  size_t ends[kGroup];  // the ends of the runs
   for (size_t begin = 0; begin < count;) {
     size_t runs = 0;
     size_t at = begin;
@@ -40,7 +41,7 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
     for (size_t run = 0; run < runs; begin = ends[run++]) {
       Hint& hint = hints[run];
       Witness witness;
-      // A writer came between: the few that this happens to go down again by themselves.
+      // The few lookups that a concurrent writer invalidated descend again one by one.
       if (failed >> run & 1) [[unlikely]] found[run] = get_by_descent(heads[run], hint, witness);
       handles[begin] = found[run];
       if (witnesses) witnesses[begin] = {hint.leaf->word.address(), hint.version};
@@ -53,8 +54,8 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
   }
 }
 
-// Returns a bit for each key whose lookup met a writer. A hint covers its key, and what its
-// leaf holds from there on.
+// Returns one bit per key, set if a concurrent writer invalidated its lookup. A hint covers the
+// keys from its own key up to the last key of the leaf.
 template <sync::Policy Sync, class KeyType>
 uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const {
   const uint32_t all = static_cast<uint32_t>((uint64_t{1} << count) - 1);
@@ -87,7 +88,7 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
     ELIDER_TEST_POINT("btree.children_read");
     for (size_t i = 0; i < count; ++i) {
       const ReadGuard child_guard(children[i]->word);
-      // What failed goes on all the same: its result is thrown away, but the levels stay even.
+      // A failed lookup continues, to keep the levels in step. Its result is discarded.
       if (!guards[i].valid() || child_guard.obsolete()) [[unlikely]] failed |= uint32_t{1} << i;
       nodes[i] = children[i];
       guards[i] = child_guard;

@@ -1,9 +1,10 @@
 // BTree: descents and point lookups. Included by the instantiations only.
 //
-// A descent couples guards: it takes the child's guard, then checks that the parent was still what
-// it read. From then on the child covers at least what the parent said: its range shrinks only by
-// its own split, which raises its own version, and grows when a neighbour is unlinked, which harms
-// nobody. Cache lines read: a leaf's four, and seven of each inner node; written: none.
+// A descent couples guards: it acquires the child's guard, and then checks that the parent is
+// unchanged since it was read. From then on the child covers at least the range that the parent
+// gave it. That range shrinks only by a split of the child, which increases the child's version. It
+// grows when a neighbour is unlinked, which is harmless. Cache lines read: four in a leaf, seven in
+// each inner node. Cache lines written: none.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,8 @@ BTree<Sync, KeyType>::BTree() : root_(&first_leaf_) {
   first_leaf_.start_leaf();
 }
 
-// The pointer is read again under the guard, or a node that has just been
-// split could pass for a root.
+// Reads the root pointer again under the guard. Otherwise a node that has just been split could be
+// taken for the root.
 template <sync::Policy Sync, class KeyType>
 inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
   node = root_node();
@@ -28,7 +29,8 @@ inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) c
   return !guard.obsolete() && root_node() == node;
 }
 
-// The child that covers the key, its position, and its range, which narrows first and last.
+// Returns the child that covers the key. Sets its position, and narrows `first` and `last` to its
+// range.
 template <sync::Policy Sync, class KeyType>
 inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Key& key, unsigned& position, Key& first, Key& last) -> Node* {
   const unsigned count = inner->count();
@@ -39,7 +41,8 @@ inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Key& key, 
   } else {
     as_inner(child)->prefetch_rest();
   }
-  // Both neighbours are read, wanted or not: no branch depends on where the key stands.
+  // Both neighbouring separators are read even if not needed, so that no branch depends on the
+  // position.
   const Key below = inner->key(position - (position > 0 ? 1 : 0));
   const Key above = key_before(inner->key(std::min(position, Inner::kKeys - 1)));
   first = position > 0 ? below : first;
@@ -57,7 +60,7 @@ inline bool BTree<Sync, KeyType>::descend(const Key& key, Place& place) const {
     unsigned position;
     Node* const child = step_down(as_inner(node), key, position, first, last);
     ELIDER_TEST_POINT("btree.child_read");
-    // The epoch keeps the child alive, though the pointer is not validated yet.
+    // The epoch keeps the child alive although the pointer has not been validated yet.
     const ReadGuard child_guard(child->word);
     if (!guard.valid() || child_guard.obsolete()) return false;
     node = child;
@@ -75,7 +78,7 @@ Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness&
       Place place;
       if (!descend(key, place)) return {false, kNoHandle};
       const Handle handle = place.leaf->template find<kWide>(key);
-      // Not valid is not remembered: the attempt that ends sets it.
+      // The hint is set before validation. If the attempt fails, the next one overwrites it.
       hint = place.hint(place.guard.version());
       return {place.guard.valid(), handle};
     });

@@ -1,12 +1,14 @@
 // BTree: insertion and splits. Included by the instantiations only.
 //
-// The common insertion changes one leaf. A full leaf ends the attempt; the operation takes memory
-// for a new leaf outside its section and comes back. If the leaf's parent is full too, that ends
-// the attempt again: with memory for an inner node it comes back and splits the uppermost of the
-// full nodes that stand one above the other there, whose parent has room. One attempt splits one
-// node, or adds a root; so each takes no more memory than this insertion needs, and a split never
-// needs more than its parent. Cache lines written: a leaf's four; in a split, those of the node,
-// its new sibling and the parent.
+// Most insertions change one leaf. If the leaf is full, the attempt ends, and the operation
+// allocates a leaf outside its section and tries again. If the leaf's parent is also full, the
+// attempt ends again, and the operation also allocates an inner node. It then considers the chain
+// of full inner nodes directly above the leaf, and splits the topmost of them, whose parent has
+// room.
+//
+// An attempt splits one node or adds a root. So an insertion never allocates more nodes than it
+// needs, and a split only ever needs room in the parent. Cache lines written: the leaf's four; in a
+// split, those of the node, its new sibling and the parent.
 #pragma once
 
 #include <new>
@@ -18,15 +20,15 @@
 
 namespace elider::index {
 
-// How a full leaf is divided for an insertion: how many entries stay left,
-// and where the new one goes.
+// How a full leaf is divided for an insertion: how many entries stay in the left leaf, and which
+// leaf the new entry goes to.
 struct Division {
   unsigned at;
   bool goes_left;
 };
-// A leaf that is filled in ascending order is divided at the insertion, which goes left unless
-// the left one is full: so ascending runs, several beside each other too, leave full leaves
-// behind them. Others are halved.
+// A leaf that is filled in ascending order is divided at the insertion position. The new entry goes
+// to the left leaf unless that is full. So ascending runs, even several concurrent ones, leave full
+// leaves in their wake. Other leaves are halved.
 inline Division divide(const BTreeNode& leaf, unsigned position, unsigned count) {
   if (leaf.ascends_at(position)) return {position, position < count};
   const unsigned half = count / 2;
@@ -57,7 +59,7 @@ InsertResult BTree<Sync, KeyType>::get_or_insert(Worker& worker, const Key& key,
   }
 }
 
-// The same where the leaf was found full: with memory for the nodes of a split.
+// Completes an insertion whose leaf was full. Allocates the nodes that a split needs.
 template <sync::Policy Sync, class KeyType>
 InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& key, Handle candidate, Hint& hint) {
   Spin spin;
@@ -90,8 +92,8 @@ InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& k
   }
 }
 
-// `result` and `hint` are set if the key was found or inserted, word by word where they are wanted:
-// they are too large to be handed from frame to frame.
+// Sets `result` and `hint` if the key was found or inserted. They are written in place, field by
+// field, because they are too large to be passed from frame to frame.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle candidate, InsertResult& result, Hint& hint) -> Progress {
   Leaf* const leaf = place.leaf;
@@ -123,8 +125,8 @@ auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle 
   return Progress::kDone;
 }
 
-// A descent that splits, if the leaf is full: the leaf, or the uppermost of the
-// full inner nodes above it.
+// Descends and inserts. If the leaf is full, splits the leaf, or the topmost of the full inner
+// nodes directly above it.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, const Spares& spares) -> InsertAttempt {
   Node* node;
@@ -132,7 +134,7 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
   ReadGuard guard, parent_guard;
   Inner* parent = nullptr;
   unsigned child = 0;
-  // The uppermost of the full inner nodes met last, without one that has room below it.
+  // The topmost of the full inner nodes passed since the last one that had room.
   struct {
     Inner* node = nullptr;
     Inner* parent = nullptr;
@@ -168,7 +170,7 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
                      : grow_root(full.node, full.guard, spares);
 }
 
-// Divides a full leaf and inserts the key. The parent has room, as its guard saw it.
+// Divides a full leaf and inserts the key. The parent had room when its guard read it.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_guard, unsigned child, const Place& place, const Key& key,
                                       Handle candidate, const Spares& spares) -> InsertAttempt {
@@ -209,8 +211,8 @@ auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_gua
   return attempt;
 }
 
-// Divides a full inner node; its middle separator goes to the parent, which has room, as its guard
-// saw it. The operation goes on with another attempt.
+// Divides a full inner node. Its middle separator moves to the parent, which had room when its
+// guard read it. The operation continues with another attempt.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_guard, unsigned child, Inner* node, const ReadGuard& guard,
                                        const Spares& spares) -> InsertAttempt {
@@ -220,7 +222,7 @@ auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_gu
   if (!write.owns()) return {};
   Inner* const right = new (spares.inner) Inner;
   right->start_inner(node->level());
-  // A run at the end leaves the left node full but for the separator that goes up.
+  // After an ascending run, the left node stays full except for the separator that moves up.
   const unsigned at = node->ascends_at(Inner::kKeys) ? Inner::kKeys - 1 : Inner::kKeys / 2;
   const Key separator = node->split_to(*right, at);
   parent->insert(child, separator, right);
@@ -231,8 +233,8 @@ auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_gu
   return attempt;
 }
 
-// Puts a root with one child above a full root. The old one's version need not rise: a descent that
-// took it for the root reads in it what it always covered.
+// Adds a root with one child above a full root. The version of the old root need not increase: a
+// descent that started there as at the root still reads the range that the node has always covered.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::grow_root(Node* root, const ReadGuard& guard, const Spares& spares) -> InsertAttempt {
   WriteGuard write(root->word, guard);

@@ -1,5 +1,6 @@
-// What the B+-tree asks of a key type: its ends, its order and, as its nodes know ranges by their
-// last key, its neighbours. Two key types are shipped: uint64_t and SecondaryKey. Pure functions.
+// What the B+-tree requires of a key type: its smallest and largest key, its order, and the next
+// key in either direction, because nodes describe a range by its last key. The key types are
+// uint64_t and SecondaryKey. All functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ template <>
 struct KeyTraits<SecondaryKey> {
   static constexpr SecondaryKey kMin{0, 0};
   static constexpr SecondaryKey kMax{std::numeric_limits<uint64_t>::max(), std::numeric_limits<uint64_t>::max()};
-  // As one 128-bit number: two instructions and no branch.
+  // Compares them as 128-bit numbers: two instructions and no branch.
   static constexpr bool less(const SecondaryKey& a, const SecondaryKey& b) { return wide(a) < wide(b); }
 
  private:
@@ -32,16 +33,16 @@ struct KeyTraits<SecondaryKey> {
   }
 };
 
-// The next key up; only if key is not the largest.
+// The next larger key. The key must not be the largest.
 constexpr uint64_t key_after(uint64_t key) { return key + 1; }
 constexpr SecondaryKey key_after(SecondaryKey key) {
   return {key.value + (key.primary == KeyTraits<uint64_t>::kMax ? 1 : 0), key.primary + 1};
 }
-// The next key down; only if key is not the smallest.
+// The next smaller key. The key must not be the smallest.
 constexpr uint64_t key_before(uint64_t key) { return key - 1; }
 constexpr SecondaryKey key_before(SecondaryKey key) { return {key.value - (key.primary == 0 ? 1 : 0), key.primary - 1}; }
 
-// The range that ends with `last`.
+// The bound of a range that ends with `last`.
 template <class Key>
 constexpr Bound<Key> bound_behind(const Key& last) {
   return last == KeyTraits<Key>::kMax ? Bound<Key>{{}, true} : Bound<Key>{key_after(last), false};

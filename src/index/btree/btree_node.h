@@ -1,18 +1,19 @@
 // The nodes of the B+-tree: leaves of keys and handles, inner nodes of separators and children.
 //
-// Child i of an inner node covers the keys k with separator[i - 1] <= k < separator[i]; an inner
-// node with one child has no separator. Nodes start on a cache line. There are no sibling
-// pointers: unlinking a leaf then changes its parent alone. Sizes are measured (docs/indexes.md):
-// smaller leaves make more inner nodes, which then are in the cache less often.
+// Child i of an inner node covers the keys k with separator[i - 1] <= k < separator[i]. An inner
+// node with one child does not have a separator. Nodes are aligned to cache lines. Leaves do not
+// have sibling pointers, so that unlinking a leaf changes only its parent. The node sizes were
+// measured (docs/indexes.md): smaller leaves need more inner nodes, which are then cached less
+// often.
 //
 //   leaf of uint64_t keys (512 bytes):   word 8 | count, level, run 8 | 31 keys | 31 handles
 //   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys
 //                                        | 45 children
 //
-// Thread safety: readers use the racy accessors and validate the word; whoever holds the
-// word's lock, or has a node that is not linked yet, writes. `count` is released after the
-// slots it covers, so a child pointer at or below a count that was read has been set, and the
-// epoch keeps its node alive.
+// Thread safety: readers use the racy accessors and validate the word. A thread writes to a node
+// only if it holds the lock in the node's word, or if the node is not linked yet. set_count()
+// releases the slots that the count covers, so a child pointer within a count that was read has
+// been set, and the epoch keeps that child alive.
 #pragma once
 
 #include <algorithm>
@@ -39,17 +40,17 @@ struct alignas(64) BTreeNode {
   void set_count(unsigned count) { count_.store(static_cast<uint16_t>(count), std::memory_order_release); }
   unsigned level() const { return level_; }  // 0: a leaf. Constant.
 
-  // A node that is not linked yet becomes an empty one.
+  // Makes this node, which is not linked yet, an empty one.
   void start(unsigned level) {
     word.start(0);
-    // relaxed: whoever finds the node finds it through a released pointer.
+    // relaxed: other threads find the node through a pointer that is released later.
     count_.store(0, std::memory_order_relaxed);
     level_ = static_cast<uint8_t>(level);
     last_position_ = 0;
     run_ = 0;
   }
 
-  // -- is this node filled from left to right? Only writers look at this. -------------------------
+  // -- Is this node filled from left to right? Only writers use these members. -------------------
   void note_insert(unsigned position) {
     run_ = position == last_position_ + 1u ? static_cast<uint8_t>(std::min(run_ + 1, 255)) : uint8_t{0};
     last_position_ = static_cast<uint8_t>(position);
@@ -57,7 +58,7 @@ struct alignas(64) BTreeNode {
   void note_erase(unsigned position) {
     if (position <= last_position_ && last_position_ > 0) --last_position_;
   }
-  // An insertion at `position` would go on with a run of ascending ones.
+  // Returns whether an insertion at `position` would continue an ascending run.
   bool ascends_at(unsigned position) const { return run_ >= kRunMin && position == last_position_ + 1u; }
 
  private:
@@ -70,7 +71,7 @@ struct alignas(64) BTreeNode {
 };
 inline constexpr size_t kNodeHeaderBytes = 16;
 
-// Asks for the lines from `first` up to `end`; they arrive together, so they cost one miss.
+// Prefetches the lines from `first` up to `end`. They arrive in parallel, so they cost one miss.
 inline void prefetch_lines(const void* first, const void* end) {
   const auto* line = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(first) & ~uintptr_t{63});
   for (; line < end; line += 64) __builtin_prefetch(line, 0, 3);
@@ -84,23 +85,23 @@ struct BTreeLeaf : BTreeNode {
   Key key(unsigned i) const { return keys_.get(i); }
   Handle handle(unsigned i) const { return racy_load(handles_[i]); }
 
-  // What a lookup touches first, and what it touches when it knows where the key stands.
+  // What a lookup reads first, and what it reads once it has found the key's position.
   void prefetch_keys() const { prefetch_lines(this, handles_); }
   void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
-  // All but the first line, for a lookup that follows at once.
+  // Prefetches all lines except the first, for a lookup that follows at once.
   void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
 
-  // Where the key stands, or `count`.
+  // Returns the position of the key, or `count` if it is absent.
   template <bool Wide>
   unsigned position_of(const Key& key, unsigned count) const {
     return keys_.template position_of<Wide>(key, count);
   }
-  // Where the key stands or would be inserted, among `count` entries.
+  // Returns the position of the key, or that at which it would be inserted, among `count` entries.
   template <bool Wide>
   unsigned lower_bound(const Key& key, unsigned count) const {
     return keys_.template count_below<Wide>(key, count);
   }
-  // The key's handle, or kNoHandle.
+  // Returns the key's handle, or kNoHandle.
   template <bool Wide>
   Handle find(const Key& key) const {
     const unsigned n = count();
@@ -112,12 +113,12 @@ struct BTreeLeaf : BTreeNode {
     racy_copy_in(handles, handles_, n * sizeof(Handle));
   }
 
-  // Empty and not linked yet.
+  // Makes this node, which is not linked yet, an empty leaf.
   void start_leaf() {
     start(0);
     for (unsigned i = 0; i < kEntries; ++i) keys_.blank(i);
   }
-  // Not full.
+  // The leaf must not be full.
   void insert(unsigned position, const Key& key, Handle handle) {
     const unsigned n = count();
     for (unsigned i = n; i > position; --i) {
@@ -139,7 +140,7 @@ struct BTreeLeaf : BTreeNode {
     set_count(n - 1);
     note_erase(position);
   }
-  // The entries from `at` on go to `right`, which is empty and not linked yet.
+  // Moves the entries from `at` on to `right`, which must be empty and not linked yet.
   void split_to(BTreeLeaf& right, unsigned at) {
     const unsigned n = count();
     for (unsigned i = at; i < n; ++i) {
@@ -159,32 +160,33 @@ struct BTreeLeaf : BTreeNode {
 template <class KeyType>
 struct BTreeInner : BTreeNode {
   using Key = KeyType;
-  // A multiple of four, the keys on a multiple of 32 bytes: whole vectors,
-  // and none across two lines.
+  // A multiple of four, and keys_ is aligned to 32 bytes: the keys form whole vectors, and no
+  // vector crosses a cache line.
   static constexpr unsigned kKeys = (kInnerBytes - 32 - sizeof(void*)) / (sizeof(Key) + sizeof(void*)) / 4 * 4;
 
   Key key(unsigned i) const { return keys_.get(i); }
   BTreeNode* child(unsigned i) const { return children_[i].load(std::memory_order_acquire); }
   bool full() const { return count() == kKeys; }
 
-  // As a leaf's. A search asks for the keys itself, at once; the children it finds late.
+  // Like the leaf's. A search itself loads all keys at once, but needs the children only later.
   void prefetch_keys() const { prefetch_lines(this, children_); }
   void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
   void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
 
-  // Which child covers the key, among `count` separators.
+  // Returns the index of the child that covers the key, among `count` separators.
   template <bool Wide>
   unsigned child_of(const Key& key, unsigned count) const {
     return keys_.template count_not_above<Wide>(key, count);
   }
 
-  // Not linked yet.
+  // The node must not be linked yet.
   void start_inner(unsigned level) {
     start(level);
     for (unsigned i = 0; i < kKeys; ++i) keys_.blank(i);
   }
   void set_only_child(BTreeNode* child) { set_child(0, child); }
-  // Child `position` has been split at `separator`; its right half is `right`. Not full.
+  // Child `position` has been split at `separator`, and `right` is its right half. Must not be
+  // full.
   void insert(unsigned position, const Key& separator, BTreeNode* right) {
     const unsigned n = count();
     for (unsigned i = n; i > position; --i) {
@@ -196,7 +198,8 @@ struct BTreeInner : BTreeNode {
     set_count(n + 1);
     note_insert(position);
   }
-  // Child `position` goes; a neighbour covers its keys from now on. There are two children or more.
+  // Removes child `position`; a neighbour then covers its keys. There must be at least two
+  // children.
   void erase_child(unsigned position) {
     const unsigned n = count();
     for (unsigned i = position > 0 ? position - 1 : 0; i + 1 < n; ++i) keys_.move(i, i + 1);
@@ -205,8 +208,9 @@ struct BTreeInner : BTreeNode {
     set_count(n - 1);
     note_erase(position);
   }
-  // Keeps `at` separators; what follows separator `at` goes to `right`, which is empty and not
-  // linked yet. Returns that separator, which stands between the two. at < count.
+  // Keeps `at` separators, and moves what follows separator `at` to `right`, which must be empty
+  // and not linked yet. Returns separator `at`, which lies between the two nodes. `at` must be
+  // below count().
   Key split_to(BTreeInner& right, unsigned at) {
     const unsigned n = count();
     const Key separator = key(at);

@@ -1,11 +1,11 @@
-// BTree: removal, and the unlinking of what becomes empty. Included by the instantiations only.
+// BTree: removal and the unlinking of empty nodes. Included by the instantiations only.
 //
-// The common removal changes one leaf. The last entry of a leaf takes the leaf with it, and
-// every ancestor that had no other child: the lowest ancestor with two children or more (the
-// anchor) loses one, and its neighbour covers the range from then on. The neighbour's
-// version need not rise: whoever saw the range empty holds a witness of the unlinked leaf,
-// and that has changed. Cache lines written: a leaf's four; when it empties, those of the
-// anchor and a word a node between.
+// Most removals change one leaf. The removal of a leaf's last entry also unlinks the leaf, and
+// every ancestor without another child. The lowest ancestor with at least two children, the anchor,
+// loses one of them, and a neighbour of that child covers the range from then on. The neighbour's
+// version need not increase: a transaction that saw the range empty holds a witness of the unlinked
+// leaf, whose version has changed. Cache lines written: the leaf's four; if it becomes empty, also
+// those of the anchor and the word of each node in between.
 #pragma once
 
 #include <array>
@@ -17,13 +17,14 @@
 
 namespace elider::index {
 
-// From the anchor to the leaf, the leaf excluded. Without an anchor, `single` starts at the root.
+// The path from the anchor to the leaf, excluding the leaf. Without an anchor, `single` starts at
+// the root.
 template <sync::Policy Sync, class KeyType>
 struct BTree<Sync, KeyType>::Path {
   Inner* anchor = nullptr;
   ReadGuard anchor_guard;
   unsigned anchor_child = 0;
-  unsigned single_count = 0;  // nodes with one child, top down
+  unsigned single_count = 0;  // nodes with one child, from the top down
   std::array<Inner*, kLevelsMax> single;
   std::array<ReadGuard, kLevelsMax> single_guards;
 
@@ -47,7 +48,7 @@ bool BTree<Sync, KeyType>::remove(Worker& worker, const Key& key, Handle expecte
   while (true) {
     Unlinked unlinked;
     const RemoveAttempt attempt = Sync::section(latch_, sync::Operation::kRemove, [&]() -> RemoveAttempt {
-      if constexpr (Sync::kRegions) unlinked.count = 0;  // what an aborted run of this body left
+      if constexpr (Sync::kRegions) unlinked.count = 0;  // discards what an aborted run of this body left
       if (structure) return remove_last(key, expected, unlinked);
       Place place;
       return descend(key, place) ? remove_at(place, key, expected) : RemoveAttempt{};
@@ -59,7 +60,7 @@ bool BTree<Sync, KeyType>::remove(Worker& worker, const Key& key, Handle expecte
       if (attempt.removed) counts_.add(worker.id(), -1, 0);
       return attempt.removed;
     }
-    // remove_last() may find that the leaf has filled again: it then asks for the common way.
+    // remove_last() may find that the leaf has more entries again. Then remove_at() handles it.
     if (attempt.progress == Progress::kStructure) {
       structure = !structure;
     } else {
@@ -105,7 +106,7 @@ auto BTree<Sync, KeyType>::remove_last(const Key& key, Handle expected, Unlinked
   place.guard = guard;
   const bool found = place.leaf->count() > 0 && place.leaf->template find<kWide>(key) == expected;
   if (!found) return {guard.valid() ? Progress::kDone : Progress::kRestart, false};
-  // Another entry came, or the leaf has become the root: then it stays.
+  // The leaf stays if it has received another entry or has become the root.
   if (place.leaf->count() > 1 || root_node() == node) return {guard.valid() ? Progress::kStructure : Progress::kRestart, false};
   return unlink(path, place, unlinked);
 }
@@ -133,7 +134,7 @@ auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked
     write.retire();
     unlinked.nodes[unlinked.count++] = place.leaf;
   } else {
-    // Nothing else is in the tree: the empty leaf becomes its root.
+    // This is the only leaf of the tree. It stays, empty, as the root.
     if (root_node() != path.single[0]) return {};
     place.leaf->erase(0);
     write.raise();
@@ -146,9 +147,9 @@ auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked
   return {Progress::kDone, true};
 }
 
-// Takes away an inner root that has one child; true if it did. The child is not
-// touched: as a root it covers what it covered. One level a call, as the caller comes
-// back until there is nothing to do.
+// Unlinks an inner root that has one child, and returns true if it did. The child is not changed:
+// as the root it covers the same range. One call lowers the tree by one level; the caller retries
+// until the function returns false.
 template <sync::Policy Sync, class KeyType>
 bool BTree<Sync, KeyType>::lower_root(Unlinked& unlinked) {
   Node* node;
@@ -166,7 +167,7 @@ template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::retire(Worker& worker, const Unlinked& unlinked) {
   for (unsigned i = 0; i < unlinked.count; ++i) {
     Node* const node = unlinked.nodes[i];
-    if (node == &first_leaf_) continue;  // part of the tree; it is not used again
+    if (node == &first_leaf_) continue;  // a member of the tree; not reused
     const size_t bytes = bytes_of(node);
     counts_.add(worker.id(), 0, -static_cast<int64_t>(bytes));
     worker.retire_memory(node, bytes, MemoryPart::kIndexes);

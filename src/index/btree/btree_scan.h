@@ -1,7 +1,7 @@
-// BTree: reading whole leaves, which scans are made of. Included by the instantiations only.
+// BTree: reads whole leaves, which scans consist of. Included by the instantiations only.
 //
-// There are no sibling pointers: a scan comes down again for each leaf, on a path that is in the
-// cache, and needs to trust nothing that it saw before.
+// Leaves do not have sibling pointers. A scan descends again for each leaf, on a path that is in
+// the cache, and need not trust anything that it read before.
 #pragma once
 
 #include "base/spin.h"

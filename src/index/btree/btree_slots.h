@@ -1,16 +1,18 @@
 // KeySlots: the sorted keys of one node, and the branch-free searches among them.
 //
-// Numbers are kept with their top bit flipped, so that their unsigned order is the signed one,
-// which is what vectors compare; secondary keys are kept as an array of values and one of primary
-// keys, so that several of them are compared at once. Slots behind the last key hold the largest
-// key, so a search looks at all slots, whatever their number, and takes the same time.
+// Numbers are stored with their top bit flipped, so that their unsigned order becomes the signed
+// order that vector instructions compare. Secondary keys are stored as an array of values and an
+// array of primary keys, so that several are compared at once. The slots after the last key hold
+// the largest key. A search therefore reads all slots and takes the same time for any number of
+// keys.
 //
-// A search is Wide, four numbers at once with AVX2, or not, two with SSE4.2: behind wide vectors
-// compilers put VZEROUPPER, which aborts a hardware transaction.
+// A Wide search compares four numbers at once with AVX2; other searches compare two with SSE4.2.
+// Regions must not use Wide searches: compilers emit VZEROUPPER after wide vectors, which aborts a
+// hardware transaction.
 //
-// Searches read slots that a writer may be changing: what they return is within [0, count] whatever
-// they read, and means nothing before the node's guard is validated.
-// Thread safety: as base/racy.h; whoever holds the node's lock writes.
+// A search may read slots that a writer is changing. Its result is always within [0, count], but is
+// meaningless until the node's guard has been validated. Thread safety: as in base/racy.h. Only the
+// thread that holds the node's lock writes.
 #pragma once
 
 #include <algorithm>
@@ -39,12 +41,12 @@ constexpr int64_t flip(uint64_t number) { return static_cast<int64_t>(number ^ (
 constexpr uint64_t flip_back(int64_t number) { return static_cast<uint64_t>(number) ^ (uint64_t{1} << 63); }
 
 #if ELIDER_BTREE_VECTORS
-// A comparison gives -1 or 0 a lane.
+// A comparison sets each lane to -1 or 0.
 struct TwoNumbers {
   using Type = __m128i;
   static constexpr unsigned kLanes = 2;
   static Type all(uint64_t key) { return _mm_set1_epi64x(flip(key)); }
-  // The first kCount; the others are zero, and not touched.
+  // Loads the first kCount numbers. The other lanes are zero, and their memory is not accessed.
   template <unsigned kCount>
   static Type load(const int64_t* slots) {
     const auto* from = reinterpret_cast<const Type*>(slots);
@@ -97,11 +99,11 @@ template <bool Wide>
 using Numbers = TwoNumbers;
 #endif
 
-// How many slots a vector from `at` has.
+// The number of slots that a vector at `at` covers.
 template <class V, unsigned N, unsigned kAt>
 inline constexpr unsigned kLanesAt = std::min(V::kLanes, N - kAt);
 
-// -1 for each slot for which test<at>() is true.
+// Adds up -1 for each slot for which test<at>() is true.
 template <class V, unsigned N, unsigned kAt = 0, class Test>
 inline typename V::Type sum_of(const Test& test) {
   typename V::Type here = V::template first<kLanesAt<V, N, kAt>>(test.template operator()<kAt>());
@@ -112,7 +114,7 @@ template <class V, unsigned N, class Test>
 inline unsigned count_of(const Test& test) {
   return static_cast<unsigned>(-V::total(sum_of<V, N>(test)));
 }
-// A bit a slot for which it is true.
+// Returns one bit per slot, set if the test is true.
 template <class V, unsigned N, unsigned kAt = 0, class Test>
 inline uint32_t bits_of(const Test& test) {
   uint32_t bits = V::bits(test.template operator()<kAt>()) << kAt;
@@ -131,19 +133,19 @@ class KeySlots<uint64_t, N> {
  public:
   uint64_t get(unsigned i) const { return detail::flip_back(racy_load(slots_[i])); }
   void set(unsigned i, uint64_t key) { racy_store(slots_[i], detail::flip(key)); }
-  // Slot i behind the last key.
+  // Clears slot i, which must be after the last key.
   void blank(unsigned i) { racy_store(slots_[i], std::numeric_limits<int64_t>::max()); }
   void move(unsigned to, unsigned from) { racy_store(slots_[to], racy_load(slots_[from])); }
 
 #if ELIDER_BTREE_VECTORS
-  // How many keys are < key: where it stands or would be inserted.
+  // Returns how many keys are < key, which is where the key is or would be inserted.
   template <bool Wide>
   unsigned count_below(uint64_t key, unsigned) const {
     using V = detail::Numbers<Wide>;
     const auto wanted = V::all(key);
     return detail::count_of<V, N>([&]<unsigned kAt>() { return V::above(wanted, load<V, kAt>()); });
   }
-  // How many keys are <= key. Blank slots are not above the largest key: hence the min.
+  // Returns how many keys are <= key. The min is needed because blank slots equal the largest key.
   template <bool Wide>
   unsigned count_not_above(uint64_t key, unsigned count) const {
     using V = detail::Numbers<Wide>;
@@ -151,7 +153,7 @@ class KeySlots<uint64_t, N> {
     const unsigned above = detail::count_of<V, N>([&]<unsigned kAt>() { return V::above(load<V, kAt>(), wanted); });
     return std::min(N - above, count);
   }
-  // Where the key stands, or `count`. Of small nodes only.
+  // Returns the position of the key, or `count`. Only for small nodes.
   template <bool Wide>
   unsigned position_of(uint64_t key, unsigned count) const {
     static_assert(N <= 31);
@@ -194,7 +196,7 @@ class KeySlots<uint64_t, N> {
 template <unsigned N>
 class KeySlots<SecondaryKey, N> {
  public:
-  // The halves may be of two different keys; validation finds out.
+  // The halves may belong to two different keys; validation detects that.
   SecondaryKey get(unsigned i) const { return {detail::flip_back(racy_load(values_[i])), detail::flip_back(racy_load(primaries_[i]))}; }
   void set(unsigned i, SecondaryKey key) {
     racy_store(values_[i], detail::flip(key.value));

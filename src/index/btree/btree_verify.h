@@ -1,5 +1,5 @@
-// BTree: checks of every invariant, and the tree in words. Included by the instantiations only.
-// Both are for trees that nobody is changing.
+// BTree: checks of every invariant, and a printout of the tree. Included by the instantiations
+// only. No thread may change the tree meanwhile.
 #pragma once
 
 #include <ostream>

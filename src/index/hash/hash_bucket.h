@@ -1,16 +1,17 @@
-// The buckets of the hash table: one cache line each, three entries, chained.
+// The buckets of the hash table: one cache line with three entries each, linked into chains.
 //
 //   +---------+---------+-----------+--------------+
 //   | word  8 | next  8 | 3 keys 24 | 3 handles 24 |    64 bytes
 //   +---------+---------+-----------+--------------+
 //
-// The head's word guards its whole chain, and is the Witness of every key that belongs
-// there, present or not. A chain is kept dense: entries fill a bucket from the front, and
-// only the bucket after the head (the head itself where it is alone) may have room. A slot
-// without an entry has no handle.
+// The head's word guards the whole chain, and is the Witness of every key that belongs to the
+// chain, present or absent. A chain is dense: a bucket is filled from the front, and only the
+// bucket after the head may have room (the head itself if the chain is one bucket). A slot without
+// an entry has kNoHandle.
 //
-// Thread safety: readers use the racy accessors and validate the head's word; whoever holds its
-// lock writes. `next` never closes a circle, not even in the midst of a change, so every walk ends.
+// Thread safety: readers use the racy accessors and validate the head's word. Only the thread that
+// holds its lock writes. `next` pointers never form a cycle, even during a change, so every walk
+// ends.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ namespace elider::index {
 struct alignas(64) HashBucket {
   static constexpr unsigned kEntries = 3;
 
-  sync::VersionWord word;  // of a head; unused in the others
+  sync::VersionWord word;  // used only in the head of a chain
 
   HashBucket* next() const { return next_.load(std::memory_order_acquire); }
   void set_next(HashBucket* next) { next_.store(next, std::memory_order_release); }
@@ -40,7 +41,7 @@ struct alignas(64) HashBucket {
   }
   void clear(unsigned i) { racy_store(handles_[i], kNoHandle); }
 
-  // An empty one, without a successor. Not reachable by others, or its head is locked.
+  // Makes this an empty bucket without a successor. It must be unreachable, or its head locked.
   void start() {
     set_next(nullptr);
     for (unsigned i = 0; i < kEntries; ++i) set(i, 0, kNoHandle);
@@ -50,9 +51,10 @@ struct alignas(64) HashBucket {
     while (n < kEntries && handle(n) != kNoHandle) ++n;
     return n;
   }
-  // The key's handle in this bucket alone. Handles are chosen without a branch: which entry it is
-  // no processor can predict. Behind the entries may stand a key that is no more, without a handle;
-  // one that is there stands before, and is chosen last.
+  // Returns the key's handle in this bucket alone. The handle is selected without a branch, because
+  // a branch on the position would be unpredictable. The slots after the last entry may still
+  // contain removed keys, without a handle. The entry of a present key comes before them, and is
+  // selected last.
   Handle find(Key key) const {
     static_assert(kEntries == 3);
     const Handle first = handle(0), second = handle(1), third = handle(2);
@@ -68,7 +70,7 @@ struct alignas(64) HashBucket {
 };
 static_assert(sizeof(HashBucket) == 64);
 
-// Every bit of the key moves every bit of the hash: buckets are chosen by the lowest bits.
+// Every bit of the key affects every bit of the hash. The lowest bits select the bucket.
 inline uint64_t hash_of(Key key) {
   uint64_t hash = key;
   hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93u;

@@ -1,8 +1,8 @@
-// HashTable: growth, one bucket a step. Included by the instantiations only.
+// HashTable: growth, one bucket per step. Included by the instantiations only.
 //
-// A step locks one bucket, divides its chain between it and the new bucket, publishes the new
-// number of buckets, and unlocks. Chains need no memory for that: a chain of c buckets divides into
-// two that need c - 1 overflow buckets or less, as they are dense. Cache lines written: the two
+// A step locks one bucket, divides its chain between that bucket and the new one, publishes the new
+// number of buckets, and unlocks. This does not need memory: because chains are dense, a chain of c
+// buckets divides into two that need at most c - 1 overflow buckets. Cache lines written: the two
 // chains and the number of buckets.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace elider::index {
 
-// Fills a head and then overflow buckets behind it, taken from a list of unused ones.
+// Fills a head, and then overflow buckets after it that are taken from a list of unused buckets.
 template <sync::Policy Sync>
 struct HashTable<Sync>::Builder {
   Bucket* head;
@@ -49,7 +49,7 @@ void HashTable<Sync>::grow(Worker& worker) {
   }
   for (unsigned step = 0; step < kStepsMax && wanted(); ++step) {
     const size_t n = bucket_count();
-    // Without memory it stays as it is: its chains get longer, and the next insertion tries again.
+    // If there is not enough memory, chains get longer, and a later insertion tries again.
     if (n == first_of(segment_of(n)) && !add_segment(worker, n)) return;
     ELIDER_TEST_POINT("hash.before_migrate");
     Spin spin;
@@ -69,8 +69,8 @@ void HashTable<Sync>::grow(Worker& worker) {
   }
 }
 
-// Makes the segment that begins with bucket `index`, in a wider directory if need be. False:
-// there is no memory for it.
+// Allocates the segment that begins with bucket `index`, and widens the directory if necessary.
+// Returns false if there is not enough memory.
 template <sync::Policy Sync>
 bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
   const unsigned segment = segment_of(index);
@@ -93,26 +93,26 @@ bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
   void* const memory = worker.allocate_optional(bytes, MemoryPart::kIndexes);
   if (!memory) return false;
   if constexpr (Sync::kRegions) htm::prefault(memory, bytes);
-  // Its buckets are made one by one, as they come into use.
+  // The buckets are constructed one by one, as they come into use.
   directory[segment] = static_cast<Bucket*>(memory);
   counts_.add(worker.id(), 0, static_cast<int64_t>(bytes));
   return true;
 }
 
-// One step, from n buckets to n + 1.
+// Performs one step, from n buckets to n + 1.
 template <sync::Policy Sync>
 auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
   Bucket* const source = bucket_at(n - std::bit_floor(n));
   const ReadGuard guard(source->word);
   WriteGuard write(source->word, guard);
   if (!write.owns()) return {};
-  // Nobody looks at the new bucket yet; a witness of it can only be of after this.
+  // No other thread reads the new bucket yet, so every witness of it is made after this step.
   Bucket* const target = new (bucket_at(n)) Bucket;
   Bucket* rest = source;
   Bucket* unused = nullptr;
   Key keys[Bucket::kEntries];
   Handle handles[Bucket::kEntries];
-  // The entries of a bucket are taken out of it before it is used again.
+  // Takes the entries out of a bucket before it is reused.
   const auto empty = [&](Bucket* bucket) {
     const unsigned count = bucket->count();
     for (unsigned i = 0; i < count; ++i) {

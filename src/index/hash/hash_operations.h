@@ -1,5 +1,5 @@
-// HashTable: lookups that met a writer, batches, insertion and removal. Included by the
-// instantiations only. Cache lines written by an operation: two buckets at the most.
+// HashTable: lookups that a writer has disturbed, batches, insertion and removal. Included by the
+// instantiations only. An operation writes at most two cache lines, one per bucket.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,9 @@ void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, 
   }
 }
 
-// Three passes, each of which asks for what the next one touches: the heads, the first overflow
-// buckets of the keys that are not in their heads, and the rest. Returns a bit a key that failed.
+// Looks up a group of keys in three passes: the heads, the first overflow buckets of the keys that
+// are not in their heads, and the rest. Each pass prefetches what the next one reads. Returns one
+// bit per key, set if its lookup failed.
 template <sync::Policy Sync>
 uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const {
   const size_t n = bucket_count();
@@ -76,7 +77,7 @@ uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handl
     for (; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
     prefetch_ahead(handles[i], ahead);
   }
-  // One look at the count will do: it is made under all the guards.
+  // The count need be read only once, because all the guards are held at this point.
   const size_t n_now = bucket_count();
   for (size_t i = 0; i < count; ++i) {
     if (n_now != n && index_of(hash_of(keys[i]), n_now) != indexes[i]) [[unlikely]] failed |= uint32_t{1} << i;
@@ -167,7 +168,7 @@ bool HashTable<Sync>::remove(Worker& worker, Key key, Handle expected) {
   }
 }
 
-// The last entry of the chain's only bucket with room takes the place of what goes.
+// The last entry of the only bucket with room replaces the removed entry.
 template <sync::Policy Sync>
 auto HashTable<Sync>::try_remove(uint64_t hash, Key key, Handle expected) -> RemoveAttempt {
   Bucket* head;

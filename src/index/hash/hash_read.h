@@ -1,9 +1,9 @@
-// HashTable: reading whole buckets while others write, for going through the table once. Included
-// by the instantiations only.
+// HashTable: reads whole buckets while other threads write, for an iteration over the table.
+// Included by the instantiations only.
 //
-// Growth moves entries from a bucket to one with a higher index, and never back. So the entries
-// of a bucket as it was are in it or in those that were split off it since; looked through in
-// rising order, none is missed.
+// Growth moves entries only from a bucket to one with a higher index. So the entries that were in a
+// bucket are now in that bucket or in those that have been split off it since. Reading these in
+// ascending order does not miss any.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace elider::index {
 
-// Appends what is in bucket `index` at one moment.
+// Appends the entries of bucket `index`, read atomically.
 template <sync::Policy Sync>
 void HashTable<Sync>::copy_bucket(size_t index, Entries* entries) const {
   struct Attempt {
@@ -55,8 +55,8 @@ void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) cons
   copy_bucket(index, entries);
   size_t done = n, now = bucket_count();
   if (now == n) [[likely]] return;
-  // Those that were split off, in rising order: bucket b + f off bucket b, for
-  // each power of two f above b.
+  // Reads the buckets that were split off, in ascending order. Bucket b + f is split off bucket b,
+  // for each power of two f above b.
   std::vector<size_t> family = {index};
   for (; done != now; done = now, now = bucket_count())
     for (size_t f = std::bit_floor(done); f < now; f *= 2) {
@@ -68,7 +68,7 @@ void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) cons
         copy_bucket(child, entries);
       }
     }
-  // An entry that was moved meanwhile may have been seen twice.
+  // An entry that has been moved meanwhile may have been read twice.
   const auto first = entries->begin() + static_cast<std::ptrdiff_t>(before);
   std::sort(first, entries->end(), [](const auto& a, const auto& b) { return a.first.number() < b.first.number(); });
   entries->erase(std::unique(first, entries->end(), [](const auto& a, const auto& b) { return a.first == b.first; }), entries->end());

@@ -1,20 +1,20 @@
-// HashTable: the unordered index: a chained hash table of cache-line buckets (DBX, section 4,
-// "unordered store"), with a version a bucket for the detection of reads of absent keys.
+// HashTable: the unordered index, a chained hash table of cache-line buckets (DBX, section 4,
+// "unordered store"). Each bucket has a version, which detects reads of absent keys.
 //
-// Where we deviate from DBX: it grows without a global lock. It is a linear hash table: with N
-// buckets, 2^L <= N < 2^(L+1), a hash belongs to bucket (its low L+1 bits), or, if there is no
-// such bucket yet, to (its low L bits). It grows by one bucket at a time, N, which takes over
-// its share of bucket N - 2^L; whoever inserts does a few such steps. So nothing is ever copied
-// as a whole, no operation waits for long, and memory follows the number of entries closely.
-// Buckets never move: segments of them are found through a directory, and only that is replaced,
-// and retired, as it fills.
+// Unlike DBX's, it grows without a global lock. It is a linear hash table: with N buckets, 2^L <= N
+// < 2^(L+1), a hash belongs to the bucket given by its low L+1 bits or, if that bucket does not
+// exist yet, by its low L bits. The table grows by one bucket at a time: bucket N takes over its
+// share of bucket N - 2^L. Insertions perform a few such steps. So the table is never copied as a
+// whole, no operation waits for long, and memory use follows the number of entries closely. Buckets
+// never move. They are allocated in segments, which are found through a directory. Only the
+// directory is replaced, and the old one retired, when it is full.
 //
-// It does not shrink its directory; chains give their overflow buckets back.
+// The directory does not shrink. Empty overflow buckets are unlinked and retired.
 //
-// Thread safety: as the sync policy's: all operations by all threads under Optimistic,
-// Latched and Elided. Callers are within a grace period of their Worker from an operation to
-// the last use of its witness. Memory belongs to the workers' Memory; a table gives nothing
-// back when it is destroyed.
+// Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
+// call all operations. From an operation to the last use of its witness, the caller must be within
+// a grace period of its Worker. Buckets belong to the workers' Memory; the destructor does not free
+// them.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class HashTable {
   HashTable(const HashTable&) = delete;
   HashTable& operator=(const HashTable&) = delete;
 
-  // The key's handle or kNoHandle; `witness` is of its bucket in either case.
+  // Returns the key's handle, or kNoHandle. In either case `witness` is that of its bucket.
   Handle get(Key key, Witness& witness, Ahead ahead = {}) {
     const uint64_t hash = hash_of(key);
     Found found = Sync::section(
@@ -65,37 +65,38 @@ class HashTable {
   }
   Handle get(Key key, Hint&, Witness& witness) { return get(key, witness); }
 
-  // Finds the key, or inserts it with `candidate`, which is not kNoHandle. The result's handle is
-  // kNoHandle if there is no memory for an overflow bucket; nothing is changed then.
+  // Finds the key, or inserts it with `candidate`, which must not be kNoHandle. If there is not
+  // enough memory for an overflow bucket, the result's handle is kNoHandle, and the table is
+  // unchanged.
   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate);
   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint&) { return get_or_insert(worker, key, candidate); }
 
-  // Removes the key if it maps to `expected`, which is not kNoHandle; false if
-  // not, and nothing is changed.
+  // Removes the key if it maps to `expected`, which must not be kNoHandle; otherwise returns false
+  // and does not change anything.
   bool remove(Worker& worker, Key key, Handle expected);
 
-  // get() of keys[0 .. count), in groups whose cache misses overlap. Witnesses may be null.
+  // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // Brings the key's bucket nearer, for an operation soon.
+  // Prefetches the key's bucket for an operation that follows soon.
   void prefetch(Key key) const { __builtin_prefetch(bucket_at(index_of(hash_of(key), bucket_count())), 0, 3); }
 
-  // Entries; approximate while others write.
+  // The number of entries; approximate while other threads write.
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }
   size_t memory_bytes() const { return sizeof(*this) + static_cast<size_t>(counts_.bytes()); }
-  // For the policy's own settings and statistics.
+  // Gives access to the policy's settings and statistics.
   typename Sync::Latch& latch() { return latch_; }
   size_t bucket_count() const { return bucket_count_.load(std::memory_order_acquire); }
 
-  // Appends the entries whose bucket was `index` when there were `n` buckets, n being an
-  // earlier bucket_count(). While others write, too: an entry that is there throughout comes
-  // once, others may or may not.
+  // Appends the entries whose bucket was `index` when there were `n` buckets; n is an earlier
+  // bucket_count(). Other threads may write meanwhile. An entry that is present throughout is
+  // appended once; other entries may or may not be appended.
   void read_bucket(size_t index, size_t n, Entries* entries) const;
 
-  // Every invariant; only while nobody writes. The message names the bucket
-  // and what is wrong with it.
+  // Checks every invariant. No thread may write meanwhile. The message names the damaged bucket and
+  // what is wrong with it.
   Status verify() const;
-  // The buckets for people, a line each; only while nobody writes.
+  // Prints the buckets, one per line. No thread may write meanwhile.
   void dump(std::ostream& out) const;
 
  private:
@@ -103,15 +104,15 @@ class HashTable {
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
-  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // of a batch: misses that overlap, and lines that a region reads
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per batch: misses that overlap, and lines that a region reads
   static_assert(kGroup <= 32, "a word has a bit for each");
-  // The first segments double, so that a small table is small: 64 (part of the table), 64, 128,
-  // ..., 2048; the others have 4096 buckets, 256 KiB.
+  // The first segments double in size, so that a small table is small: 64 (a member of the table),
+  // 64, 128, ..., 2048. The others have 4096 buckets, 256 KiB.
   static constexpr size_t kFirstBuckets = 64;
   static constexpr size_t kSegmentBuckets = 4096;
   static constexpr unsigned kSmallSegments = 7;
   static constexpr size_t kFirstDirectory = 16;
-  // It grows when there are more than kFillEntries entries in kFillBuckets buckets on average.
+  // The table grows when there are more than kFillEntries entries per kFillBuckets buckets.
   static constexpr uint64_t kFillEntries = 12;
   static constexpr uint64_t kFillBuckets = 5;
   static constexpr int64_t kInsertsBetweenGrowth = 16;
@@ -122,7 +123,7 @@ class HashTable {
     Handle handle;
     Witness witness;
   };
-  // How an attempt at an operation ended. All but kDone try again.
+  // The result of one attempt at an operation. All results except kDone cause another attempt.
   enum class Progress : uint8_t { kDone, kRestart, kNeedsBucket };
   struct InsertAttempt {
     Progress progress = Progress::kRestart;
@@ -132,21 +133,21 @@ class HashTable {
   struct RemoveAttempt {
     Progress progress = Progress::kRestart;
     bool removed = false;
-    Bucket* emptied = nullptr;  // unlinked; to be retired
+    Bucket* emptied = nullptr;  // unlinked; the caller retires it
   };
   struct StepAttempt {
     Progress progress = Progress::kRestart;
-    Bucket* unused = nullptr;  // unlinked; a list through next(), to be retired
+    Bucket* unused = nullptr;  // unlinked; a list through next(), which the caller retires
   };
   struct Builder;
 
-  // Of `n` buckets.
+  // Returns the bucket of a hash if there are `n` buckets.
   static size_t index_of(uint64_t hash, size_t n) {
     const size_t floor = size_t{1} << (std::numeric_limits<size_t>::digits - 1 - __builtin_clzll(n));  // n is not 0
     const size_t index = hash & (2 * floor - 1);
     return index - (index >= n ? floor : 0);
   }
-  // Where bucket `index` stands in the directory: the segment and the position in it.
+  // Converts a bucket index to its segment and the position in it.
   static unsigned segment_of(size_t index) {
     if (index >= kSegmentBuckets) return static_cast<unsigned>(kSmallSegments - 1 + index / kSegmentBuckets);
     return static_cast<unsigned>(std::bit_width(index / kFirstBuckets));
@@ -159,7 +160,7 @@ class HashTable {
     if (segment >= kSmallSegments) return kSegmentBuckets;
     return segment == 0 ? kFirstBuckets : kFirstBuckets << (segment - 1);
   }
-  // `index` is below a bucket_count() read before.
+  // `index` must be below a bucket_count() that was read before.
   [[gnu::always_inline]] Bucket* bucket_at(size_t index) const {
     Bucket* const* const directory = directory_.load(std::memory_order_acquire);
     if (index >= kSegmentBuckets) [[likely]] return directory[kSmallSegments - 1 + index / kSegmentBuckets] + index % kSegmentBuckets;
@@ -167,9 +168,9 @@ class HashTable {
     return directory[segment] + (index - first_of(segment));
   }
 
-  // The hash's bucket under a guard; false: the table has grown there, start over. The
-  // second look at the count is under the guard, and a growing step publishes its count
-  // before it unlocks the bucket.
+  // Finds the hash's bucket and acquires its guard. Returns false if the table has grown there; the
+  // caller starts over. The second read of the count is under the guard, and a growing step
+  // publishes its count before it unlocks the bucket.
   [[gnu::always_inline]] bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
     const size_t n = bucket_count(), index = index_of(hash, n);
     head = bucket_at(index);
@@ -183,7 +184,7 @@ class HashTable {
     ReadGuard guard;
     if (!locate(hash, head, guard)) return {false, kNoHandle, {}};
     Handle handle = head->find(key);
-    // The epoch keeps an overflow bucket alive, though the pointer is not validated yet.
+    // The epoch keeps an overflow bucket alive although the pointer has not been validated yet.
     if (handle == kNoHandle)
       for (const Bucket* bucket = head->next(); bucket && handle == kNoHandle; bucket = bucket->next()) handle = bucket->find(key);
     prefetch_ahead(handle, ahead);
@@ -203,14 +204,14 @@ class HashTable {
   bool add_segment(Worker& worker, size_t index);
   StepAttempt split_bucket(size_t n);
 
-  // Read by every operation, written by growth: the number of buckets, and their segments.
+  // The number of buckets and the directory: every operation reads them, and growth writes them.
   alignas(128) std::atomic<size_t> bucket_count_{kFirstBuckets};
   std::atomic<Bucket**> directory_;
-  // Guarded by growing_: how many pointers the directory has room for.
+  // The capacity of the directory, in pointers. Guarded by growing_.
   size_t directory_size_ = kFirstDirectory;
   alignas(128) mutable typename Sync::Latch latch_;
-  // One worker at a time grows the table; others go on without waiting. Rank: as an index's latch,
-  // which is taken under it.
+  // One worker at a time grows the table; the others continue without waiting. Rank: it is acquired
+  // before an index's latch.
   sync::SpinLatch growing_;
   ShardedCounts counts_;
   std::array<Bucket*, kFirstDirectory> first_directory_{};

@@ -1,5 +1,5 @@
-// HashTable: checks of every invariant, and the table in words. Included by the instantiations
-// only. Both are for tables that nobody is changing.
+// HashTable: checks of every invariant, and a printout of the table. Included by the instantiations
+// only. No thread may change the table meanwhile.
 #pragma once
 
 #include <ostream>
