@@ -1,24 +1,23 @@
-// Backend: what a backend is: how a hardware transaction ("region") begins and ends. And the two
-// backends that need no hardware.
+// Backend: the concept of a backend, which begins and ends hardware transactions ("regions"); and
+// the two backends that do not need hardware.
 //
-//   begin()       kStarted: a region has begun. Otherwise the status of an abort (htm/status.h),
-//                 and nothing is changed: also when the region had begun, for an abort comes back
-//                 from here a second time. It is inlined: the frame that calls it must still stand
-//                 when the region ends
-//   commit()      the region's writes take effect, all at once
-//   abort<C>()    the region ends as if it had never been; begin() returns with code C. It does
-//                 not return
+//   begin()       returns kStarted in a new region. Otherwise returns the status of an abort
+//                 (htm/status.h), and nothing has changed. If a region aborts after its begin,
+//                 begin() returns a second time. It is inlined: the frame that calls it must not
+//                 return before the region ends
+//   commit()      makes the region's writes visible atomically
+//   abort<C>()    ends the region without effect; begin() returns with code C. Does not return
 //   active()      whether the calling thread is in a region
-//   kName         as HtmBackend is named
-//   kRunsRegions  false: there is nothing to begin; sections take their locks at once
-//   kFetchesCode  may be missing. True: what a region executes must be mapped (htm/code_pages.h)
+//   kName         the name, as in HtmBackend
+//   kRunsRegions  false: the backend does not run regions; sections take their locks at once
+//   kFetchesCode  optional. true: the code of a region must be mapped (htm/code_pages.h)
 //
-// Inside a region: no allocation, no system call, no lock, no throw, no first touch of a page, and
-// no change to a captured local that the region itself did not set first: an emulator takes back
-// what is written to memory, and a local may live in a register.
+// A region must not allocate, make a system call, lock, throw, or touch a page for the first time.
+// It must not change a captured local unless the region itself has set it first: an emulator undoes
+// writes to memory, but a local may be in a register.
 //
-// Not a policy: how often to try stands in htm/elide.h. Thread safety: regions
-// are the calling thread's.
+// A backend is not a policy: htm/elide.h decides how often to try. Thread safety: a region belongs
+// to the thread that runs it.
 #pragma once
 
 #include <concepts>
@@ -40,7 +39,7 @@ concept Backend = requires {
   { B::active() } -> std::same_as<bool>;
 };
 
-// Every section takes its lock.
+// Does not run regions: every section takes its lock.
 struct None {
   static constexpr std::string_view kName = "none";
   static constexpr bool kRunsRegions = false;
@@ -54,8 +53,8 @@ struct None {
 };
 static_assert(Backend<None>);
 
-// Every region aborts as it begins, with status 0: as processors do whose RTM is
-// switched off but decoded.
+// Every region aborts as it begins, with status 0, as on processors that decode RTM but have it
+// turned off.
 struct AlwaysAborts {
   static constexpr std::string_view kName = "always-aborts";
   static constexpr bool kRunsRegions = true;

@@ -1,23 +1,23 @@
-// read_code_pages(): reads a byte of each page of the code, and of the constants,
-// that regions run through.
+// read_code_pages(): reads a byte of each page of code and constants that regions use.
 //
-// A region takes no page fault: it aborts, with a status that says nothing, and the page stays
-// away. Code that only regions run is then brought in by nobody, and they abort for ever, while the
-// same section under its lock is another copy of it: seen on a Xeon, where a system that reclaims
-// cold memory takes such pages away. A read of the page outside of regions brings it back; not
-// where a hypervisor lets pages be read that it first wants to see executed.
+// A region cannot handle a page fault: it aborts, with a status that does not name the cause, and
+// the page stays missing. If only regions run that code, it is never paged in, and they abort
+// forever; the fallback under the lock does not help, because it runs another copy of the section.
+// This was seen on a Xeon with a system that reclaims cold memory. Reading the page outside regions
+// brings it back, except under a hypervisor that grants reads of a page before it grants execution.
 //
-// What is read: the segments that are only read of the program or library that this is linked into,
-// and the begin of memcpy: some microseconds a mebibyte, if it is there. Thread safety: all.
+// The function reads the read-only segments of the program or library that this file is linked
+// into, and the start of memcpy. That takes a few microseconds per mebibyte if the pages are
+// resident. Thread safety: all threads may call all functions.
 #pragma once
 
 namespace elider::htm {
 
 void read_code_pages();
 
-// A run took its lock after an abort by the system, which may have been such a page. For
-// each power of two of a thread's, and every 256th, reads them: interrupts are as
-// silent, and come all the time.
+// Called when a run took its lock after an abort with cause kSystem, which a missing page may have
+// caused. Reads the pages at each power of two of a thread's calls, and at every 256th call. It
+// does not read them each time, because interrupts cause the same status and are frequent.
 void read_code_pages_now_and_then();
 
 }  // namespace elider::htm

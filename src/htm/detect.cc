@@ -23,7 +23,7 @@ std::string first_line_of(const char* path) {
   return line;
 }
 
-// The words of the kernel's command line that concern TSX.
+// Returns the words of the kernel's command line that concern TSX.
 std::string tsx_words_of(const std::string& command_line) {
   std::string found;
   size_t begin = 0;
@@ -82,16 +82,16 @@ void try_xbegin() {
 void ask_processor(Hardware&) {}
 #endif
 
-// Where SIGILL takes the thread that tries an instruction; null in all others.
+// Where SIGILL returns to in the thread that tries an instruction; null in all other threads.
 thread_local sigjmp_buf* way_back = nullptr;
-struct sigaction action_before {};  // the process's, while an instruction is tried
+struct sigaction action_before {};  // the process's action while an instruction is tried
 
 void take_sigill(int signal, siginfo_t* what, void* context) {
   if (way_back != nullptr) siglongjmp(*way_back, 1);
   if ((action_before.sa_flags & SA_SIGINFO) != 0) return action_before.sa_sigaction(signal, what, context);
   if (action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN) return action_before.sa_handler(signal);
   std::signal(signal, SIG_DFL);
-  std::raise(signal);  // at the return from here
+  std::raise(signal);  // takes effect when this handler returns
 }
 
 Hardware find_out() {
@@ -119,10 +119,10 @@ Hardware find_out() {
 
 }  // namespace
 
-// Haswell's and early Broadwell's RTM can corrupt memory (errata HSD136, HSE44, HSM142, HSW136
-// and BDM53); Haswell-EX from stepping 4 on is sound. On Skylake and its client successors,
-// and on Skylake-SP, regions can miss the order of other processors' stores unless a microcode
-// says otherwise (EDX[13]).
+// RTM of Haswell and early Broadwell can corrupt memory (errata HSD136, HSE44, HSM142, HSW136 and
+// BDM53). Haswell-EX is sound from stepping 4 on. On Skylake, its client successors and Skylake-SP,
+// regions can violate the order of other processors' stores unless a microcode reports a fix
+// (EDX[13]).
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode) {
   if (vendor != "GenuineIntel" || family != 6) return {};
   switch (model) {
@@ -151,13 +151,13 @@ const Hardware& detect() {
 }
 
 bool runs_without_sigill(void (*instruction)()) {
-  static std::mutex mutex;  // one at a time changes the signal's action
+  static std::mutex mutex;  // one thread at a time changes the signal's action
   const std::lock_guard lock(mutex);
   struct sigaction ours {};
   ours.sa_sigaction = take_sigill;
   ours.sa_flags = SA_SIGINFO;
   sigemptyset(&ours.sa_mask);
-  ::sigaction(SIGILL, nullptr, &action_before);  // before a handler may read it
+  ::sigaction(SIGILL, nullptr, &action_before);  // set before a handler may read it
   if (::sigaction(SIGILL, &ours, nullptr) != 0) return false;
   sigjmp_buf place;
   volatile bool exists = false;

@@ -1,10 +1,10 @@
-// detect(): whether this machine has hardware transactions that work. It asks CPUID and the kernel,
-// refuses steppings that are known to be broken, and then believes only a self-test: on some
-// machines the instructions are there and every region aborts.
+// detect(): finds out whether this machine has working hardware transactions. It asks CPUID and the
+// kernel, rejects steppings with known defects, and then requires that a self-test succeeds,
+// because on some machines the instructions exist but every region aborts.
 //
-// Nothing here executes a transactional instruction that CPUID does not promise, but for
-// rtm_instructions_exist(), which is for a backend that was asked for by name.
-// Thread safety: all.
+// No function here executes a transactional instruction that CPUID does not announce, except for
+// rtm_instructions_exist(), which is for a backend that was requested by name. Thread safety: all
+// threads may call all functions.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@
 
 namespace elider::htm {
 
-// Processor, kernel and self-test; `automatic` is left to the engine.
-// Found out once, then the same.
+// Returns what is known of processor, kernel and self-test; the engine sets `automatic`. The result
+// is computed once.
 const Hardware& detect();
 
-// Executes XBEGIN once, with SIGILL caught: false where it is no instruction.
+// Executes XBEGIN once and catches SIGILL. Returns false if the instruction does not exist.
 bool rtm_instructions_exist();
 
-// Whether instruction() runs without SIGILL in this thread. The SIGILL of another thread meanwhile
-// goes to the action that the process had for it.
+// Returns whether instruction() runs without SIGILL in this thread. A SIGILL of another thread
+// meanwhile is passed on to the process's previous action.
 bool runs_without_sigill(void (*instruction)());
 
-// Why the stepping is refused, or "". Family, model and stepping as CPUID's with the extended parts
-// added. `fixed_by_microcode`: leaf 7, EDX[13].
+// Returns why the stepping is rejected, or "". Family, model and stepping are CPUID's, including
+// the extended parts. `fixed_by_microcode` is leaf 7, EDX[13].
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode);
 
 inline constexpr uint32_t kSelfTestRegions = 1000;
-// Of a thousand, so many must commit within their tries.
+// The self-test succeeds if at least this many of its regions commit within their tries.
 inline constexpr uint32_t kSelfTestCommitsMin = 990;
 
-// Fills in self_test_...; true if enough regions committed, each with its effect.
+// Fills in self_test_...; returns true if enough regions committed, each with its effect.
 template <Backend B>
 bool self_test(Hardware& found) {
   constexpr uint32_t kTriesMax = 100;
@@ -52,7 +52,7 @@ bool self_test(Hardware& found) {
     const bool committed = run_region<B>(site, SubscribedWithin{}, [&] { *line = before + 1; return true; }, [] { return false; });
     if (*line != before + (committed ? 1 : 0)) return false;
     if (committed) ++found.self_test_committed;
-    if (i == 9 && found.self_test_committed == 0) break;  // where none commits, a thousand times a hundred tries say no more
+    if (i == 9 && found.self_test_committed == 0) break;  // if none commits, further regions with a hundred tries each do not say more
   }
   found.self_test_aborts = site.counts().aborts;
   return found.self_test_committed >= kSelfTestCommitsMin;

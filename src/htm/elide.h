@@ -1,17 +1,17 @@
-// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.3). A section runs as one region,
-// in which its lock is read and not taken; only where that fails does it take the lock.
+// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.3). A section runs as one region
+// that reads its lock and does not take it. Only if that fails does the section take the lock.
 //
-//   region     begin, read the lock (held: abort with kLockHeldCode), body, commit
-//   abort      wait until the lock is free, then try again, as often as the policy allows for that
-//              cause
+//   region     begin, read the lock (if held: abort with kLockHeldCode), body, commit
+//   abort      wait until the lock is free and retry, as often as the policy allows for the cause
 //   fallback   take the lock, body
 //
-// Why it excludes: a region has the lock's word among the lines it has read from its begin to its
-// end, so whoever takes the lock aborts it. Reading the lock at the end alone ("lazily") is unsafe:
-// until then the region could compute, and jump, with what a holder has half written.
+// Why this excludes other threads: the lock's word is in the region's read set from its begin to
+// its end, so a thread that takes the lock aborts the region. Reading the lock only at the end
+// ("lazily") is unsafe: until then the region could compute with, and jump to, what a holder has
+// only half written.
 //
-// Not reentrant: a body begins no section under the same lock. Thread safety:
-// all, each with its own body.
+// Not reentrant: a body must not begin a section under the same lock. Thread safety: all threads
+// may call it, each with its own body.
 #pragma once
 
 #include <mutex>
@@ -29,19 +29,20 @@
 
 namespace elider::htm {
 
-// What elide() needs of a lock: held() is read inside regions, and takes no lock of its own.
+// What elide() requires of a lock. held() is called inside regions, and must not take a lock
+// itself.
 template <class L>
 concept ElidableLock = requires(const L& lock) {
   { lock.held() } -> std::same_as<bool>;
 };
 
-// For a section whose region reads, and minds, the locks that it elides itself, such as the lock
-// bits of the rows that a commit writes.
+// Used for a section whose region itself reads and respects the locks that it elides, such as the
+// lock bits of the rows that a commit writes.
 struct SubscribedWithin {
   static constexpr bool held() { return false; }
 };
 
-// What is left of one run's tries.
+// The number of retries that one run has left, by cause of abort.
 class Patience {
  public:
   Patience(const ElisionPolicy& policy, uint32_t height) {
@@ -51,7 +52,7 @@ class Patience {
     system_ = policy.system_aborts_max;
     lock_held_ = policy.lock_held_aborts_max;
   }
-  // After an abort: whether to try again.
+  // Called after an abort. Returns whether to retry.
   bool allows(Cause cause) {
     switch (cause) {
       case Cause::kConflict:
@@ -71,8 +72,8 @@ class Patience {
   uint32_t conflicts_, capacity_, system_, lock_held_;
 };
 
-// Waits until nobody holds the lock: a region that began before would abort at once. False: that
-// takes so long that it is better to queue for the lock.
+// Waits until the lock is free, because a region that began earlier would abort at once. Returns
+// false if the lock is held for so long that queueing for it is better.
 template <ElidableLock Lock>
 bool wait_until_free(const Lock& lock) {
   if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return true;
@@ -84,7 +85,7 @@ bool wait_until_free(const Lock& lock) {
   return true;
 }
 
-// For sections whose regions do their work whenever they end.
+// The default for sections whose regions have done their work when they end.
 struct AlwaysUseful {
   template <class Value>
   constexpr bool operator()(const Value&) const {
@@ -92,10 +93,10 @@ struct AlwaysUseful {
   }
 };
 
-// Runs body() as a region if the site's policy gets it done, else fallback(). Both return the same
-// type, by value. The body may run several times, of which one counts. The region begins and ends
-// in this frame. useful(value), called when the region has ended: whether it did its work, or only
-// found that the caller must do it otherwise; for the site's counts.
+// Runs body() as a region if the site's policy succeeds with that, and otherwise fallback(). Both
+// return the same type, by value. The body may run several times, of which one counts. The region
+// begins and ends in this frame. When it has ended, useful(value) tells the site's statistics
+// whether the region did its work, or only found that the caller must do the work in another way.
 template <Backend B, ElidableLock Lock, class Body, class Fallback, class Useful = AlwaysUseful>
 auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, Useful&& useful = {}) -> decltype(body()) {
   using Value = decltype(body());
@@ -104,7 +105,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
     const ElisionPolicy& policy = site.policy();
     Site::Part& part = site.mine();
     if (part.tries(policy)) [[likely]] {
-      std::optional<Patience> patience;  // which takes a division, and hardly any run needs it
+      std::optional<Patience> patience;  // made on demand: it takes a division, and few runs need it
       Cause cause = Cause::kLockHeld;
       do {
         if (!wait_until_free(lock)) break;
@@ -131,7 +132,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
   return fallback();
 }
 
-// The same with a lock to take: lock.lock() and lock.unlock().
+// Like run_region(), with lock.lock() and lock.unlock() around body() as the fallback.
 template <Backend B, ElidableLock Lock, class Body>
 [[gnu::always_inline]] inline auto elide(Site& site, Lock& lock, Body&& body) -> decltype(body()) {
   return run_region<B>(site, lock, body, [&]() -> decltype(body()) {

@@ -1,9 +1,9 @@
-// Emulated: regions by the emulator (src/htm/emulator), in builds that have it (ELIDER_EMULATOR).
+// Emulated: regions run by the emulator (src/htm/emulator), in builds that have it
+// (ELIDER_EMULATOR).
 //
-// Not a measure of anything: its speed says nothing about a processor's. An abort restores the
-// frame that called elider_emulator_begin(), and so begin() is always inlined into the frame
-// that outlives the region.
-// Thread safety: as any backend's.
+// Its speed says nothing about a processor's. An abort restores the frame that called
+// elider_emulator_begin(), so begin() is always inlined into a frame that outlives the region.
+// Thread safety: that of any backend.
 #pragma once
 
 #if defined(ELIDER_EMULATOR)

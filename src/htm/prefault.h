@@ -1,9 +1,9 @@
-// prefault(): writes to each page of fresh memory, so that no region is the first to
-// touch one: a page fault aborts a region, and would again, since the abort also takes
-// back that the page was asked for.
+// prefault(): writes to each page of fresh memory, so that a region is never the first to touch a
+// page. A page fault aborts a region. A retry would fault again, because the abort also discards
+// the request for the page.
 //
-// Only for memory that nobody else has seen; its contents are arbitrary
-// afterwards. Thread safety: pure.
+// Only for memory that no other thread has seen; its contents are arbitrary afterwards. Thread
+// safety: a pure function.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline void prefault(void* memory, size_t bytes) {
   for (uintptr_t page = (begin / kPageBytes + 1) * kPageBytes; page < begin + bytes; page += kPageBytes) first[page - begin] = 0;
 }
 
-// Room for `count` elements, which regions are then the first to write.
+// Reserves room for `count` elements that regions may be the first to write.
 template <class Vector>
 void reserve_prefaulted(Vector& vector, size_t count) {
   if (vector.capacity() >= count) return;

@@ -1,10 +1,10 @@
-// Rtm: regions by Intel's Restricted Transactional Memory (Intel SDM volume 1, "Programming with
-// Intel TSX"; DBX, section 2).
+// Rtm: regions run by Intel's Restricted Transactional Memory (Intel SDM volume 1, "Programming
+// with Intel TSX"; DBX, section 2).
 //
-// The instructions are written as bytes, so that no compiler flag is needed and the library runs on
-// every x86-64 processor. Nothing here may be executed where the processor does not have them: they
-// raise SIGILL. htm/detect.h finds out. On other processors than x86-64 the backend does not exist.
-// Thread safety: as any backend's.
+// The instructions are written as bytes, so that they do not need compiler flags and the library
+// runs on every x86-64 processor. They must not be executed on a processor that lacks them, where
+// they raise SIGILL; htm/detect.h finds that out. The backend exists only on x86-64. Thread safety:
+// that of any backend.
 #pragma once
 
 #if defined(__x86_64__)
@@ -28,16 +28,16 @@ struct Rtm {
   static constexpr bool kRunsRegions = true;
   static constexpr bool kFetchesCode = true;
 
-  // XBEGIN with the next instruction as the abort's target. It leaves EAX alone; an abort restores
-  // all registers as they were here, but for EAX, and all memory: so to the compiler it is an
-  // ordinary instruction that gives EAX some value.
+  // Executes XBEGIN with the next instruction as the abort target. XBEGIN itself does not change
+  // EAX. An abort restores memory and all registers except EAX to their state here. So to the
+  // compiler it is an ordinary instruction that sets EAX.
   [[gnu::always_inline]] static unsigned begin() {
     unsigned status = kStarted;
     asm volatile(".byte 0xc7, 0xf8, 0x00, 0x00, 0x00, 0x00" : "+a"(status) : : "memory");
     return status;
   }
   [[gnu::always_inline]] static void commit() { asm volatile(".byte 0x0f, 0x01, 0xd5" : : : "memory"); }
-  // Outside a region XABORT does nothing; that would be a mistake of the caller's, and stops here.
+  // XABORT does nothing outside a region. That would be an error of the caller, and traps here.
   template <uint8_t Code>
   [[gnu::always_inline]] static void abort() {
     asm volatile(".byte 0xc6, 0xf8, %c0" : : "i"(Code) : "memory");

@@ -21,7 +21,8 @@ namespace {
 std::mutex parts_mutex;  // a leaf lock; guards parts_free
 uint32_t parts_free = (1u << kSharedPart) - 1;
 
-// Gives the part back when the thread ends; whatever runs in the thread after that shares.
+// Releases the part when the thread ends. Code that runs in the thread after that uses the shared
+// part.
 struct PartReturn {
   uint32_t part;
   ~PartReturn() {
@@ -78,7 +79,7 @@ void Site::Part::end_window(const ElisionPolicy& policy, uint32_t runs, uint32_t
   off_doubled_.store(std::min(doubled + 1, kDoublingsMax), std::memory_order_relaxed);
 }
 
-// The first window after a time off is short: where nothing has changed it is waste.
+// The first window after an off period is short, because it is wasted if nothing has changed.
 void Site::Part::run_off(const ElisionPolicy& policy) {
   constexpr uint32_t kProbeRuns = 16;
   bump(direct_);

@@ -1,13 +1,13 @@
-// Site: one place in the code that runs regions: what became of them, and
-// whether trying still pays.
+// Site: a place in the code that runs regions. It counts their outcomes, and decides whether it
+// still pays to try regions.
 //
-// A thread counts in a part of its own, after a region or before it, never inside: counting
-// shares no line between threads and adds none to a region. Sums are exact while nobody runs,
-// and approximate otherwise.
+// Each thread counts in a part of its own, before or after a region and never inside. So threads do
+// not share counter lines, and counters do not enlarge a region. Sums are exact when no thread runs
+// regions, and approximate otherwise.
 //
-// A site that does not pay shuts itself off, thread by thread, and tries again later
-// (elider/elision.h). It is not a lock. Thread safety: all; set_policy() and set_height() before,
-// or beside, everything else.
+// A site that does not pay turns itself off, separately for each thread, and tries again later
+// (elider/elision.h). It is not a lock. Thread safety: all threads may call all functions.
+// set_policy() must be called before any other use; set_height() may be called at any time.
 #pragma once
 
 #include <array>
@@ -23,22 +23,22 @@ namespace elider::htm {
 
 static_assert(kCauses == kRegionCauseCount);
 
-// Which part a thread counts in: one of its own for the first threads, the last for all others.
+// The part that a thread counts in. The first threads have one each; all others share the last.
 inline constexpr uint32_t kParts = 16;
 inline constexpr uint32_t kSharedPart = kParts - 1;
 inline constexpr uint32_t kNoPart = ~uint32_t{0};
 namespace detail {
 inline constinit thread_local uint32_t part_of_thread = kNoPart;
-uint32_t assign_part();  // sets part_of_thread; the part is free again when the thread ends
+uint32_t assign_part();  // sets part_of_thread; the part is released when the thread ends
 }  // namespace detail
 
 struct SiteCounts {
   uint64_t commits = 0;    // runs that ended as a region
-  uint64_t in_vain = 0;    // runs whose region ended, too, but found that their work needs another one, or a lock
-  uint64_t fallbacks = 0;  // runs that tried, and took the lock
+  uint64_t in_vain = 0;    // runs whose region ended, but only found that the work needs another region or a lock
+  uint64_t fallbacks = 0;  // runs that tried a region, and took the lock
   uint64_t direct = 0;     // runs that took the lock at once: too large, or the site is off
   std::array<uint64_t, kCauses> aborts{};
-  // Regions that began.
+  // The number of regions that began.
   uint64_t attempts() const {
     uint64_t sum = commits + in_vain;
     for (uint64_t count : aborts) sum += count;
@@ -55,16 +55,17 @@ struct SiteCounts {
 
 class Site {
  public:
-  // One thread's. All orders are relaxed: the counts order nothing.
+  // The counts of one thread. All accesses are relaxed, because the counts do not order anything.
   class alignas(kCacheLinePairBytes) Part {
    public:
-    // Whether this run should try a region; counts it if not.
+    // Returns whether this run should try a region. If not, counts the run.
     bool tries(const ElisionPolicy& policy) {
       if (off_left_.load(std::memory_order_relaxed) == 0) [[likely]] return true;
       run_off(policy);
       return false;
     }
-    // useful: the run's work is done. A region in vain pays as little as one that aborts.
+    // `useful`: whether the run's work is done. If not, the region paid as little as one that
+    // aborts.
     void committed(const ElisionPolicy& policy, bool useful) {
       bump(useful ? commits_ : in_vain_);
       if (policy.window_runs != 0) end_run(policy, useful);
@@ -87,7 +88,7 @@ class Site {
         count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       }
     }
-    // In the shared part the numbers of a window are approximate, which does no harm.
+    // The numbers of a window are approximate in the part that threads share, which is harmless.
     void end_run(const ElisionPolicy& policy, bool in_region) {
       const uint32_t runs = window_runs_.load(std::memory_order_relaxed) + 1;
       const uint32_t good = window_good_.load(std::memory_order_relaxed) + (in_region ? 1 : 0);
@@ -103,7 +104,7 @@ class Site {
     std::array<std::atomic<uint64_t>, kCauses> aborts_{};
     std::atomic<uint32_t> window_runs_{0}, window_good_{0};
     std::atomic<uint32_t> window_length_{0};  // 0: the policy's
-    std::atomic<uint32_t> off_left_{0};    // runs to go without trying
+    std::atomic<uint32_t> off_left_{0};    // number of runs left without a try
     std::atomic<uint32_t> off_doubled_{0};  // how often the time off has doubled
     bool shared_ = false;                  // constant
   };
@@ -114,11 +115,11 @@ class Site {
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
-  // `policy` outlives the site. Before the first run.
+  // `policy` must outlive the site. Must be called before the first run.
   void set_policy(const ElisionPolicy& policy) { policy_ = &policy; }
   const ElisionPolicy& policy() const { return *policy_; }
 
-  // Of the structure that the site's regions descend. relaxed: a hint.
+  // The height of the structure that the site's regions descend. relaxed: it is only a hint.
   void set_height(uint32_t height) { height_.store(height, std::memory_order_relaxed); }
   uint32_t height() const { return height_.load(std::memory_order_relaxed); }
 

@@ -1,18 +1,18 @@
-// The status word of a hardware transaction ("region"): what begin() gives,
-// and why a region aborted.
+// The status word of a hardware transaction ("region"), which begin() returns, and the causes of
+// aborts.
 //
-// The bits are those that Intel's RTM leaves in EAX (Intel SDM volume 1, "RTM abort status
-// definition"), and every backend gives exactly these, whatever executes its regions:
+// The bits are those that Intel's RTM sets in EAX (Intel SDM volume 1, "RTM abort status
+// definition"). Every backend returns exactly these, however it executes regions:
 //
 //   31         24 23                    6  5        4       3          2          1       0
 //  +-------------+----------------------+--------+-------+----------+----------+-------+----------+
 //  | code        | 0                    | nested | debug | capacity | conflict | retry | explicit |
 //  +-------------+----------------------+--------+-------+----------+----------+-------+----------+
 //
-//   explicit  the region aborted itself; code is its argument   retry     may succeed, run again
-//   conflict  another thread touched one of its lines           capacity  its lines fit no buffer
-//   debug     a breakpoint was met                              nested    of a region within
-//   none      an interrupt, a page fault, a system call, a forbidden instruction: anything else
+//   explicit  the region aborted itself; code is its argument   retry     a retry may succeed
+//   conflict  another thread accessed one of its lines          capacity  its lines exceed a buffer
+//   debug     a breakpoint was reached                          nested    in a nested region
+//   none      anything else: an interrupt, a page fault, a system call, a forbidden instruction
 //
 // It is not a Status (elider/status.h): an abort is never an error. Thread safety: pure functions.
 #pragma once
@@ -23,8 +23,8 @@
 
 namespace elider::htm {
 
-// What begin() returns inside the region. No abort gives it: the bits
-// between are 0 in all of those.
+// begin() returns this inside the region. No abort has this value, because the bits in the middle
+// are 0 in the status of every abort.
 inline constexpr unsigned kStarted = 0xFFFFFFFFu;
 
 inline constexpr unsigned kExplicit = 1u << 0;
@@ -35,17 +35,17 @@ inline constexpr unsigned kDebug = 1u << 4;
 inline constexpr unsigned kNested = 1u << 5;
 inline constexpr unsigned kCodeShift = 24;
 
-// The codes by which elided sections abort themselves. Others are free for bodies.
+// The codes with which elided sections abort themselves. Bodies may use all others.
 inline constexpr uint8_t kLockHeldCode = 0xFF;  // the fallback lock was held when the region began
 
 constexpr uint8_t code_of(unsigned status) { return static_cast<uint8_t>(status >> kCodeShift); }
 constexpr unsigned explicit_abort(uint8_t code) { return kExplicit | static_cast<unsigned>(code) << kCodeShift; }
 
-// One abort has one cause here, though several bits may stand in its status.
+// Each abort has one cause here, although several bits may be set in its status.
 enum class Cause : uint8_t {
-  kExplicit,  // the body's own abort, with a code that is not the lock's
+  kExplicit,  // an abort by the body, with a code other than the lock's
   kLockHeld,
-  kRetry,     // only the retry hint: a conflict of a kind that the processor does not name
+  kRetry,     // only the retry hint: a kind of conflict that the processor does not name
   kConflict,
   kCapacity,
   kDebug,
@@ -54,7 +54,7 @@ enum class Cause : uint8_t {
 };
 inline constexpr size_t kCauses = 8;
 
-// The first that applies: what the body did, then what will not go away by itself, then the rest.
+// Returns the first cause that applies: what the body did, then what persists, then the rest.
 constexpr Cause decode(unsigned status) {
   if (status & kExplicit) return code_of(status) == kLockHeldCode ? Cause::kLockHeld : Cause::kExplicit;
   if (status & kCapacity) return Cause::kCapacity;

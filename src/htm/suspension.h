@@ -1,16 +1,16 @@
-// Suspension: what a region can take out of its tracking for a while (DUMBO, sections 2.1 and 5),
-// and the backends that say what theirs can.
+// Suspension: the accesses that a region can exclude from its tracking for a while (DUMBO, sections
+// 2.1 and 5), and the backends that say what they support.
 //
-//   kNone   nothing: Intel's RTM by itself
-//   kLoads  suspend_loads(): reads are no longer part of the region; writes are (TSXLDTRK). What
-//           the region has written by then is its own before the first such read: others who look
-//           after it abort it
-//   kAll    suspend_loads(); and suspend(): accesses happen at once and stay, whatever becomes of
-//           the region. What it has accessed they must not write. An abort meanwhile is met in
-//           track() (POWER)
+//   kNone   nothing: Intel's RTM without extensions
+//   kLoads  suspend_loads(): later reads are not part of the region; writes are (TSXLDTRK). All
+//           earlier writes of the region are tracked before the first such read: a thread that
+//           accesses one of them after that aborts the region
+//   kAll    suspend_loads(), and suspend(): accesses take effect at once and remain even if the
+//           region aborts. They must not write what the region has accessed. An abort while
+//           suspended takes effect in track() (POWER)
 //
-// track() takes tracking up again, which must come before the commit.
-// Thread safety: a region's thread's.
+// track() resumes tracking, and must be called before the commit. Thread safety: called by the
+// thread that runs the region.
 #pragma once
 
 #include <concepts>
@@ -40,12 +40,12 @@ struct RtmAlone : Rtm {
 };
 static_assert(SuspendingBackend<RtmAlone>);
 
-// Written as bytes, too: F2 0F 01 E8 and E9. Undefined instructions without TSXLDTRK (CPUID leaf 7,
-// EDX bit 16).
+// These instructions are also written as bytes: F2 0F 01 E8 and E9. They are undefined without
+// TSXLDTRK (CPUID leaf 7, EDX bit 16).
 struct RtmLoads : Rtm {
   static constexpr Suspension kSuspends = Suspension::kLoads;
-  // XSUSLDTRK is no fence: earlier stores could still stand in the store buffer, and conflict with
-  // nobody.
+  // XSUSLDTRK is not a fence. Without one, earlier stores could still be in the store buffer, where
+  // they do not conflict with other threads.
   [[gnu::always_inline]] static void suspend_loads() {
     asm volatile("lock orl $0, (%%rsp)\n\t.byte 0xf2, 0x0f, 0x01, 0xe8" : : : "memory", "cc");
   }

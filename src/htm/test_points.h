@@ -1,7 +1,7 @@
-// leave_regions_at_test_points(): a thread that reaches a watched test point within a region ends
-// the region there with kTestPointCode, and meets the point again under its lock: a test may hold
-// it there, which in a region it could not. In builds without test points it does nothing.
-// Thread safety: all; the last backend counts, and a process runs the regions of one.
+// leave_regions_at_test_points(): a thread that reaches a watched test point in a region aborts the
+// region with kTestPointCode, and reaches the point again under its lock. A test may stop it there,
+// but could not in a region. Does nothing in builds without test points. Thread safety: all threads
+// may call it. The last backend counts; a process runs regions of only one.
 #pragma once
 
 #include <type_traits>
@@ -19,7 +19,7 @@ template <Backend B>
 void leave_regions_at_test_points() {
   if constexpr (TestPoints::enabled() && B::kRunsRegions && !std::is_base_of_v<AlwaysAborts, B>) {
 #if ELIDER_HAVE_RTM
-    // XTEST may be missing where XBEGIN was forced; no region goes so far there.
+    // If XBEGIN was forced, XTEST may be missing; then no region gets this far.
     if (std::is_base_of_v<Rtm, B> && !detect().usable) return;
 #endif
     TestPoints::set_region_exit([] {

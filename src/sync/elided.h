@@ -1,14 +1,15 @@
-// Elided: an operation on an index is one hardware transaction, and its lock is not taken; where
-// that does not succeed, one spinlock an index is (DBX, sections 4 and 6.1).
+// Elided: an operation on an index runs as one hardware transaction that does not take the index's
+// latch. If that does not succeed, it takes the latch, a spinlock per index (DBX, sections 4 and
+// 6.1).
 //
-// Guards are ExclusiveGuards: within a region nobody else is inside the index, and under the latch
-// neither, as every region has read that the latch is free. Witnesses are checked outside both: a
-// region raises a node's version in the same instant in which it changes the node, a holder of the
-// latch after the change and before others can see it.
+// Guards are ExclusiveGuards, because no other thread is inside the index during a section. A
+// region is isolated by the hardware. The holder of the latch is alone because every region has
+// read that the latch is free, and aborts when it is taken. Witnesses are checked outside sections.
+// A region increases a node's version atomically with the change of the node. A holder of the latch
+// increases it after the change, and before other threads can see the change.
 //
-// Outside sections it promises nothing but that: rows and commits have
-// sections of their own (txn/read_write).
-// Thread safety: all threads.
+// The policy does not protect anything outside sections. Rows and commits have sections of their
+// own (txn/read_write). Thread safety: all threads may use it.
 #pragma once
 
 #include <array>
@@ -24,15 +25,16 @@
 
 namespace elider::sync {
 
-// The latch that is elided, alone on its lines, as every region reads it; and
-// what became of the regions.
+// The latch that is elided, and statistics of the regions. The latch has cache lines of its own,
+// because every region reads it.
 class ElidedLatch {
  public:
-  // Before the first section. `policy` outlives the latch.
+  // Must be called before the first section. `policy` must outlive the latch.
   void set_policy(const ElisionPolicy& policy) {
     for (htm::Site& site : sites_) site.set_policy(policy);
   }
-  // Of the tree, for the policy. Who tells what is known shares no line.
+  // Sets the tree's height, which scales the retry limits. Does not write if the height is
+  // unchanged.
   void set_height(unsigned height) {
     if (sites_[0].height() == height) [[likely]] return;
     for (htm::Site& site : sites_) site.set_height(height);

@@ -1,13 +1,13 @@
-// Exclusive guards: for policies under which nobody else is inside the index during an operation.
-// Guards then cost nothing and cannot fail, but writers still raise versions: Witnesses, which are
-// checked outside any operation, need them.
+// Exclusive guards, for policies under which no other thread is inside the index during an
+// operation. Guards then cost nothing and cannot fail. Writers still increase versions, because
+// Witnesses are checked outside operations.
 //
-//   Latched          one spinlock an index, held for the whole operation: the papers' tree with a
-//                    spinlock (DBX, figure 6). Commits lock rows; the baseline of commits is
+//   Latched          one spinlock per index, held for the whole operation: the papers' tree with a
+//                    spinlock (DBX, figure 6). Commits lock rows. The baseline for commits is
 //                    Protocol::kSpinlock
-//   SingleThreaded   nobody at all: one thread at a time uses the database; no locked instructions
+//   SingleThreaded   one thread at a time uses the whole database; no locked instructions
 //
-// Thread safety: as said at each.
+// Thread safety: described at each.
 #pragma once
 
 #include <atomic>
@@ -22,20 +22,20 @@
 
 namespace elider::sync {
 
-// A test-and-test-and-set lock. Not fair, not reentrant. Rank: an index's latch is taken with no
-// other latch held, and none is taken under it.
+// A test-and-test-and-set lock. It is neither fair nor reentrant. docs/lock-order.md lists the rank
+// of each use. No latch is acquired while an index's latch is held.
 class SpinLatch {
  public:
   void lock() {
     Spin spin;
     while (held_.exchange(true, std::memory_order_acquire)) {
-      // relaxed: only to wait without taking the line from the holder.
+      // relaxed: only waits, without taking the line away from the holder.
       while (held_.load(std::memory_order_relaxed)) spin.wait();
     }
   }
   bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
   void unlock() { held_.store(false, std::memory_order_release); }
-  // acquire: whoever sees it free sees what was done under it.
+  // acquire: a thread that sees it free sees what was done while it was held.
   bool held() const { return held_.load(std::memory_order_acquire); }
 
  private:
@@ -55,7 +55,7 @@ struct ExclusiveGuards {
       guard.seen_ = version;
       return guard;
     }
-    static constexpr bool obsolete() { return false; }  // nothing obsolete is reachable
+    static constexpr bool obsolete() { return false; }  // obsolete nodes are unreachable
     static constexpr bool valid() { return true; }
     [[nodiscard]] bool current() const { return word_->read() == seen_; }
     uint64_t version() const { return seen_; }
@@ -68,7 +68,8 @@ struct ExclusiveGuards {
   class WriteGuard {
    public:
     WriteGuard(VersionWord& word, const ReadGuard& read) : word_(&word), after_(read.version()) {}
-    // The store comes after the change: a Witness that still holds was checked before it.
+    // The version is published after the change, so a Witness that still holds was checked before
+    // that.
     ~WriteGuard() { word_->publish(after_); }
     WriteGuard(const WriteGuard&) = delete;
     WriteGuard& operator=(const WriteGuard&) = delete;

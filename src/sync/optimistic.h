@@ -1,8 +1,9 @@
-// Optimistic: readers remember a node's version and check it after reading; writers lock the nodes
-// they change, and only those. Readers write no shared memory, so read-mostly work scales.
+// Optimistic: a reader remembers a node's version and checks it after reading. A writer locks only
+// the nodes that it changes. Readers do not write shared memory, so read-mostly workloads scale.
 //
-// It does not make an operation atomic by itself: the algorithm couples the guards (child's guard
-// first, then the parent's valid()). Thread safety: many threads, each with its own guards.
+// The policy does not make an operation atomic by itself. The algorithm must couple the guards:
+// first the child's guard, then valid() of the parent's. Thread safety: many threads, each with its
+// own guards.
 #pragma once
 
 #include <cstdint>

@@ -1,38 +1,37 @@
-// Policy: what a sync policy is: how the nodes of an index, and an
-// operation as a whole, are guarded.
+// Policy: the concept of a sync policy, which defines how an index operation as a whole and the
+// nodes of an index are guarded.
 //
-// An index algorithm is written once, against this concept, and instantiated a policy:
+// An index algorithm is written once, against this concept, and instantiated for each policy:
 //
-//   Latch                   one an index, alone on its cache line
+//   Latch                   one for each index, on a cache line of its own
 //   section(latch, operation, body)
-//                           runs body(), one attempt of one operation, and returns what it returns.
-//                           body begins and ends in section()'s frame, allocates and frees nothing,
-//                           makes no system call, throws nothing, and hands its results back by
-//                           value, or in locals of its caller that it sets before it reads them: so
-//                           a policy may run it as one hardware transaction (several times, of
-//                           which one counts), or under one lock. `operation` is its kind, for the
-//                           policy's statistics.
-//   ReadGuard(word)         from here the node's reads are validated; waits while a writer holds it
-//     obsolete()            the node has been unlinked: start over
-//     valid()               nothing changed since the guard was made. Before: what was read means
-//                           nothing, and may be used for nothing but to read on
-//     version()             the word as it was; a Witness is made of it
-//     resume(word, version) a guard of an earlier reading, e.g. of a hint
-//     current()             of a resumed guard, before any read: the node is still of that version
-//   WriteGuard(word, read)  takes the node for writing if it is as `read` saw it; never waits, so
-//                           there is no deadlock and no lock order among nodes
-//     owns()                false: start over
-//     raise(), retire()     what the word becomes when the guard ends: of the next version, or
-//                           obsolete. By default it goes back to what it was
-//     after()               that value
-//   kConcurrent             whether operations may meet in time
-//   kRegions                whether sections run as hardware transactions: memory that a body is
-//                           the first to write is then touched beforehand, and records and commits
-//                           use them, too
+//                           runs body(), one attempt of one operation, and returns its result.
+//                           body starts and ends in section()'s frame. It must not allocate, free,
+//                           throw or make a system call. It passes results back by value, or in
+//                           locals of its caller that it sets before it reads them. So a policy may
+//                           run it under one lock, or as one hardware transaction (several times,
+//                           of which one counts). `operation` is its kind, for statistics
+//   ReadGuard(word)         starts to validate the node's reads; waits while a writer holds it
+//     obsolete()            the node has been unlinked: the caller must start over
+//     valid()               nothing has changed since the guard was made. Until then, what was read
+//                           is unreliable and may only be used to read on
+//     version()             the word when the guard was made; Witnesses are made from it
+//     resume(word, version) a guard for an earlier version, for example that of a hint
+//     current()             for a resumed guard, before any read: the node still has that version
+//   WriteGuard(word, read)  locks the node for writing if it is as `read` saw it. It never waits,
+//                           so nodes may be locked in any order, and deadlocks are impossible
+//     owns()                false: the caller must start over
+//     raise(), retire()     when the guard ends, the word gets the next version, or becomes
+//                           obsolete. By default it is restored
+//     after()               the word after the guard ends
+//   kConcurrent             whether operations may run concurrently
+//   kRegions                whether sections run as hardware transactions. If so, memory that a
+//                           body is the first to write is touched beforehand, and records and
+//                           commits also use hardware transactions
 //
-// A guard that cannot fail under a policy says so with a constant, and the compiler
-// drops the retry. Results come by return value; nothing throws. Thread safety: a
-// guard belongs to one thread.
+// If a guard cannot fail under a policy, its function is a constant, and the compiler removes the
+// retry. Results are returned by value, and nothing throws. Thread safety: a guard belongs to one
+// thread.
 #pragma once
 
 #include <concepts>
@@ -44,7 +43,7 @@
 
 namespace elider::sync {
 
-// The operations of an index, each of which has its own ways to abort.
+// The operations of an index. Their regions abort for different reasons.
 enum class Operation : uint8_t { kGet, kBatch, kScan, kInsert, kRemove };
 inline constexpr size_t kOperations = 5;
 
@@ -66,8 +65,8 @@ concept Policy = requires(typename S::Latch& latch, VersionWord& word, typename 
   write.retire();
 };
 
-// Whether the policy has a backend of hardware transactions, though it may be one without regions;
-// and so the protocols that elision is compared with.
+// Whether the policy has a backend for hardware transactions, even one without regions. If so, it
+// also has the protocols that elision is compared with.
 template <class S>
 inline constexpr bool kElides = requires { typename S::Backend; };
 

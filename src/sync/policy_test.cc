@@ -1,4 +1,4 @@
-// The guards: what each policy promises of them, and the version word's bits.
+// The guards: what each policy promises, and the bits of the version word.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -85,7 +85,7 @@ TYPED_TEST(PolicyTest, RaiseAndRetireChangeTheWordWhenTheGuardEnds) {
   }
   EXPECT_TRUE(VersionWord::obsolete(word.read()));
   EXPECT_NE(word.read(), raised);
-  // A hint is told in every policy, also where a guard cannot fail otherwise.
+  // Every policy detects a stale hint, even if its guards cannot fail otherwise.
   EXPECT_FALSE(TypeParam::ReadGuard::resume(word, raised).current());
   EXPECT_TRUE(TypeParam::ReadGuard::resume(word, word.read()).current());
 }
@@ -95,7 +95,7 @@ TYPED_TEST(PolicyTest, ASectionReturnsWhatItsBodyReturns) {
   EXPECT_EQ(TypeParam::section(latch, Operation::kGet, [] { return 42; }), 42);
 }
 
-// A pair of numbers that writers keep equal: readers who validate never see them differ.
+// A pair of numbers that writers keep equal. Readers that validate never see them differ.
 TEST(OptimisticTest, ValidReadsAreWhole) {
   struct Node {
     VersionWord word;
@@ -127,7 +127,7 @@ TEST(OptimisticTest, ValidReadsAreWhole) {
   for (std::thread& reader : readers) reader.join();
 }
 
-// A backend whose regions begin and end, and exclude nobody: for what one thread sees.
+// A backend whose regions begin and end without isolation, for single-threaded tests.
 struct OneThread {
   static constexpr std::string_view kName = "one-thread";
   static constexpr bool kRunsRegions = true;

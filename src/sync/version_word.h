@@ -1,14 +1,14 @@
-// VersionWord: the 64-bit word at the start of every shared index node: its latch, whether it has
-// been unlinked, and the version that Witnesses compare.
+// VersionWord: the 64-bit word at the start of every shared index node. It contains the node's
+// latch, a mark that the node has been unlinked, and the version that Witnesses compare.
 //
 //    63                                    2   1   0
 //   +----------------------------------------+---+---+
 //   |                version                 | O | L |    L: locked by a writer   O: obsolete
 //   +----------------------------------------+---+---+
 //
-// A change of what the node holds ends with a raised version, so "the word is what it was" means
-// "the node is what it was". It is not a reader-writer lock: readers leave no trace in it.
-// Thread safety: all; what the accessors order is said at each.
+// Every change of a node's contents ends with a higher version, so an unchanged word means an
+// unchanged node. It is not a reader-writer lock: readers do not write it. Thread safety: all
+// threads may call all functions; each comment says what its function orders.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,11 @@ class VersionWord {
   static constexpr uint64_t kStep = 4;
   static_assert((kLocked & kObsolete) == 0 && ((kLocked | kObsolete) & kStep) == 0 && kStep == 4);
 
-  // Acquire: what the last writer wrote is seen by the reads that follow.
+  // acquire: the reads that follow see what the last writer wrote.
   uint64_t read() const { return word_.load(std::memory_order_acquire); }
 
-  // True if the word is still `seen`: no writer came between. The fence keeps the reads that are to
-  // be validated before it; the load itself need not order anything (relaxed). Partner: lock_if().
+  // Returns true if the word is still `seen`, so that no writer has interfered. The fence keeps the
+  // reads to validate before the load, which can therefore be relaxed. Partner: lock_if().
   bool still(uint64_t seen) const {
     racy_read_fence();
 #if ELIDER_TSAN
@@ -39,8 +39,8 @@ class VersionWord {
 #endif
   }
 
-  // Locks the word if it is `seen`, which is unlocked. The fence keeps the writes that follow after
-  // it, so a reader that sees one of them cannot validate. Partner: still().
+  // Locks the word if it is `seen`, which must be unlocked. The fence keeps the following writes
+  // after the lock, so that a reader that sees one of them cannot validate. Partner: still().
   bool lock_if(uint64_t seen) {
     // relaxed on failure: the caller starts over.
     if (!word_.compare_exchange_strong(seen, seen | kLocked, std::memory_order_acquire, std::memory_order_relaxed)) return false;
@@ -48,17 +48,17 @@ class VersionWord {
     return true;
   }
 
-  // Release: the changes are seen by whoever sees this value.
+  // release: a thread that sees this value sees the changes.
   void publish(uint64_t value) { word_.store(value, std::memory_order_release); }
 
-  // A node that no other thread can reach yet.
+  // Sets the word of a node that other threads cannot reach yet.
   void start(uint64_t value) { word_.store(value, std::memory_order_relaxed); }
 
   static constexpr bool locked(uint64_t value) { return (value & kLocked) != 0; }
   static constexpr bool obsolete(uint64_t value) { return (value & kObsolete) != 0; }
   static constexpr uint64_t raised(uint64_t value) { return (value & ~(kLocked | kObsolete)) + kStep; }
 
-  // What a Witness keeps.
+  // The address that a Witness stores.
   const std::atomic<uint64_t>* address() const { return &word_; }
 
  private:
