@@ -69,7 +69,7 @@ inline void free_block(Worker& worker, const Layout& layout, Block* block) {
 inline void reclaim_block(Worker& worker, void* block, uint64_t layout_address) {
   free_block(worker, *reinterpret_cast<const Layout*>(layout_address), static_cast<Block*>(block));
 }
-// Retires it: readers may use it until the grace period ends.
+// Retires the block: readers may use it until the grace period ends.
 inline void retire_block(Worker& worker, const Layout& layout, Block* block) {
   worker.retire(reclaim_block, block, reinterpret_cast<uint64_t>(&layout), sizeof(Block) + block->size);
 }

@@ -46,12 +46,13 @@ class InlineRows {
   // taken.
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
-  // Returns true if the block is in a place here. The other functions require this.
+  // Returns true if the block is in a place here. The other functions that take a block require
+  // this.
   bool has(const Row* row) const {
     const auto* const at = reinterpret_cast<const std::byte*>(row);
     return at >= places_ && at < places_ + bytes_;
   }
-  // Call them after the insert into the index, and before the removal from it.
+  // Called after the insertion into the index, and before the removal from it.
   void set_found(Row* row) { place_of(row)->state.store(kFound, std::memory_order_release); }
   void set_lost(Row* row) {
     if (!ELIDER_MUTANT(kKeepInlineRow)) place_of(row)->state.store(kTaken, std::memory_order_release);

@@ -1,4 +1,4 @@
-// Layout: how the bytes of a row are stored. ColumnSet: some columns, compiled to copies.
+// Layout: how the bytes of a row are stored. ColumnSet: a set of columns, compiled to copies.
 //
 // A row is one block of cells, one per commit group. A cell is a header (storage/record.h) and the
 // group's bytes. In a table with one group, the payload has the row's own layout, so that a whole
@@ -172,8 +172,8 @@ class Layout {
   mutable std::mutex mutex_;  // guards compiled_ and unions_kept_
   mutable size_t unions_kept_ = 0;
   mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // by columns
-  // The first ones that were requested, by a hash of their columns, for lookups without the lock: a
-  // set has one of kProbes positions, which is never given to another set.
+  // The sets that were requested first, hashed by their columns, for lookups without the lock. A
+  // set has one of kProbes positions, which is never reused for another set.
   static constexpr size_t kPlaces = 64, kProbes = 4;
   mutable std::atomic<const ColumnSet*> places_[kPlaces] = {};
 };

@@ -14,7 +14,8 @@
 namespace elider::storage {
 namespace {
 
-// 32 bytes with a hole from 12 to 15; "b" and "d" in groups of their own, "text" in group 0.
+// A row of 32 bytes with a hole from 12 to 15. "b" and "d" have groups of their own; "text" is in
+// group 0.
 Schema grouped_schema() {
   Schema schema;
   schema.name = "grouped";
@@ -90,7 +91,7 @@ TEST(Layout, SomeColumnsAreReadWithoutTheOthers) {
   EXPECT_EQ(layout.none().groups, 0u);
 }
 
-// By looking at each byte that a commit stores: the cell's header, and the columns.
+// Compares with the lines of each byte that a commit stores: the cell's header and the columns.
 TEST(Layout, LinesWrittenAreThoseOfTheColumns) {
   Schema schema;
   schema.name = "wide";
@@ -118,7 +119,7 @@ TEST(Layout, LinesWrittenAreThoseOfTheColumns) {
   }
 }
 
-// More sets than are found without a lock, by threads that begin at different ones.
+// Requests more sets than can be found without the lock, from threads that begin at different ones.
 TEST(Layout, ASetIsTheSameForAllThreads) {
   Schema schema;
   schema.name = "wide";
@@ -143,8 +144,8 @@ TEST(Layout, ASetIsTheSameForAllThreads) {
   }
 }
 
-// Who writes ever new unions of columns fills no heap: those beyond the first go
-// with whoever asked for them.
+// A thread that always writes new unions of columns must not exhaust the heap: unions beyond the
+// first kUnionsKept are freed with their owner.
 TEST(Layout, UnionsBeyondTheFirstAreTheCallers) {
   Schema schema;
   schema.name = "wide";

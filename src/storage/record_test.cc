@@ -16,7 +16,7 @@
 namespace elider::storage {
 namespace {
 
-// The row of schema_in_groups(): "b" and "d" in groups of their own.
+// The row of schema_in_groups(). "b" and "d" have groups of their own.
 struct Grouped {
   int64_t a = 0;
   uint32_t b = 0;
@@ -39,13 +39,13 @@ Schema schema_in_groups() {
   return schema;
 }
 
-// Not inlined: g++ knows the row's size, and not that of the layout's spans, and
-// warns of a copy past the end.
+// Not inlined, because g++ knows the size of the row but not of the layout's spans, and warns of a
+// copy past the end.
 [[gnu::noinline]] std::byte* bytes_of(Grouped& row) { return reinterpret_cast<std::byte*>(&row); }
 [[gnu::noinline]] const std::byte* bytes_of(const Grouped& row) { return reinterpret_cast<const std::byte*>(&row); }
 
-// A row block and the versions that its cells point to. Group 0 is kept as a
-// block, the others in place.
+// A row block and the versions that its cells point to. Group 0 is stored as a block, the others in
+// the cell.
 class RecordTest : public testing::Test {
  protected:
   static constexpr uint32_t kBlockThresholdBytes = 16;
@@ -73,7 +73,7 @@ class RecordTest : public testing::Test {
   }
   void write(uint32_t g, const Grouped& row, uint64_t snapshot) { change_and_unlock(g, lock(g), row, snapshot); }
 
-  // `row` null: absent then.
+  // If `row` is null, the row is absent at that time.
   Version* version(uint32_t g, uint64_t snapshot, uint64_t sequence, Version* previous, const Grouped* row) {
     const Group& group = layout_.group(g);
     const auto bytes = static_cast<uint32_t>(sizeof(Version) + (group.block ? sizeof(Block*) : group.payload_bytes));
@@ -195,7 +195,7 @@ TEST_F(RecordTest, ReadingSomeColumnsLeavesTheOthers) {
   EXPECT_EQ(image_, expected);
 }
 
-// The lock is taken before the reader comes; what it finds is written while it waits.
+// The lock is taken before the reader starts. The row is written while the reader waits.
 TEST_F(RecordTest, AReaderWaitsForALockedCellAndSeesWhatIsWritten) {
   for (const bool at_snapshot : {false, true}) {
     cell(2).set_snapshot(0);
@@ -248,7 +248,7 @@ TEST_F(RecordTest, AReaderCopiesAgainWhatIsWrittenMeanwhile) {
 // -- earlier versions -----------------------------------------------------------------------------
 
 TEST_F(RecordTest, AReaderOfASnapshotFindsTheNewestVersionAtOrBelowIt) {
-  for (const uint32_t g : {0u, 1u, 2u}) {  // kept as a block, and in place
+  for (const uint32_t g : {0u, 1u, 2u}) {  // stored as a block, and in the cell
     Grouped fourth = kOld, seventh = kOld;
     fourth.a = fourth.b = 4;
     seventh.a = seventh.b = 7;
@@ -261,7 +261,7 @@ TEST_F(RecordTest, AReaderOfASnapshotFindsTheNewestVersionAtOrBelowIt) {
     const uint64_t newest = word::sequence(cell(g).load());
     struct Case {
       uint64_t rs;
-      const Grouped* row;  // null: there was none
+      const Grouped* row;  // null: absent
       uint64_t sequence;
     };
     const Case cases[] = {{3, nullptr, 0},   {4, &fourth, 40},     {6, &fourth, 40},    {7, &seventh, 70},

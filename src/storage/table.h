@@ -1,5 +1,5 @@
-// TableBase: the part of a table below its indexes: schema, layout and counters; also the checks of
-// schemas. Thread safety: constant, except for the atomics.
+// TableBase: the part of a table below its indexes, that is, schema, layout and counters. Also the
+// checks of schemas. Thread safety: constant, except for the atomics.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace elider::storage {
 
-// Returns true if it has secondary indexes without key functions, as files describe them. Such a
-// schema can store rows, but not the indexes.
+// Returns true if the schema has secondary indexes without key functions, as schemas read from
+// files do. A table with such a schema can store rows, but does not have the indexes.
 inline bool lacks_key_functions(const Schema& schema) { return !schema.indexes.empty() && !schema.indexes.front().key; }
 //   kInvalidArgument  the schema is wrong; the message says what. With may_lack, its indexes may
 //                     lack key functions
@@ -61,15 +61,14 @@ class TableBase {
   uint32_t id() const { return id_; }  // position in the catalog
   uint32_t name_id() const { return name_id_; }
   uint64_t database_id() const { return database_id_; }
-  // True if it lacks the secondary indexes of its schema, because their key functions are not
-  // known.
+  // True if the table lacks the secondary indexes of its schema, because their key functions are
+  // unknown.
   bool lacks_indexes() const { return storage::lacks_key_functions(schema_); }
-  // The id of the database in which the whole table may be written. 0 is not the id of a database:
-  // only
-  // columns that no index reads may be written.
+  // The id of the database in which the whole table may be written. No database has the id 0; then
+  // only columns that indexes do not read may be written.
   uint64_t writable_in() const { return writable_in_; }
-  // Called when it is recovered without its secondary indexes, before any transaction: a write of
-  // their columns cannot be checked against unique indexes.
+  // Called before any transaction if the table is recovered without its secondary indexes: writes
+  // of the indexed columns could not be checked against unique indexes.
   void restrict_writes() { writable_in_ = 0; }
 
   // True if keys are byte strings; otherwise they are numbers.
@@ -81,8 +80,8 @@ class TableBase {
   }
   Status error(Code code, Cause cause, KeyRef key) const { return Status(code, cause, name_id_, number_of(key)); }
 
-  // Sequences of unlinked row blocks are below this. A new block of the same key starts here, so
-  // that its sequence never decreases.
+  // Greater than the sequences of all unlinked row blocks. A new block of the same key starts here,
+  // so that the sequence of a key never decreases.
   uint64_t sequence_floor() const { return sequence_floor_.load(std::memory_order_acquire); }
   void raise_sequence_floor(uint64_t sequence) {
     uint64_t floor = sequence_floor_.load(std::memory_order_relaxed);  // the exchange below checks it

@@ -37,7 +37,7 @@ Row* Zones::take(Worker& worker, Key key) {
     if (zone.free != nullptr || take_batch(zone)) slot = take_free(zone);
     else slot = fresh_slot(zone);
   }
-  // Memory is exhausted: use what other zones have.
+  // If memory is exhausted, take a free slot of another zone.
   for (uint32_t z = 0; slot == nullptr && z < zone_count_; ++z) {
     const std::lock_guard held(zones_[z]->latch);
     if (zones_[z]->free != nullptr) slot = take_free(*zones_[z]);
@@ -68,7 +68,7 @@ bool Zones::take_batch(Zone& zone) {
   return true;
 }
 
-// Moves this many free slots of the zone to the common list.
+// Moves the zone's free slots, kBatch of them, to the common list.
 void Zones::give_batch(Zone& zone) {
   const std::lock_guard lock(extents_mutex_);
   try {

@@ -43,7 +43,7 @@ class Zones {
  public:
   static constexpr uint32_t kZonesMax = 1024;
 
-  // May throw std::bad_alloc. zones: the result of schema_zones() for the schema.
+  // May throw std::bad_alloc. `zones` is the result of zones_wanted() for the schema.
   Zones(Memory& memory, const Layout& layout, uint32_t zones);
   ~Zones();
   Zones(const Zones&) = delete;
@@ -113,7 +113,7 @@ class Zones {
   size_t bytes_ = 0;  // memory of extents
 };
 
-// The number of zones that a schema requests: Schema::zones, or twice the processors.
+// Returns the number of zones that a schema requests: Schema::zones, or twice the processors.
 uint32_t zones_wanted(uint32_t schema_zones);
 
 }  // namespace elider::storage
