@@ -1,4 +1,4 @@
-// A section comes back to its regions after the page of code that only they run was taken away.
+// A section returns to its regions after a page of code that only they run has been discarded.
 #include "htm/code_pages.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 #if ELIDER_HAVE_RTM
 
-// A function with 64 KiB of code to itself: a system that brings in a page
-// brings in those around it.
+// A function that has 64 KiB of code for itself, because a system may also load the pages around
+// one that it loads.
 asm(".section .text.elider_test_alone, \"ax\", @progbits\n"
     ".balign 65536\n"
     "elider_test_alone: ret\n"
@@ -38,7 +38,7 @@ unsigned alone_in_a_region() {
   Rtm::commit();
   return kStarted;
 }
-// Whether one of a few does: interrupts abort regions at any time.
+// Returns whether one of a few attempts commits, because interrupts abort regions at any time.
 bool commits() {
   for (int i = 0; i < 100; ++i)
     if (alone_in_a_region() == kStarted) return true;
@@ -57,7 +57,8 @@ class CodePagesTest : public testing::Test {
     elider_test_alone();
     ASSERT_TRUE(commits());
     take_code_away();
-    // What this is all about. If a processor brings the page in, nothing here is needed.
+    // This is the problem. A processor that loads the page itself does not need the functions under
+    // test.
     ASSERT_FALSE(commits()) << "a region has fetched code that was not there";
   }
 };
@@ -73,7 +74,7 @@ TEST_F(CodePagesTest, ASectionWhoseRunsTakeTheLockReadsThem) {
   };
   Site site;
   constexpr int kRuns = 100;
-  // A thread that has not met an abort by the system before.
+  // A thread that has not met an abort with cause kSystem before.
   std::thread([&site] {
     for (int run = 0; run < kRuns; ++run)
       run_region<Rtm>(

@@ -1,4 +1,4 @@
-// Elision: who runs the body and when, by a backend that gives the statuses a test wrote down.
+// Elision: where and when the body runs, with a backend that returns statuses that a test prepared.
 #include "htm/elide.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +15,12 @@
 namespace elider::htm {
 namespace {
 
-// A region that ends itself; no processor is there to jump, so the test catches this.
+// A region that aborts itself. There is no processor to jump back, so the test catches this.
 struct SelfAbort {
   uint8_t code;
 };
 
-// begin() gives the next of `statuses`, and kStarted when they are used up.
+// begin() returns the next of `statuses`, and kStarted after the last.
 struct Scripted {
   static constexpr std::string_view kName = "scripted";
   static constexpr bool kRunsRegions = true;
@@ -105,8 +105,8 @@ TEST_F(ElideTest, AFreeLockIsNotTaken) {
   EXPECT_FALSE(Scripted::inside);
 }
 
-// The lock is looked at before the region begins, and again in it: the second
-// look is the subscription.
+// The lock is read before the region begins, and again inside it. The second read is the
+// subscription.
 TEST_F(ElideTest, ALockThatIsTakenMeanwhileAbortsTheRegionWithTheLocksCode) {
   Scripted::play({});
   struct TakenAtTheSecondLook : TestLock {
@@ -215,17 +215,17 @@ TEST_F(ElideTest, ASiteThatDoesNotPayShutsItselfOffAndTriesAgain) {
     for (unsigned i = 0; i < runs; ++i) run();
     return Scripted::begins;
   };
-  EXPECT_EQ(begins_of(32, times(32, 0)), 32u);   // the window that decides
+  EXPECT_EQ(begins_of(32, times(32, 0)), 32u);   // the deciding window
   EXPECT_EQ(begins_of(100, times(100, 0)), 0u);  // off
   EXPECT_EQ(site_.counts().direct, 100u);
   EXPECT_EQ(begins_of(16, times(16, 0)), 16u);   // a probe, which fails
   EXPECT_EQ(begins_of(200, times(200, 0)), 0u);  // off for twice as long
   EXPECT_EQ(begins_of(16, {}), 16u);             // a probe that pays
   EXPECT_EQ(begins_of(1000, {}), 1000u);         // on again
-  EXPECT_EQ(begins_of(32 * 4, times(15, 0)), 128u);  // a few bad runs are no reason
+  EXPECT_EQ(begins_of(32 * 4, times(15, 0)), 128u);  // a few bad runs do not matter
 }
 
-// They end, and nothing is done by that.
+// These regions commit without having done the work.
 TEST_F(ElideTest, RegionsInVainShutASiteOffToo) {
   policy_ = {.window_runs = 32, .poor_percent = 50, .off_runs = 100};
   Scripted::play({});
@@ -267,7 +267,7 @@ TEST_F(ElideTest, AlwaysAbortsFallsBackAfterItsTries) {
   EXPECT_EQ(site_.counts().fallbacks, 1u);
 }
 
-// More threads than parts: the last part is shared, and no count is lost.
+// There are more threads than parts: they share the last part, and no count is lost.
 TEST(SiteTest, CountsOfManyThreadsAddUp) {
   constexpr unsigned kThreads = 24, kRuns = 2000;
   const ElisionPolicy policy{.system_aborts_max = 1, .window_runs = 0};
@@ -292,7 +292,7 @@ TEST(SiteTest, AThreadThatEndsGivesItsPartBack) {
       part = detail::part_of_thread;
     }).join();
     EXPECT_NE(part, kNoPart);
-    EXPECT_LT(part, 4u);  // one thread at a time needs no further one
+    EXPECT_LT(part, 4u);  // one thread at a time does not need another part
   }
 }
 
@@ -338,13 +338,13 @@ TEST(DetectTest, AMachineIsUsableOnlyWithAReason) {
   }
 }
 
-// Wherever it runs: with the instruction or without, the process goes on.
+// The process continues on every processor, with or without the instruction.
 TEST(DetectTest, AnInstructionThatIsNoneIsNoticed) {
   EXPECT_FALSE(runs_without_sigill([] { std::raise(SIGILL); }));
   EXPECT_TRUE(runs_without_sigill([] {}));
 }
 
-// Another thread's illegal instruction, while one is tried, is no business of the trial.
+// The illegal instruction of another thread during a trial does not affect the trial.
 TEST(DetectTest, TheSigillOfAnotherThreadIsTheHosts) {
   static std::atomic<int> caught;
   const auto elsewhere = [] { std::thread([] { std::raise(SIGILL); }).join(); };
@@ -355,7 +355,7 @@ TEST(DetectTest, TheSigillOfAnotherThreadIsTheHosts) {
   EXPECT_EQ(caught.load(), 1);
 }
 
-// Executes the instruction, and so only where it is known, or asked for.
+// Executes the instruction, and therefore only if it exists or was requested.
 TEST(DetectTest, AskingForTheInstructionDoesNotEndTheProcess) {
   if (!detect().rtm && std::getenv("ELIDER_TEST_RTM") == nullptr) GTEST_SKIP() << "no RTM here, and ELIDER_TEST_RTM does not ask for it";
   EXPECT_EQ(rtm_instructions_exist(), rtm_instructions_exist());

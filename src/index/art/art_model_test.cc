@@ -1,5 +1,5 @@
-// The radix tree against std::map: random operations of all kinds, for every policy and both kinds
-// of keys, of which many begin with others.
+// Compares the radix tree with std::map under random operations, for every policy and both kinds of
+// keys. Many keys are prefixes of others.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -26,7 +26,7 @@ struct ArtModelTest : RadixTest<C> {
       case Shape::kDense: return text_of(n * 3);
       case Shape::kSparse: return text_of(n * 0x9e3779b97f4a7c15u);
       case Shape::kFewBytes: {
-        // Of four bytes, those at the ends of the order among them; short, so that keys come again.
+        // Four byte values at the ends of the byte order. The keys are short, so that they repeat.
         static constexpr char kBytes[] = {'\0', 'a', 'b', '\xff'};
         std::string text(this->kBytes ? random.below(9) : 8, '\0');
         const uint64_t same = random.below(9);
@@ -34,7 +34,7 @@ struct ArtModelTest : RadixTest<C> {
         return text;
       }
       default: {
-        // One of a few beginnings, some long, then any byte, then an end now and then.
+        // One of a few prefixes, some long, then any byte, then sometimes an end.
         std::string text(random.below(3) * 2, 'x');
         if (this->kBytes && random.one_in(3)) text.append(random.below(3) * 40, 'y');
         text.push_back(static_cast<char>(random.below(256)));
@@ -87,7 +87,7 @@ struct ArtModelTest : RadixTest<C> {
       ASSERT_EQ(single.version, witnesses[i].version);
     }
   }
-  // All entries from `first` up to `last`, or to the end, forward or in reverse.
+  // Returns all entries from `first` up to `last`, or to the end, forward or backward.
   void scan(const std::string& first, const std::string* last, bool reverse) {
     std::vector<std::pair<std::string, Handle>> found;
     const auto end = last == nullptr ? model.end() : model.lower_bound(*last);
@@ -129,7 +129,7 @@ struct ArtModelTest : RadixTest<C> {
     ASSERT_NO_FATAL_FAILURE(scan(lowest, nullptr, false));
     ASSERT_NO_FATAL_FAILURE(scan(lowest, nullptr, true));
   }
-  // One random operation; insertions are `grow` of 100 of those that change something.
+  // Performs a random operation. Of 100 changes, `grow` are insertions.
   void step(Shape shape, uint64_t space, uint64_t grow) {
     const std::string text = draw(shape, space);
     switch (random.below(16)) {
@@ -170,7 +170,7 @@ TYPED_TEST(ArtModelTest, RandomOperationsGrowShrinkAndEmpty) {
   }
 }
 
-// A chain of nodes: each key begins the next one.
+// A chain of nodes: each key is a prefix of the next one.
 TYPED_TEST(ArtModelTest, KeysThatBeginEachOther) {
   for (const char byte : {'\0', 'm', '\xff'}) {
     std::vector<std::string> texts;

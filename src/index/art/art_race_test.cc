@@ -1,5 +1,5 @@
-// Races of the optimistic radix tree, forced by test points: one thread stands in the midst of a
-// change or a lookup while another works where it hurts.
+// Races of the optimistic radix tree, forced by test points: one thread is stopped in a change or a
+// lookup while another makes a conflicting change.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -41,7 +41,7 @@ struct ArtRaceTest : RadixTest<Combination<sync::Optimistic, Key>> {
   std::function<void(Worker&)> removes(std::string text, Handle handle) {
     return [this, text, handle](Worker& worker) { EXPECT_TRUE(this->tree.remove(worker, HeldKey<Key>(text).key(), handle)); };
   }
-  // A witness that holds when the lookup ends, and says the truth.
+  // Expects this handle, and a witness that holds when the lookup has ended.
   std::function<void(Worker&)> finds(std::string text, Handle expected, bool batch) {
     return [this, text, expected, batch](Worker&) {
       Witness witness;
@@ -61,7 +61,7 @@ struct ArtRaceTest : RadixTest<Combination<sync::Optimistic, Key>> {
 using RaceKeys = testing::Types<uint64_t, ByteKey>;
 TYPED_TEST_SUITE(ArtRaceTest, RaceKeys);
 
-// The node that a lookup is about to enter is replaced, and what it looks for comes afterwards.
+// The node that a lookup is about to enter is replaced, and then its key is inserted.
 TYPED_TEST(ArtRaceTest, ALookupDoesNotTrustANodeThatHasGrown) {
   this->fill(4);
   this->while_at("art.child_read", this->finds(this->under(9), 7, false), [this] {
@@ -83,16 +83,16 @@ TYPED_TEST(ArtRaceTest, ALookupDoesNotTrustANodeThatHasMerged) {
     ASSERT_TRUE(this->insert(this->under(9), 7).inserted);
   });
 }
-// A node comes above the one that a lookup is about to enter: that one answers for its keys all
-// the same.
+// A node is inserted above the one that a lookup is about to enter. The lookup's node still covers
+// the keys of its path.
 TYPED_TEST(ArtRaceTest, ALookupGoesOnBelowANodeThatCameInBetween) {
   this->fill(3);
   this->while_at("art.child_read", this->finds(this->under(2), 101, false), [this] { ASSERT_TRUE(this->insert("abXdefgh", 1).inserted); });
 }
 
-// A merge puts an entry in place of a child. The slot of a number is two words: a lookup that reads
-// one before the merge and one after it takes the entry's handle for a child. Here the handle is
-// that of a node in which the key is absent. Mutant: radix_keep_parent.
+// A merge replaces a child by an entry. The slot of a number is two words. A lookup that reads one
+// word before the merge and the other after it would take the entry's handle for a child. Here the
+// handle is that of a node in which the key is absent. Mutant: radix_keep_parent.
 using ArtNumberRaceTest = ArtRaceTest<uint64_t>;
 TEST_F(ArtNumberRaceTest, ALookupDoesNotMixAChildAndTheEntryInItsPlace) {
   RadixNode4<RadixTraits<uint64_t>> decoy;
@@ -124,7 +124,7 @@ TYPED_TEST(ArtRaceTest, ABranchOverAnEntryThatBranchedStartsOver) {
   EXPECT_EQ(this->get("abcdXfgh"), 8u);
   EXPECT_EQ(this->get("abcdefgh"), 1u);
 }
-// The child is replaced, which its parent's version does not tell.
+// The child is replaced, which does not change its parent's version.
 TYPED_TEST(ArtRaceTest, ABranchOverAChildThatHasGrownStartsOver) {
   this->fill(4);
   this->while_at("art.before_branch", this->inserts("abXdefgh", 7), [this] { ASSERT_TRUE(this->insert(this->under(11), 8).inserted); });
@@ -149,7 +149,7 @@ TYPED_TEST(ArtRaceTest, AnInsertIntoANodeThatShrinksIsKept) {
   EXPECT_EQ(this->get(this->under(0)), kNoHandle);
 }
 
-// A scan has read its part; a key comes into it.
+// A scan has read its part, and then a key is inserted there.
 TYPED_TEST(ArtRaceTest, AScanIsOfOneMoment) {
   this->fill(3);
   ASSERT_TRUE(this->insert("abXdefgh", 50).inserted);

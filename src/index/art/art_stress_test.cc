@@ -1,6 +1,6 @@
-// The radix tree under many threads: writers on keys of their own and on shared keys, readers that
-// check what must always hold, scans, witnesses, and reclamation. Meant for the thread and address
-// sanitizers too.
+// The radix tree under many threads: writers with keys of their own and with shared keys, readers
+// that check invariants, scans, witnesses, and reclamation. Also meant for the thread and address
+// sanitizers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,8 +23,9 @@ struct ArtStressTest : testing::Test {
   static constexpr uint64_t kSpace = 3000;
   static constexpr uint64_t kWriters = 3;
 
-  // Keys n: n % 5 < 3 belong to writer n % 5; 3 is everybody's; 4 is there all the time. Their
-  // texts lie in clusters, so that nodes of all kinds come and go.
+  // Keys n with n % 5 < 3 belong to writer n % 5. All writers share those with n % 5 == 3. Those
+  // with n % 5 == 4 are always present. Their strings form clusters, so that nodes of all kinds are
+  // created and removed.
   static std::string text(uint64_t n) {
     std::string made(1, static_cast<char>('a' + n / 5 % 3));
     made += n % 7 < 3 ? "zzz" : "zz";
@@ -130,7 +131,7 @@ struct ArtStressTest : testing::Test {
       }
     }
   }
-  // Over everything: all that is there all the time comes, once, and all is in order.
+  // Scans everything: each permanent key is found once, and all keys are in order.
   void scan(uint64_t, bool forward) {
     Contents contents;
     NoHint hint;
@@ -178,8 +179,8 @@ TYPED_TEST(ArtStressTest, WritersAndReadersAgree) {
   EXPECT_EQ(this->tree.size(), this->kSpace / 5 + this->inserted_left + this->shared_inserted - this->shared_removed);
 }
 
-// Two threads append and remove what they appended; the tree keeps the keys that are alive and
-// little more, under a limit that all that was ever inserted would pass many times over.
+// Two threads append keys and remove their own. The tree then holds little more than the keys that
+// are present, under a memory limit that all insertions together would exceed many times.
 TYPED_TEST(ArtStressTest, QueuesOfTwoThreadsStayBounded) {
   Arena small(uint64_t{8} << 20);
   std::atomic<uint64_t> tail{0};
@@ -209,7 +210,7 @@ TYPED_TEST(ArtStressTest, QueuesOfTwoThreadsStayBounded) {
   EXPECT_LE(this->tree.memory_bytes(), 256u * 1024);
 }
 
-// Several threads insert the same keys: each key has one winner, and all agree on it.
+// Several threads insert the same keys. Each key has one winner, and all threads agree on it.
 TYPED_TEST(ArtStressTest, EachKeyHasOneWinner) {
   const uint64_t count = scaled(20000);
   std::vector<std::vector<Handle>> seen(4);

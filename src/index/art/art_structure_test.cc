@@ -1,5 +1,5 @@
-// The shape of the radix tree: every kind of node grown and shrunk, paths split and merged, what
-// removal gives back, and what happens without memory.
+// The shape of the radix tree: growing and shrinking every kind of node, splitting and merging
+// paths, what removal frees, and what happens without memory.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -15,10 +15,10 @@ template <class C>
 struct ArtStructureTest : RadixTest<C> {
   using typename RadixTest<C>::Held;
   using typename RadixTest<C>::Key;
-  // Seven bytes that lead to one node, and the byte that it tells apart.
+  // Seven bytes that lead to one node, and the byte that the node distinguishes.
   static std::string under(unsigned byte, std::string path = "abcdefg") { return path + static_cast<char>(byte); }
   using Kinds = std::array<size_t, 4>;
-  // The keys of 0 .. 255 in an order of their own.
+  // The keys of 0 .. 255, in a fixed irregular order.
   static unsigned mixed(unsigned i) { return i * 167 % 256; }
 };
 TYPED_TEST_SUITE(ArtStructureTest, RadixCombinations);
@@ -35,7 +35,7 @@ TYPED_TEST(ArtStructureTest, EveryKindOfNodeGrowsAndShrinks) {
     for (unsigned j = 0; j < 256; ++j) ASSERT_EQ(this->get(this->under(this->mixed(j))), j <= i ? 1000 + j : kNoHandle);
     this->expect_sound();
   }
-  // Down again a node is changed for a smaller one with some room.
+  // On the way down, a node is replaced by a smaller one that has some room.
   const auto shrunk_kinds_of = [](unsigned count) -> Kinds {
     if (count < 2) return {};
     return {count <= 3, count > 3 && count <= 12, count > 12 && count <= 36, count > 36};
@@ -54,7 +54,7 @@ TYPED_TEST(ArtStructureTest, APathSplitsWhereAKeyLeavesItAndMergesAgain) {
   EXPECT_EQ(this->tree.nodes_by_kind(), Kinds{}) << "one key takes no node";
   ASSERT_TRUE(this->insert("abcdefgi", 2).inserted);
   EXPECT_EQ(this->tree.nodes_by_kind(), (Kinds{1, 0, 0, 0}));
-  // From the path of that node, nearer and nearer to the root.
+  // Branches off the path of that node, closer and closer to the root.
   const std::vector<std::string> leaving{"abcdeXgh", "abcXefgh", "aXcdefgh"};
   for (size_t i = 0; i < leaving.size(); ++i) {
     const InsertResult result = this->insert(leaving[i], 3 + i);
@@ -64,7 +64,7 @@ TYPED_TEST(ArtStructureTest, APathSplitsWhereAKeyLeavesItAndMergesAgain) {
   }
   ASSERT_TRUE(this->insert("Xbcdefgh", 9).inserted);
   EXPECT_EQ(this->tree.nodes_by_kind(), (Kinds{4, 0, 0, 0})) << "the root tells these apart";
-  // The one in the middle first: the nodes above and below it meet.
+  // Removes the middle one first, so that the nodes above and below it are joined.
   for (const size_t i : {1u, 0u, 2u}) {
     ASSERT_TRUE(this->remove(leaving[i], 3 + i));
     this->expect_sound();
@@ -99,7 +99,7 @@ TYPED_TEST(ArtStructureTest, AKeyThatEndsAtANodeKeepsIt) {
   }
 }
 
-// A node at the border between two kinds is not changed each time.
+// A node near the limit between two kinds is not replaced at every change.
 TYPED_TEST(ArtStructureTest, ANodeThatFillsAndEmptiesALittleStays) {
   for (const unsigned border : {4u, 16u, 48u}) {
     const std::string path = "border" + std::string(1, static_cast<char>(border));
@@ -142,7 +142,7 @@ TYPED_TEST(ArtStructureTest, RemovingAllGivesAllBack) {
     EXPECT_EQ(this->tree.memory_bytes(), sizeof(this->tree));
     this->expect_sound();
   }
-  // Into the arena, too.
+  // The nodes are also returned to the arena.
   for (int i = 0; i < 20000; ++i) this->inside.pass();
   EXPECT_EQ(this->arena.memory.used_bytes(MemoryPart::kIndexes), 0u);
 }
@@ -156,7 +156,7 @@ TYPED_TEST(ArtStructureTest, WithoutMemoryNothingIsChanged) {
   uint64_t inserted = 0;
   while (insert(inserted).inserted) ASSERT_LT(++inserted, 1'000'000u) << "the limit is never reached";
   EXPECT_GT(inserted, 5'000u);
-  // Every kind of insertion is tried.
+  // Tries every kind of insertion.
   uint64_t refused = 0;
   for (uint64_t n = inserted; n < inserted + 2000; ++n) {
     const InsertResult result = insert(n);
@@ -172,7 +172,7 @@ TYPED_TEST(ArtStructureTest, WithoutMemoryNothingIsChanged) {
   this->expect_sound();
   for (uint64_t n = 0; n <= inserted; ++n) ASSERT_EQ(this->get(text(n)), n < inserted ? handle_of(n) : kNoHandle);
   EXPECT_EQ(insert(5).handle, handle_of(5));
-  // Removal needs none.
+  // Removal does not need memory.
   for (uint64_t n = 0; n < inserted; ++n)
     ASSERT_TRUE(this->tree.remove(*inside, Held(text(n)).key(), handle_of(n)));
   this->expect_sound();

@@ -1,5 +1,5 @@
-// What a change does to witnesses: one of the node that answers for the key ends, and what
-// InsertResult says makes a set of them whole again.
+// What a change does to witnesses: the witness of the node that covers the key becomes invalid, and
+// InsertResult tells how to make a set of witnesses complete again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct ArtWitnessTest : RadixTest<C> {
   using typename RadixTest<C>::Contents;
   using typename RadixTest<C>::Held;
 
-  // What a transaction keeps of a part of the tree that it has read.
+  // What a transaction stores about a part of the tree that it has read.
   struct Part {
     std::string from, to;
     bool end = false;
@@ -83,8 +83,8 @@ TYPED_TEST(ArtWitnessTest, AChangeEndsTheWitnessesOfTheRangeThatItIsIn) {
       present.emplace(text, generation);
       ASSERT_EQ(result.before.version, single.version);
       ASSERT_EQ(result.before.value, single.value);
-      // A transaction that had read everything, and knows its own insertion, has read everything
-      // again; and what somebody else inserts afterwards it notices.
+      // A transaction that has read everything and takes its own insertion into account has again
+      // read everything, and notices a later insertion by another transaction.
       auto own = parts;
       for (auto& part : own) {
         part.mend(result);
@@ -105,7 +105,7 @@ TYPED_TEST(ArtWitnessTest, AChangeEndsTheWitnessesOfTheRangeThatItIsIn) {
     for (const auto& part : parts) beside += part.holds() ? 0 : 1;
     if (round % 64 == 0) this->inside.pass();
   }
-  // Few others end with it.
+  // Few other witnesses become invalid with it.
   EXPECT_LT(beside, 8 * changes);
 }
 
@@ -120,11 +120,11 @@ TYPED_TEST(ArtWitnessTest, ReadsEndNothing) {
   for (const auto& part : parts) EXPECT_TRUE(part.holds());
 }
 
-// It leaves the path to a node: the node above answers for it.
+// The key leaves the path to a node, so the node above covers it.
 TYPED_TEST(ArtWitnessTest, AKeyThatLeavesAPathHasTheWitnessOfTheNodeAbove) {
   ASSERT_TRUE(this->insert("abcdefgh", 1).inserted);
   ASSERT_TRUE(this->insert("abcdefgi", 2).inserted);
-  // Bytes further on are as the path's.
+  // Later bytes are equal to those of the path.
   for (const char* const leaving : {"abXdefgh", "abXdefgj", "aXcdefgi"}) {
     Witness witness;
     ASSERT_EQ(this->get(leaving, witness), kNoHandle);
@@ -141,7 +141,7 @@ TYPED_TEST(ArtWitnessTest, AKeyThatLeavesAPathHasTheWitnessOfTheNodeAbove) {
   }
 }
 
-// Of a node that was replaced, and of the one in its place.
+// Witnesses of a node that was replaced, and of its replacement.
 TYPED_TEST(ArtWitnessTest, AWitnessOfAReplacedNodeNeverHoldsAgain) {
   const auto text = [](unsigned byte) { return "abcdefg" + std::string(1, static_cast<char>(byte)); };
   std::vector<Witness> ended;

@@ -1,4 +1,4 @@
-// The B+-tree against std::map: random operations of all kinds, for every policy and key type.
+// Compares the B+-tree with std::map under random operations, for every policy and key type.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -54,7 +54,7 @@ struct BTreeModelTest : testing::Test {
       }
     }
   }
-  // All entries of [first, last] by leaves, forward or in reverse.
+  // Returns all entries of [first, last], leaf by leaf, forward or backward.
   void scan(uint64_t first, uint64_t last, bool reverse) {
     std::vector<std::pair<uint64_t, Handle>> found, wanted(model.lower_bound(first), model.upper_bound(last));
     if (reverse) std::reverse(wanted.begin(), wanted.end());
@@ -73,8 +73,8 @@ struct BTreeModelTest : testing::Test {
       }
       for (size_t i = 0; i < leaf.count; ++i) {
         const size_t entry = reverse ? leaf.count - 1 - i : i;
-        // A hint may tell less than the leaf covers by now, and then the leaf
-        // comes again: pass it by.
+        // A hint may describe less than the leaf covers by now. Then the same leaf is read again:
+        // skip it.
         if (rest.covers(leaf.keys[entry])) found.emplace_back(number_of(leaf.keys[entry]), leaf.handles[entry]);
       }
       if (reverse) rest.to = {leaf.range.from, false};
@@ -90,7 +90,7 @@ struct BTreeModelTest : testing::Test {
     ASSERT_NO_FATAL_FAILURE(scan(0, kSpaceMax, false));
     ASSERT_NO_FATAL_FAILURE(scan(0, kSpaceMax, true));
   }
-  // One random operation; insertions are `grow` of 100 of those that change something.
+  // Performs a random operation. Of 100 changes, `grow` are insertions.
   void step(uint64_t space, uint64_t grow) {
     const uint64_t n = random.below(space);
     switch (random.below(8)) {
@@ -135,7 +135,8 @@ TYPED_TEST(BTreeModelTest, RandomOperationsGrowShrinkAndEmpty) {
 
 TYPED_TEST(BTreeModelTest, OrderedFillsAndDrains) {
   const uint64_t n = scaled(3000);
-  // Up and drained from the front, down and drained from the back, from both ends to the middle.
+  // Fills upwards and drains from the front, fills downwards and drains from the back, and fills
+  // from both ends to the middle.
   for (int pattern = 0; pattern < 4; ++pattern) {
     for (uint64_t i = 0; i < n; ++i) {
       const uint64_t up = i * 3, down = (n - 1 - i) * 3;

@@ -1,5 +1,5 @@
-// Races of the optimistic B+-tree, forced by test points: one thread stands in the midst of a
-// change while another works where it hurts.
+// Races of the optimistic B+-tree, forced by test points: one thread is stopped in a change while
+// another makes a conflicting change.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -30,7 +30,7 @@ struct BTreeRaceTest : testing::Test {
     Tree::Hint none;
     return tree.get(n, none, witness);
   }
-  // Runs the operation in a thread with a worker of its own.
+  // Runs the operation in a thread that has its own worker.
   template <class Operation>
   std::thread start(Operation operation) {
     return std::thread([this, operation] {
@@ -40,10 +40,10 @@ struct BTreeRaceTest : testing::Test {
   }
 };
 
-// Two leaves under a root: 0, 10, ... in the left one, and as many in the right one.
+// Two leaves under a root, with the same number of keys: 0, 10, ... from the left leaf on.
 struct BTreeTwoLeaves : BTreeRaceTest {
   void SetUp() override {
-    // Downwards, so that no run is seen and the first leaf is halved.
+    // Descending, so that the insertions do not form a run and the first leaf is halved.
     for (uint64_t i = kFull + 1; i-- > 0;) insert(i * 10);
     const auto leaves = all_leaves(tree);
     ASSERT_EQ(leaves.size(), 2u);
@@ -78,7 +78,7 @@ TEST_F(BTreeTwoLeaves, ASplitThatWasOvertakenStartsOver) {
     EXPECT_TRUE(tree.get_or_insert(worker, kFresh, handle_of(kFresh), none).inserted);
   });
   stop.wait_until_reached();
-  // The other one splits the same leaf first.
+  // The other thread splits the same leaf first.
   insert(kSecond);
   EXPECT_EQ(all_leaves(tree).size(), 3u);
   EXPECT_EQ(get(kFresh), kNoHandle);
@@ -88,9 +88,9 @@ TEST_F(BTreeTwoLeaves, ASplitThatWasOvertakenStartsOver) {
   EXPECT_EQ(get(kSecond), handle_of(kSecond));
 }
 
-// A lookup has chosen where to go on; what it chose is split before it gets there.
+// A lookup has chosen the next node, which is split before the lookup gets there.
 struct BTreeOvertakenLookup : BTreeRaceTest {
-  // Reads the key in another thread, which stands at the point while `change` runs.
+  // Reads the key in another thread, which waits at the point while `change` runs.
   template <class Change>
   void look_up(const char* point, uint64_t key, bool batch, Change change) {
     TestStop stop(point);
@@ -111,7 +111,7 @@ struct BTreeOvertakenLookup : BTreeRaceTest {
     stop.go();
     reader.join();
   }
-  // 0, 10, 20, ...; downwards, so that leaves are halved.
+  // 0, 10, 20, ..., in descending order, so that leaves are halved.
   void fill(uint64_t count) {
     for (uint64_t i = count; i-- > 0;) insert(i * 10);
   }
@@ -183,7 +183,8 @@ TEST_F(BTreeTwoLeaves, AHintOfALeafThatWasUnlinkedIsNotTrusted) {
 }
 
 TEST_F(BTreeTwoLeaves, AScanThatASplitOvertakesSeesEveryKey) {
-  // The scan has read the left leaf; the right one splits; it goes on at the end of the left one.
+  // The scan has read the left leaf. The right leaf splits. The scan continues at the end of the
+  // left one.
   Tree::Hint scan_hint;
   Tree::Contents leaf = leaf_of(tree, 0, scan_hint);
   uint64_t seen = leaf.count;

@@ -1,6 +1,5 @@
-// The B+-tree under many threads: writers on keys of their own and on shared keys,
-// readers that check what must always hold, queues, and reclamation. Meant for the thread
-// and address sanitizers too.
+// The B+-tree under many threads: writers with keys of their own and with shared keys, readers that
+// check invariants, queues, and reclamation. Also meant for the thread and address sanitizers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +21,8 @@ struct BTreeStressTest : testing::Test {
   static constexpr uint64_t kSpace = 4000;
   static constexpr uint64_t kWriters = 3;
 
-  // Keys n: n % 5 < 3 belong to writer n % 5; 3 is everybody's; 4 is there all the time.
+  // Keys n with n % 5 < 3 belong to writer n % 5. All writers share those with n % 5 == 3. Those
+  // with n % 5 == 4 are always present.
   void fill() {
     Inside inside(arena);
     Hint hint;
@@ -61,7 +61,8 @@ struct BTreeStressTest : testing::Test {
     }
     inserted_left += mine.size();
   }
-  // Whoever inserts it is told so; only then it is removed.
+  // Exactly one thread is told that it inserted the key. The removal expects the handle that was
+  // found.
   void shared_key(Worker& worker, uint64_t n, Random& random, Hint& hint) {
     const InsertResult result = tree.get_or_insert(worker, nth_key<Key>(n), handle_of(n, random.next()), hint);
     EXPECT_EQ(number_of_handle(result.handle), n);
@@ -69,8 +70,8 @@ struct BTreeStressTest : testing::Test {
     if (random.one_in(2) && tree.remove(worker, nth_key<Key>(n), result.handle)) ++shared_removed;
   }
 
-  // Every whole scan: leaves join, keys ascend, handles tell their keys, and what is
-  // there all the time is there.
+  // Checks every whole scan: leaves join, keys ascend, handles match their keys, and permanent keys
+  // are present.
   void scan(Random& random) {
     Inside inside(arena);
     const bool reverse = random.one_in(2);
@@ -153,8 +154,8 @@ TYPED_TEST(BTreeStressTest, WritersAndReadersAgree) {
   EXPECT_EQ(this->tree.size(), this->kSpace / 5 + this->inserted_left + this->shared_inserted - this->shared_removed);
 }
 
-// Two threads append and remove what they appended; the tree keeps the keys that are alive and
-// little more, under a limit that all that was ever inserted would pass many times over.
+// Two threads append keys and remove their own. The tree then holds little more than the keys that
+// are present, under a memory limit that all insertions together would exceed many times.
 TYPED_TEST(BTreeStressTest, QueuesOfTwoThreadsStayBounded) {
   using Key = typename TestFixture::Key;
   Arena small(uint64_t{8} << 20);
@@ -188,7 +189,8 @@ TYPED_TEST(BTreeStressTest, QueuesOfTwoThreadsStayBounded) {
   EXPECT_LE(this->tree.memory_bytes(), 256u * 1024);
 }
 
-// Several threads insert the same ascending keys: each key has one winner, and all agree on it.
+// Several threads insert the same ascending keys. Each key has one winner, and all threads agree on
+// it.
 TYPED_TEST(BTreeStressTest, EachKeyHasOneWinner) {
   using Key = typename TestFixture::Key;
   const uint64_t keys = scaled(20000);

@@ -1,5 +1,5 @@
-// The shape of the B+-tree: how full ascending insertions leave it, what removal gives back, and
-// what happens without memory.
+// The shape of the B+-tree: how full ascending insertions leave it, what removal frees, and what
+// happens without memory.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -32,7 +32,7 @@ struct BTreeStructureTest : testing::Test {
 };
 TYPED_TEST_SUITE(BTreeStructureTest, TreeCombinations);
 
-// The policy of regions goes by the height (htm/site.h), up and down.
+// The policy of regions depends on the height (htm/site.h), which increases and decreases.
 TYPED_TEST(BTreeStructureTest, TheElisionPolicyKnowsTheHeight) {
   if constexpr (TypeParam::Sync::kRegions) {
     const auto known = [&] { return this->tree.latch().site(sync::Operation::kGet).height(); };
@@ -51,7 +51,7 @@ TYPED_TEST(BTreeStructureTest, AscendingInsertionsFillTheLeaves) {
   this->expect_sound();
 }
 
-// Order lines: each district's go up, and the districts take turns.
+// Order lines: the keys of each district ascend, and the districts take turns.
 TYPED_TEST(BTreeStructureTest, SeveralAscendingRunsFillTheLeaves) {
   uint64_t next[10] = {};
   for (int order = 0; order < 3000; ++order) {
@@ -122,7 +122,7 @@ TYPED_TEST(BTreeStructureTest, WithoutMemoryNothingIsChanged) {
   Witness witness;
   for (uint64_t n = 0; n <= inserted; ++n)
     ASSERT_EQ(this->tree.get(nth_key<typename TestFixture::Key>(n), this->hint, witness), n < inserted ? handle_of(n) : kNoHandle);
-  // What is there can be found by insertion, and what goes makes room again.
+  // An insertion finds the keys that are present, and removals make room again.
   EXPECT_EQ(this->tree.get_or_insert(*inside, nth_key<typename TestFixture::Key>(5), handle_of(5, 2), this->hint).handle, handle_of(5));
   for (uint64_t n = 0; n < inserted; ++n) ASSERT_TRUE(this->tree.remove(*inside, nth_key<typename TestFixture::Key>(n), handle_of(n)));
   inside.pass();
@@ -142,8 +142,8 @@ TYPED_TEST(BTreeStructureTest, ADumpNamesEveryEntry) {
   EXPECT_NE(out.str().find(last.str()), std::string::npos) << out.str();
 }
 
-// All memory is taken but one leaf's: an insertion that splits a leaf, and no
-// inner node, has what it needs.
+// All memory except for one leaf is taken. An insertion that splits a leaf, but not an inner node,
+// succeeds.
 TYPED_TEST(BTreeStructureTest, ALeafSplitsWithMemoryForALeafAlone) {
   Arena small(uint64_t{4} << 20);
   Inside inside(small);

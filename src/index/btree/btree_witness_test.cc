@@ -1,5 +1,5 @@
-// What a change does to witnesses: with one of every leaf, a change of a key ends exactly the one
-// that covers the key, and what InsertResult says makes the set whole again.
+// What a change does to witnesses. Given a witness of every leaf, a change of a key invalidates
+// exactly that of the leaf that covers the key, and InsertResult makes the set complete again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct BTreeWitnessTest : testing::Test {
   Tree tree;
   Random random{seed_of_test()};
 
-  // Which leaf covers the key.
+  // Returns the leaf that covers the key.
   static size_t covering(const std::vector<Contents>& leaves, const Key& key) {
     const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Contents& leaf) { return leaf.range.to.above(key); });
     return static_cast<size_t>(found - leaves.begin());
@@ -44,7 +44,7 @@ TYPED_TEST(BTreeWitnessTest, AChangeEndsExactlyTheWitnessThatCoversIt) {
   std::set<uint64_t> present;
   for (uint64_t round = 0; round < scaled(4000); ++round) {
     const auto leaves = all_leaves(this->tree);
-    // Runs of ascending keys now and then, for all kinds of splits.
+    // Inserts ascending runs occasionally, to cover all kinds of splits.
     const uint64_t n = round % 3 == 0 ? 2000 + round : this->random.below(800);
     const Key key = nth_key<Key>(n);
     const size_t covering = this->covering(leaves, key);
@@ -60,8 +60,8 @@ TYPED_TEST(BTreeWitnessTest, AChangeEndsExactlyTheWitnessThatCoversIt) {
     ASSERT_EQ(result.before.version, leaves[covering].witnesses[0].version);
     ASSERT_EQ(result.before.value, leaves[covering].witnesses[0].value);
     if (!result.inserted) continue;
-    // A transaction that had read everything, and knows its own insertion,
-    // has read everything again.
+    // A transaction that has read everything and takes its own insertion into account has again
+    // read everything.
     std::vector<Witness> mended, now;
     for (size_t i = 0; i < leaves.size(); ++i) mended.push_back(i == covering ? result.after : leaves[i].witnesses[0]);
     if (result.split_off.version) mended.push_back(result.split_off);
@@ -83,7 +83,7 @@ TYPED_TEST(BTreeWitnessTest, ReadsEndNothing) {
   ASSERT_NO_FATAL_FAILURE(this->expect_only_ended(leaves, leaves.size()));
 }
 
-// An empty leaf is unlinked; its range is its neighbour's now. A witness of the range from before
+// An empty leaf is unlinked, and a neighbour takes over its range. An older witness of the range
 // must not survive an insertion there.
 TYPED_TEST(BTreeWitnessTest, AWitnessOfAnUnlinkedLeafNeverHoldsAgain) {
   using Key = typename TestFixture::Key;

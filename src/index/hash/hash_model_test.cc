@@ -1,4 +1,4 @@
-// The hash table against std::map, its growth, its witnesses and its memory, for every policy.
+// Compares the hash table with std::map, and tests growth, witnesses and memory, for every policy.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -109,7 +109,7 @@ TYPED_TEST(HashModelTest, LargestAndSmallestKeysAreKeys) {
   }
 }
 
-// Every prefix of a growing table is sound: the segments' and the directory's borders are all met.
+// Every prefix of a growing table is valid, including all limits of segments and of the directory.
 TYPED_TEST(HashModelTest, GrowthKeepsEveryKeyAndLittleMemory) {
   const uint64_t n = std::max<uint64_t>(scaled(150000), 30000);
   for (uint64_t i = 0; i < n; ++i) {
@@ -128,8 +128,8 @@ TYPED_TEST(HashModelTest, GrowthKeepsEveryKeyAndLittleMemory) {
   ASSERT_TRUE(this->table.verify().ok());
 }
 
-// A step of growth moves keys to a bucket with a word of its own: who read them, or that they are
-// not there, must not miss what is inserted in the new place.
+// A step of growth moves keys to a bucket with a word of its own. A transaction that has read these
+// keys, or their absence, must not miss an insertion in the new bucket.
 TYPED_TEST(HashModelTest, AWitnessFromBeforeGrowthNeverMissesAnInsertion) {
   std::vector<std::pair<uint64_t, Witness>> absent;
   uint64_t next = 0;

@@ -1,4 +1,4 @@
-// The hash table under many threads, growing meanwhile; and its races, forced by test points.
+// The hash table under many threads while it grows, and its races, forced by test points.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,8 +17,8 @@ struct HashStressTest : testing::Test {
   using Table = HashTable<Sync>;
   static constexpr uint64_t kPermanent = 500;
 
-  // Keys below kPermanent are there all the time; above, key n belongs to writer n % 4, but those
-  // with n % 4 == 3 are everybody's.
+  // Keys below kPermanent are always present. Above that, key n belongs to writer n % 4, except
+  // that all writers share those with n % 4 == 3.
   void write(uint64_t me, uint64_t operations, uint64_t seed) {
     Random random(seed);
     Inside inside(arena);
@@ -111,7 +111,7 @@ struct HashRaceTest : testing::Test {
     ASSERT_TRUE(table.get_or_insert(*inside, next, handle_of(next)).inserted);
     ++next;
   }
-  // A thread inserts until it stands in a step of growth.
+  // A thread inserts until it is stopped in a step of growth.
   std::thread grow(uint64_t from, uint64_t count) {
     return std::thread([this, from, count] {
       Inside own(arena);
@@ -148,7 +148,8 @@ TEST_F(HashRaceTest, ALockedBucketsWitnessDoesNotHold) {
   EXPECT_FALSE(witness.holds());
 }
 
-// A lookup has chosen its bucket; growth moves the key to another before it gets there.
+// A lookup has chosen its bucket. Growth moves the key to another bucket before the lookup gets
+// there.
 TEST_F(HashRaceTest, ALookupThatGrowthOvertakesFindsTheKey) {
   for (const bool batch : {false, true}) {
     for (int i = 0; i < 100; ++i) insert();
@@ -178,7 +179,7 @@ TEST_F(HashRaceTest, ALookupThatGrowthOvertakesFindsTheKey) {
   }
 }
 
-// A step of growth ends the witnesses of the bucket it divides, and of no other.
+// A step of growth invalidates the witnesses of the bucket that it divides, and no others.
 TEST_F(HashRaceTest, AStepEndsTheWitnessesOfOneBucket) {
   std::vector<Witness> before;
   size_t buckets = 0;
