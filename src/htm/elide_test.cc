@@ -125,7 +125,7 @@ TEST_F(ElideTest, ALockThatIsTakenMeanwhileAbortsTheRegionWithTheLocksCode) {
 
 TEST_F(ElideTest, ItWaitsForTheLockBeforeARegionBegins) {
   Scripted::play({});
-  lock_.held_for_looks = 5;  // for as long as it pauses: a yield may take longer than it waits, and it would queue for the lock
+  lock_.held_for_looks = 5;  // few enough that it only pauses: if it yields, it may give up waiting and queue for the lock
   EXPECT_TRUE(run().in_region);
   EXPECT_GT(lock_.looks, 5u);
   EXPECT_EQ(Scripted::begins, 1u);

@@ -1,7 +1,7 @@
 // leave_regions_at_test_points(): a thread that reaches a watched test point in a region aborts the
-// region with kTestPointCode, and reaches the point again under its lock. A test may stop it there,
-// but could not in a region. Does nothing in builds without test points. Thread safety: all threads
-// may call it. The last backend counts; a process runs regions of only one.
+// region with kTestPointCode, and reaches the point again under its lock. A test can stop it there,
+// which is impossible in a region. The function does nothing in builds without test points. Thread
+// safety: all threads may call it. The last backend counts; a process runs regions of only one.
 #pragma once
 
 #include <type_traits>

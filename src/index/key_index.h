@@ -42,7 +42,7 @@ class KeyIndexOf {
   using Hashed = HashTable<Sync>;
   using Radix = RadixTree<Sync, Key>;
   using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Ordered>;
-  using Hint = typename Ordered::Hint;  // the B+-tree's; other kinds of index use no hint
+  using Hint = typename Ordered::Hint;  // the B+-tree's; other kinds of index do not use hints
 
   KeyIndexOf(KeyIndex kind, KeyKind keys) {
     if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();

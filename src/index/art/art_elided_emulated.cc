@@ -1,4 +1,4 @@
-// The radix trees of the elided sync policy of the emulator.
+// The radix trees of the elided sync policy with the backend Emulated.
 #include "index/art/art_batch.h"
 #include "index/art/art_find.h"
 #include "index/art/art_insert.h"

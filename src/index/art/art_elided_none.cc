@@ -1,4 +1,4 @@
-// The radix trees of the elided sync policy that takes its locks.
+// The radix trees of the elided sync policy with the backend None, which takes the locks.
 #include "index/art/art_batch.h"
 #include "index/art/art_find.h"
 #include "index/art/art_insert.h"

@@ -1,12 +1,14 @@
 // RadixTree: insertion. Included by the instantiations only.
 //
 // Most insertions fill one slot of one node. If the slot holds another key, or a child whose path
-// the key does not start with, a new Node4 with both replaces it. If the node is full, a larger one
-// replaces the node. If the attempt needs memory, it ends; the operation allocates the memory
-// outside its section and continues at the same node, if that is unchanged. Cache lines written:
-// the node's word, byte and slot, which are at most four lines in a Node48 and five, all its lines,
-// in a small node. In addition the lines of a new node that are filled: 2 in a Node4, 6 in a
-// Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the section).
+// the key does not start with, a new Node4 with both takes that slot. If the node is full, a larger
+// one replaces it. An attempt that needs memory ends. The operation allocates the memory outside
+// its section, and continues at the same node if that is unchanged.
+//
+// Cache lines written: the word, a byte and a slot of the node. These are at most four lines in a
+// Node48, and all lines of a small node, at most five. A new node adds the lines that are filled: 2
+// in a Node4, 6 in a Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the
+// section).
 #pragma once
 
 #include "base/spin.h"

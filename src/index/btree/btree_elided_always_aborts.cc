@@ -1,4 +1,4 @@
-// The B+-trees of the elided sync policy whose regions always abort.
+// The B+-trees of the elided sync policy with the backend AlwaysAborts.
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

@@ -1,4 +1,4 @@
-// The B+-trees of the elided sync policy of the emulator.
+// The B+-trees of the elided sync policy with the backend Emulated.
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

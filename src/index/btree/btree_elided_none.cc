@@ -1,4 +1,4 @@
-// The B+-trees of the elided sync policy that takes its locks.
+// The B+-trees of the elided sync policy with the backend None, which takes the locks.
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

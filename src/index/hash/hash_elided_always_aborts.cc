@@ -1,4 +1,4 @@
-// The hash table of the elided sync policy whose regions always abort.
+// The hash table of the elided sync policy with the backend AlwaysAborts.
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
 #include "index/hash/hash_read.h"

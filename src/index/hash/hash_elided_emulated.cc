@@ -1,4 +1,4 @@
-// The hash table of the elided sync policy of the emulator.
+// The hash table of the elided sync policy with the backend Emulated.
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
 #include "index/hash/hash_read.h"

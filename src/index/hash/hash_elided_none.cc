@@ -1,4 +1,4 @@
-// The hash table of the elided sync policy that takes its locks.
+// The hash table of the elided sync policy with the backend None, which takes the locks.
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
 #include "index/hash/hash_read.h"
