@@ -1,12 +1,10 @@
 // Claims: what a transaction claims of a commit group of a row before it reads or writes it, under
-// the protocols that find conflicts as they meet them. What is claimed stays as it is until the
-// transaction ends, so that its commit need not look at it again: ReadWriteTransaction
-// (txn/read_write) takes the kind of claims as a parameter, and validates what its claims do not
-// cover. Leaves, and rows that are absent, it validates in any case; claims of leaves make it
-// likelier that they stand.
+// the protocols that detect conflicts at each access. What is claimed does not change until the
+// transaction ends, so its commit need not validate it. ReadWriteTransaction (txn/read_write) takes
+// the type of the claims as a parameter, and validates what its claims do not cover. It validates
+// leaves and absent rows in any case; claims of leaves make it likelier that this succeeds.
 //
-// A claim is put down in the protocol's own bytes in front of the cell
-// (ProtocolObject::kCellBytes).
+// A claim is stored in the protocol's own bytes in front of the cell (ProtocolObject::kCellBytes).
 //
 // Thread safety: an object of claims belongs to one transaction; the bytes are shared.
 #pragma once
@@ -17,11 +15,12 @@
 
 namespace elider::txn {
 
-// Of optimistic transactions: none.
+// Optimistic transactions do not claim anything.
 struct NoClaims {
   static constexpr bool kReads = false, kWrites = false, kLeaves = false;
 };
-// Nor has who runs in pieces (txn/chopping/piece.h), whose commits differ in other ways.
+// Neither do transactions that run in pieces (txn/chopping/piece.h); their commits differ
+// otherwise.
 template <class C>
 concept RunsPieces = requires { requires C::kPieces; };
 // And some of those run within one hardware transaction, of the backend C::Region
@@ -31,9 +30,9 @@ concept RunsInRegion = RunsPieces<C> && requires { typename C::Region; };
 // The code with which it aborts its region where it comes to what is not for one.
 inline constexpr uint8_t kUnsuitedForRegion = 1;
 
-// Where a region runs, a claim and the copy of what is claimed are one (HyPer-HTM, section 4.1):
-// read_in_region(cell) and write_in_region(cell) are read() and write(), within it. False: what
-// stands against the claim, if anything, is for outside.
+// Within a region, a claim and the copy of the claimed data are one step (HyPer-HTM, section 4.1):
+// read_in_region(cell) and write_in_region(cell) are read() and write() within it. If they return
+// false, the caller must claim outside of the region, where a conflict, if any, is handled.
 template <class C>
 concept ClaimsInRegions = requires { requires C::kInRegions; };
 
@@ -42,21 +41,24 @@ concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims
   // What is claimed; reads that are not are validated.
   { C::kReads } -> std::convertible_to<bool>;
   { C::kWrites } -> std::convertible_to<bool>;
-  // With read_leaf(address) and write_leaf(address), as read() and write() are.
+  // If true, read_leaf(address) and write_leaf(address) claim leaves as read() and write() claim
+  // cells.
   { C::kLeaves } -> std::convertible_to<bool>;
   claims.begin(attempt);
-  // The group is claimed, or was before. False: another transaction stands against it.
+  // True: the group is claimed now, or was before. False: another transaction conflicts with the
+  // claim.
   { claims.read(cell) } -> std::same_as<bool>;
   { claims.write(cell) } -> std::same_as<bool>;
-  // Of a row block that is about to be made (may throw); that nobody else can reach yet; and once
-  // it is in its index.
+  // Called for a new row block, in this order: before it is created (may throw), while no other
+  // transaction can reach it, and once it is in its index.
   claims.make_room_for_new();
   claims.write_new(cell);
   claims.keep_new(cell);
-  // After that false: waits until the other one has ended, where this transaction is one that
-  // waits, and is true then. False: the attempt is over.
+  // Called after a claim was refused: waits until the other transaction has ended, if this
+  // transaction is one that waits, and then returns true. False: the attempt is over.
   { claims.await() } -> std::same_as<bool>;
-  // From here on nobody takes the claims away. False: somebody has, and the attempt cannot commit.
+  // From here on no other transaction can take the claims away. False: one already has, and the
+  // attempt cannot commit.
   { claims.begin_commit() } -> std::same_as<bool>;
   { seen.stand() } -> std::same_as<bool>;
   // The caller, and not a procedure, ends this transaction.

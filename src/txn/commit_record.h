@@ -11,14 +11,14 @@
 
 namespace elider::txn {
 
-// Of the columns that are written.
+// The size of the columns that are written.
 inline size_t logged_bytes(const WriteEntry& write) {
   const storage::Layout& layout = write.table->layout();
   if (layout.sized_rows() && !write.leaves_none()) [[unlikely]] return WriteSet::image_bytes(layout, write.image);
   return write.columns->bytes[write.group];
 }
 
-// The record is at most so large.
+// The greatest possible size of the record.
 inline size_t record_bytes_max(const WriteSet& writes) {
   size_t bytes = 1;
   for (const WriteEntry& write : writes) {

@@ -19,7 +19,7 @@ class Hints {
  public:
   // used: EngineParts::hints; else each access begins with none. counted: where, if anywhere.
   explicit Hints(bool used = true, LookupCounters* counted = nullptr) : ends_with_each_access_(used ? 0 : 1), counted_(counted) {}
-  // Hints of this table take no memory from here on.
+  // From here on, the hints of this table do not allocate memory.
   void make_room(const Table<Sync>& table) {
     OfTable& its = of(table);
     if (its.secondary.size() < table.secondary_count()) its.secondary.resize(table.secondary_count());
@@ -27,7 +27,7 @@ class Hints {
   // What there is is of an earlier transaction.
   void begin() { ++transaction_; }
 
-  // For an access to this key. Not every kind of index has a use for one.
+  // The hint for an access to this key. Some kinds of index do not use hints.
   PrimaryHint& primary(const Table<Sync>& table, KeyRef key) {
     if (!table.keys().has_hints()) return none_;
     PrimaryHint& hint = fresh(of(table).primary);

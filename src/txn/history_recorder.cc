@@ -36,7 +36,8 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
     operation.version = storage::word::sequence(storage::word::next(write.locked_from, false));
     operations_.push_back(std::move(operation));
   }
-  // Of the rows that this transaction left there, as their last change of each index has it.
+  // Records the index values of the rows that this transaction left, from the last change of each
+  // index.
   for (const IndexChange& change : changes) {
     const WriteEntry* write = writes.find(change.row, change.table->layout(), 0);
     if (change.superseded || (write != nullptr && write->leaves_none())) continue;
@@ -50,7 +51,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
   }
 }
 
-// If there is no memory for them, the history gets no record of this call.
+// If memory is exhausted, the history does not get a record of this call.
 void HistoryRecorder::keep(WriteSet& writes, const IndexChanges& changes) {
   try {
     add_writes(writes, changes);
@@ -67,8 +68,8 @@ bool writes(const HistoryOperation& operation) {
 }
 }  // namespace
 
-// What `other` read of rows that were written here is the call's own: a history tells none of it.
-// Reads come before writes.
+// Leaves out what `other` read of rows that were written here: those reads are internal to the
+// call. Reads come before writes.
 void HistoryRecorder::join(HistoryRecorder& other) {
   using Kind = HistoryOperation::Kind;
   if (begin_ns_ == 0 || (other.begin_ns_ != 0 && other.begin_ns_ < begin_ns_)) begin_ns_ = other.begin_ns_;

@@ -45,11 +45,11 @@ class HistoryRecorder {
   }
   uint64_t last_version() const { return operations_.back().version; }
 
-  // The next so many operations take no memory for the list of them.
+  // After this, the given number of operations can be recorded without allocating list memory.
   void make_room(size_t operations) {
     if (on()) [[unlikely]] htm::reserve_prefaulted(operations_, operations);
   }
-  // So many so far; those that came after are taken back.
+  // Returns how many operations there are. take_back_to() drops the later ones.
   size_t count() const { return operations_.size(); }
   void take_back_to(size_t count) {
     if (on()) [[unlikely]] operations_.resize(count);
@@ -58,7 +58,7 @@ class HistoryRecorder {
   // A scan becomes one operation; the rows it reads are recorded by their reads too.
   class Scan {
    public:
-    // By key.
+    // A scan by key.
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, const detail::KeyRefRange& keys, bool reverse)
         : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, recorder.on() ? numbers_of(table, keys) : KeyRange{}, reverse) {}
     // Through a secondary index.

@@ -1,17 +1,17 @@
-// HotRows: the rows that a worker has found lately, by key, so that those it finds again and again
-// need no lookup in an index. DBX keeps leaves for that (section 6.2, the node buffer), which save
-// the descent alone, and within a transaction alone (txn/hints.h).
+// HotRows: the rows that a worker has found recently, by key, so that frequently used rows need not
+// be looked up in an index. DBX keeps leaves for that (section 6.2, the node buffer), which saves
+// the descent only, and only within a transaction (txn/hints.h).
 //
-// A row that is kept here stands for a lookup, as those of groups do (txn/touched_rows.h): its
-// block is not marked as removed, so it is what a lookup at this instant would find. It is kept
-// across transactions, and between two of them the worker is in no grace period: the block may be
-// reclaimed and be another row's by now. So it counts only while the epoch is the one in which it
-// was found. Invariant: what has left its index in epoch E or later is not reclaimed before epoch E
-// + 2, and while a worker is inside that has seen epoch E as it entered, there is none later than E
-// + 1.
+// A cached row replaces a lookup, as the rows of groups do (txn/touched_rows.h): its block is not
+// marked as removed, so it is what a lookup at this instant would find. Rows are cached across
+// transactions, and between two transactions the worker does not hold up reclamation: the block may
+// have been reclaimed and reused for another row. So a cached row is valid only in the epoch in
+// which it was found. Invariant: a block that leaves its index in epoch E or later is not reclaimed
+// before epoch E + 2, and while a worker is inside that saw epoch E when it entered, the epoch does
+// not exceed E + 1.
 //
-// Where few keys are hot, or where the epoch moves too often, it finds little: then it is off,
-// which costs a look at a flag, and is tried again now and then.
+// If few keys are hot, or the epoch moves too often, the cache has few hits. Then it is turned off,
+// which costs a check of a flag, and retried periodically.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -80,7 +80,7 @@ class HotRows {
     looked_for_ = 0;
     first_window_ = true;
   }
-  // At the end of a window; what it finds in the first one it has kept in the same.
+  // The end of a window. Hits in the first window are of rows cached in the same window.
   [[gnu::noinline]] void judge() {
     if (counted_ != nullptr) {
       counted_->of_rows.add(looked_for_);

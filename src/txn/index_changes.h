@@ -35,14 +35,14 @@ class IndexChanges {
   auto begin() const { return changes_.begin(); }
   auto end() const { return changes_.end(); }
 
-  // The next so many take no memory.
+  // After this, the given number of changes can be added without allocating memory.
   void make_room(size_t changes) {
     htm::reserve_prefaulted(changes_, changes);
     positions_.make_room(static_cast<uint32_t>(changes));
   }
   // Valid until the next add().
   IndexChange& add(const IndexChange& change) { return changes_.emplace_back(change); }
-  // The change that was added last stands, and supersedes an earlier one of its row and index.
+  // Makes the change that was added last final. It supersedes an earlier one of its row and index.
   void settle() {
     const IndexChange& change = changes_.back();
     const auto position = static_cast<uint32_t>(changes_.size() - 1);

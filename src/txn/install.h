@@ -20,8 +20,8 @@ namespace elider::txn {
 
 // -- memory ---------------------------------------------------------------------------------------
 
-// A new block for a write of a group that is kept as one. False: there is no memory. It is not
-// inlined, so that the loop over the writes of small rows stays small.
+// Allocates a new block for a write of a group that is kept as a block. Returns false if memory is
+// exhausted. Not inlined, so that the loop over the writes of small rows stays small.
 [[gnu::noinline]] inline bool allocate_block(Worker& worker, WriteEntry& write) {
   const storage::Layout& layout = write.table->layout();
   const size_t bytes = layout.sized_rows() ? WriteSet::image_bytes(layout, write.image) : write.layout_group().payload_bytes;
@@ -44,7 +44,7 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // before it was nothing: no version says so
 }
 
-// Room for the old version that a write leaves. False: there is no memory.
+// Allocates the old version that a write leaves. Returns false if memory is exhausted.
 [[gnu::noinline]] inline bool allocate_version(Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   const bool absent = storage::word::absent(write.locked_from);
@@ -65,7 +65,7 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   return nullptr;
 }
 
-// Of a commit that comes to nothing.
+// Frees the blocks and versions of a commit that failed.
 inline void free_unused(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     if (write.block != nullptr) storage::free_block(worker, write.table->layout(), write.block);
@@ -126,7 +126,7 @@ inline void keep_version(Worker& worker, WriteEntry& write) {
   if (group.block) [[unlikely]] write.cell->set_block(write.block);
 }
 
-// Of group 0's write, as it takes effect: whether there is a row more or less.
+// Counts a row inserted or removed by a write of group 0 when it takes effect.
 inline void count_row(Counters& counters, const WriteEntry& write) {
   if (write.kind == WriteKind::kNone) return;
   const bool absent = write.kind == WriteKind::kRemove;

@@ -18,7 +18,7 @@ namespace elider::txn {
 using index::ByteKey;
 using index::SecondaryKey;
 
-// The bytes, and behind them so many of zero.
+// Copies the bytes and appends `zeros` zero bytes.
 inline ByteKey copy_of(Arena& arena, const ByteKey& key, uint32_t zeros = 0) {
   std::byte* const memory = arena.allocate(sizeof(detail::KeyBytes) + key.size() + zeros);
   auto* copy = new (memory) detail::KeyBytes{key.size() + zeros};
@@ -29,7 +29,7 @@ inline ByteKey copy_of(Arena& arena, const ByteKey& key, uint32_t zeros = 0) {
 
 inline detail::KeyRef kept_key(Arena&, Key key) { return key; }
 inline detail::KeyRef kept_key(Arena& arena, const ByteKey& key) { return index::ref_of(copy_of(arena, key)); }
-// Of a secondary index.
+// The key of an entry of a secondary index.
 inline SecondaryKey kept_entry(Arena&, const SecondaryKey& entry) { return entry; }
 inline SecondaryKey kept_entry(Arena& arena, const ByteKey& entry) { return {0, kept_key(arena, entry).number()}; }
 template <class IndexKey>

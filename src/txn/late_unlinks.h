@@ -1,10 +1,10 @@
-// LateUnlinks: rows that commits of one transaction object removed while somebody read them.
+// LateUnlinks: rows that commits of one transaction object removed while another transaction read
+// them.
 //
-// They wait for the end of the readers, and scans pass them until then: a queue would take the
-// time of its whole past for each look at its head. So they are looked at again after later
-// commits. Invariant: a row is unlinked once nobody reads at a number below that of the commit
-// that removed it, but for readers that have passed its table; whoever begins later finds the row
-// absent at its own number.
+// The rows wait until those readers end, and scans pass them until then. Each later commit rechecks
+// some of them. Invariant: a row is unlinked once no transaction reads at a number below that of
+// the commit that removed it, except readers that have already passed its table. A transaction that
+// begins later finds the row absent at its own number.
 //
 // Thread safety: none; it belongs to one transaction, whose worker is inside.
 #pragma once
@@ -33,16 +33,17 @@ class LateUnlinks {
     if (rows_.size() == kRowsMax) return;
     try {
       rows_.push_back({{&table, row, {table, key}, absent_word}, n});
-    } catch (const std::bad_alloc&) {  // the commit stands: the row waits for a grace period
+    // The commit is final: the row waits for a grace period instead.
+    } catch (const std::bad_alloc&) {
     }
   }
 
-  // Looks at some of them.
+  // Rechecks some of the rows.
   void unlink(const Store& store, Worker& worker) {
     constexpr size_t kAtOnce = 16;
     ELIDER_TEST_POINT("occ.unlink_late");
-    // Other slots are looked at once a call, unless it may be that the oldest
-    // reader has passed the table.
+    // The readers' slots are read once per call, except where the oldest reader may have passed
+    // the table.
     const SnapshotNumber oldest = store.snapshots.oldest_reader(store.workers.ids_used_max());
     for (size_t looks = std::min(kAtOnce, rows_.size()); looks > 0; --looks) {
       if (at_ >= rows_.size()) at_ = 0;

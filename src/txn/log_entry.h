@@ -38,16 +38,17 @@ struct LogEntry {
   uint64_t sequence = 0;           // of the commit word; entries of one group of one key are in this order
   uint64_t columns = 0;            // kColumns: a bit each; kAdd: the column's offset in the row; else 0
   std::span<const std::byte> bytes;  // kAdd: the delta, 8 bytes
-  bool valid = false;              // false: there is no entry before the first of a record
+  bool valid = false;              // false: nothing precedes the first entry of a record
 };
-// An entry without its bytes is at most so large, with what put_varint() may scribble behind it.
+// The greatest size of an entry without its bytes, including the bytes that put_varint() may
+// overwrite after its end.
 inline constexpr size_t kEntryHeaderBytesMax = 1 + 5 + 10 + 10 + 10 + 5 + 7;
-// Of its first byte: kind, table, columns and size are those of the entry before, and the key is
-// given as the distance from that one's.
+// A flag of the first byte: kind, table, columns and size are those of the previous entry, and the
+// key is encoded as the distance from that entry's key.
 inline constexpr uint32_t kLikeBefore = 0x10;
 
-// Numbers of 7 bits a byte, the lowest first; the high bit says that more follow. Writes 8 bytes
-// where it needs fewer: what is behind them is written later.
+// Numbers are stored as 7 bits per byte, lowest first; the high bit means that more bytes follow.
+// The function may write 8 bytes even if it needs fewer; the caller writes the rest later.
 inline std::byte* put_varint(std::byte* to, uint64_t value) {
   if (value < 0x80) [[likely]] {
     *to = static_cast<std::byte>(value);
@@ -87,7 +88,8 @@ class EntryWriter {
  public:
   explicit EntryWriter(std::byte* to) : to_(to) {}
 
-  // All but the entry's bytes, of which so many follow. `columns`: as LogEntry's.
+  // Writes everything of the entry except its bytes; `bytes` of them follow. `columns`: as in
+  // LogEntry.
   void header(EntryKind kind, uint32_t group, uint32_t table, Key key, uint64_t sequence, uint64_t columns, size_t bytes) {
     const uint64_t shape = static_cast<uint64_t>(kind) | group << 2 | uint64_t{table} << 8;
     if (shape == shape_ && columns == columns_ && bytes == bytes_) {

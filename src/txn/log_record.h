@@ -14,8 +14,8 @@
 namespace elider::txn {
 
 // Calls on_table(id, schema) -> Status, or on_entry(entry) -> Status for each entry, in order; a
-// status that is not ok ends it. kCorrupt, kUnsupported: the record makes no sense, or this program
-// does not know all of it; the message does not name it.
+// status that is not ok ends it. Returns kCorrupt if the record is malformed and kUnsupported if
+// this program does not support all of it; the message does not name the record.
 template <class OnTable, class OnEntry>
 Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, OnEntry&& on_entry) {
   if (bytes.empty()) return Status(Code::kCorrupt, "it is empty");

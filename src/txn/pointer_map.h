@@ -49,7 +49,7 @@ class PointerMap {
     ++count_;
     place(address, position);
   }
-  // The next so many insertions take no memory.
+  // After this, the given number of insertions do not allocate memory.
   void make_room(uint32_t count) {
     while ((count_ + count) * 2 > slots_.size()) [[unlikely]] grow();
   }

@@ -1,17 +1,17 @@
-// Protocol: how transactions execute and commit. It is the third seam of the engine, beside the
-// backend of hardware transactions (htm/backend.h) and the sync policy of the indexes
-// (sync/policy.h): EngineOf<Sync, Protocol> (engine/engine_of.h) knows a protocol by what stands
-// here, and a protocol knows no engine.
+// Protocol: how transactions execute and commit. It is the third variation point of the engine,
+// next to the backend of hardware transactions (htm/backend.h) and the sync policy of the indexes
+// (sync/policy.h). EngineOf<Sync, Protocol> (engine/engine_of.h) uses only what this concept lists,
+// and a protocol does not depend on an engine.
 //
-// A protocol is a class template over the sync policy. A database has one object of it, made from
-// its Store, which outlives it; the object holds what all transactions share beyond the Store, and
-// runs procedures: the retry loop is its own. It gives each worker a Transaction. What does not
-// depend on the protocol stands in src/txn, for all of them: reads (reads.h), the transaction that
-// writes (read_write), the bytes and versions that a commit installs (install.h), the log's record
-// (commit_record.h), histories (history_recorder.h), attempts and retries (retry.h), reclamation
-// (reclaim.h, late_unlinks.h), snapshots (snapshot_transaction.h).
+// A protocol is a class template over the sync policy. A database has one object of it, which is
+// constructed with the database's Store; the Store outlives it. The object holds what all
+// transactions share beyond the Store, and runs procedures: each protocol has its own retry loop.
+// It gives each worker a Transaction. What does not depend on the protocol is in src/txn: reads
+// (reads.h), read-write transactions (read_write), the bytes and versions that a commit installs
+// (install.h), the log's record (commit_record.h), histories (history_recorder.h), attempts and
+// retries (retry.h), reclamation (reclaim.h, late_unlinks.h), snapshots (snapshot_transaction.h).
 //
-// Thread safety: a protocol's object is used by all threads; a Transaction by one at a time.
+// Thread safety: all threads use a protocol's object; one thread at a time uses a Transaction.
 #pragma once
 
 #include <concepts>
@@ -50,7 +50,8 @@ concept RunnableTransaction =
       { txn.reads_hold() } -> std::same_as<Status>;
       // Ok, or why it can only be rolled back.
       { seen.why_doomed() } -> std::convertible_to<Status>;
-      // Of a commit, where there is a log: once it is durable, so is what was read and written.
+      // Once the commit with this number is durable, so is everything that it read and wrote. Set
+      // only if there is a log.
       { seen.commit_number() } -> std::same_as<SnapshotNumber>;
       { seen.active() } -> std::same_as<bool>;
     };
@@ -87,8 +88,8 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // Its name, and whether it runs under the sync policy that it was instantiated for.
   { P::kName } -> std::convertible_to<elider::Protocol>;
   { P::kTakesPolicy } -> std::convertible_to<bool>;
-  // Bytes that it keeps in front of each cell (storage/record.h), beside the commit word that is
-  // there for all. Leaves and buckets have the version that is there for all, and no more.
+  // Bytes that the protocol keeps in front of each cell (storage/record.h), in addition to the
+  // commit word. Leaves and buckets only have the version that all protocols use.
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
   // What writes, and what reads a snapshot, the newest or a held one, the same for all protocols

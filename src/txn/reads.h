@@ -1,23 +1,23 @@
 // Reads: get, multi_get and the scans, the same for every kind of transaction (DBX, Algorithm 2;
 // section 5.3, "range query").
 //
-// What differs is what a transaction remembers of them. Derived has
+// Transactions differ in what they record of their reads. Derived has
 //   kTracks                           whether it validates what it has read
 //   read_row(table, row, key, set, image, header) -> Status
-//       copies columns of a row to the image; kNotFound: it is not there. Header: row and key are
-//       set.
+//       copies columns of a row to the image; kNotFound: the row is absent. The header's row and
+//       key are set.
 //   view_block(table, row, header, view, status) -> bool
-//       shows a row that is kept as one block where it is; false: it is to be copied. Sized rows
-//       are never copied columns by columns: of those it is true
+//       shows a row that is kept as one block in place; false: the caller must copy it. Always true
+//       for sized rows, which are never copied by columns
 //   kClaimsLeaves                     whether tracking a leaf may be refused, which dooms it
 //   track_absent(table, witness, key)
-//   version_read(header)              for a history: of the row that was read last
+//   version_read(header)              for a history: the version of the row that was read last
 //   index_value(table, index, key, image)
-//   KeyScan(derived, table), IndexScan(derived, table, index)   of one scan, each with
-//       leaf(witnesses, covered)      which part of the range a leaf covers, before its entries are
-//                                     looked at
+//   KeyScan(derived, table), IndexScan(derived, table, index)   the state of one scan, with
+//       leaf(witnesses, covered)      which part of the range a leaf covers; called before its
+//                                     entries are visited
 //       row(row, there), or entry(row, value, matches)
-//       stop(entry, direction)        what lies beyond is no concern of the transaction
+//       stop(entry, direction)        the transaction does not depend on what lies beyond
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -45,7 +45,8 @@ class Reads : public TransactionBase {
     touched_ = rows;
     next_touched_ = 0;
   }
-  // Of the same rows, it looks first where another piece of its call has come to.
+  // Starts the search for touched rows at the position that another piece of the same call has
+  // reached.
   template <class Piece>
   void look_on_from(const Piece& piece) {
     next_touched_ = piece.next_touched();
@@ -69,8 +70,8 @@ class Reads : public TransactionBase {
     hot_.begin(worker_.global_epoch());
   }
 
-  // Of a scan, whose view shows the image: a copy of the columns in it; of a row that is kept as
-  // one block, the row where it is.
+  // Shows a row to a scan: copies the columns to the image that its view shows or, if the row is
+  // kept as one block, shows the row in place.
   [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, bool blocks,
                                                    std::byte* image, detail::ImageHeader* header, RawView* view) {
     if (blocks) [[unlikely]] {

@@ -1,25 +1,27 @@
-// Reclaim: what follows a commit or an abort a grace period later (DBX, section 5.5).
+// Reclaim: the work that follows a commit or an abort after a grace period (DBX, section 5.5).
 //
-//   A removed row           is absent since the commit. After one grace period no snapshot needs
-//                           it: it is unlinked from all indexes and marked removed. After another
-//                           its memory is reused. Where the commit saw no reader that may need it,
-//                           it is unlinked at once: a reader that comes later finds it absent at
-//                           its number. Where it saw some, its transaction's successors look again
-//                           (txn/late_unlinks.h): a grace period is as long as the longest reader,
-//                           and scans pass every row that waits.
-//   An insert that aborted  leaves an absent row block in the index: the same two steps.
-//   A secondary entry whose row has another value since the commit, or whose transaction
-//                           aborted: after one grace period it is taken out, unless the row has
-//                           that value again.
+//   A removed row           is absent from the commit on. After one grace period no snapshot needs
+//   A removed row           is absent from the commit on. After one grace period no snapshot needs
+//                           it, so it is unlinked from all indexes and marked removed. After a
+//                           second one its memory is reused. If the commit saw no reader that may
+//                           need it, it is unlinked at once: a later reader finds it absent at its
+//                           number. Otherwise, later transactions of the worker recheck
+//                           (txn/late_unlinks.h): a grace period lasts as long as the longest
+//                           reader, and scans pass every row that waits.
+//   An aborted insert       leaves an absent row block in the index. It takes the same two steps.
+//   A secondary entry       whose row has another value since the commit, or whose transaction
+//                           aborted, is removed after one grace period, unless the row has that
+//                           value again.
 //
-// Invariants. An absent state of a row block has one unlink task, made by whoever brought it about,
-// who may try it earlier, too; and the task does nothing if the word has changed since. A task that
-// may come late (its worker was idle) looks its row up in the index before it touches it. A stale
-// entry is on its row's list until it is taken out, or a transaction needs it again; unlinking a
-// row takes all of them, so no entry outlives its row block.
+// Invariants. An absent state of a row block has exactly one unlink task. The transaction that made
+// the row absent creates the task and may try it earlier. The task does nothing if the word has
+// changed since. A task that may run late (because its worker was idle) looks up its row in the
+// index before it accesses it. A stale entry is on its row's list until it is removed or a
+// transaction needs it again. Unlinking a row removes all its stale entries, so no entry outlives
+// its row block.
 //
-// Lock ranks: cells, then StaleEntries::mutex, then index latches. Who holds the mutex
-// takes cells by try alone.
+// Lock ranks: cells, then StaleEntries::mutex, then index latches. A thread that holds the mutex
+// only tries to lock cells; it does not wait for them.
 //
 // Thread safety: callable by any worker that is inside.
 #pragma once
@@ -102,7 +104,8 @@ struct EntryTask {
   StaleEntry entry;
 };
 
-// Locks every group of the row if nobody else holds one. words: what each was.
+// Locks every group of the row, unless another transaction holds one of them. Stores the earlier
+// words in `words`.
 inline bool try_lock_row(const Layout& layout, Row* row, uint64_t* words) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     words[g] = row->cell(layout, g).load();
@@ -137,17 +140,18 @@ void free_row_now(Worker& worker, void* object, uint64_t table_address) {
   storage::free_row(worker, reinterpret_cast<Table<Sync>*>(table_address)->layout(), static_cast<Row*>(object));
 }
 
-// With secondary indexes a row waits twice: a transaction that found the row before it was unlinked
-// may have put a new entry for it in, seen it removed, and taken the entry out again; who saw that
-// entry entered at the latest one epoch after the unlinking.
+// If the table has secondary indexes, a row waits for two grace periods. A transaction that found
+// the row before it was unlinked may have added an entry for it, seen the row removed, and removed
+// the entry again. A reader that saw that entry entered at most one epoch after the unlinking.
 template <class Sync>
 void free_row(Worker& worker, void* object, uint64_t table_address) {
   if (reinterpret_cast<Table<Sync>*>(table_address)->secondary_count() == 0) free_row_now<Sync>(worker, object, table_address);
   else retire_memory_of<Sync>(worker, static_cast<Row*>(object), table_address, free_row_now<Sync>);
 }
 
-// The row's values in secondary indexes `first` to `last`, while the caller holds its locks. False:
-// a key function threw, or there is no memory; whoever asked leaves things as they are.
+// Computes the row's values in secondary indexes `first` to `last`; the caller holds the row's
+// locks. Returns false if a key function threw or memory is exhausted; the caller then changes
+// nothing.
 template <class Sync>
 bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
   const Layout& layout = table.layout();
@@ -173,7 +177,8 @@ bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   if (filled && !values_locked(table, row, 0, table.secondary_count() - 1, values)) return false;
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return false;
-  // Before the stale entries are taken: whoever makes one after that sees it (retire_entry).
+  // Must precede the removal of the stale entries: a transaction that makes one afterwards sees it
+  // (retire_entry).
   row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
   if (filled)
     for (uint32_t i = 0; i < table.secondary_count(); ++i) table.secondary(i).remove(worker, values[i], key, handle);
@@ -183,8 +188,9 @@ bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// The row leaves its indexes, if it still is absent with this word; the caller knows that its
-// memory has not been reused. False: somebody holds one of its locks.
+// Unlinks the row from its indexes if it is still absent with this word. The caller must know that
+// the row's memory has not been reused. Returns false if another transaction holds one of the
+// locks.
 template <class Sync>
 bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word) {
   const Layout& layout = table.layout();
@@ -218,8 +224,8 @@ void retire_task(Worker& worker, Reclaim step, Task* task) {
   if (!worker.retire_linked(step, task, 0)) delete task;
 }
 
-// Unlinks the row unless somebody did before, or put a row into it again. False:
-// somebody holds one of its locks.
+// Unlinks the row, unless another transaction has unlinked it or inserted a row into it again.
+// Returns false if another transaction holds one of its locks.
 template <class Sync>
 bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
   auto& [table, row, own_key, absent_word] = task;
@@ -295,7 +301,7 @@ template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value) {
   std::lock_guard lock(table.stale().mutex);
   if (word::removed(row->cell(table.layout(), 0).load())) {
-    // Unlinked meanwhile, with the entries it had then: this one is nobody's.
+    // The row has been unlinked with the entries that it had then; this entry was not one of them.
     table.secondary(index).remove(worker, value, key, reinterpret_cast<index::Handle>(row));
     return;
   }

@@ -1,10 +1,10 @@
 // Reads of a record as one hardware transaction (DBX, Algorithm 2), under a policy that has
-// regions. What is elided is the lock bit of a cell (txn/read_write/region.h): a region that meets
-// it ends, and waiting for it is for outside.
+// regions. The region elides the lock bit of the cell (txn/read_write/region.h): it ends if the bit
+// is set, and the caller waits outside.
 //
-// Lines read: those of the columns; written: as many of the private copy. A protocol that claims
-// rows within the region reads and writes the claim's line, too, and reads the slots of the
-// transactions that the claim names. A cell that is known not to fit is not tried.
+// Lines read: those of the columns. Lines written: the same number in the private copy. A protocol
+// that claims rows within the region also reads and writes the claim's line, and reads the slots of
+// the transactions that the claim names. A cell that is known not to fit is not tried.
 #pragma once
 
 #include <bit>
@@ -18,14 +18,14 @@
 
 namespace elider::txn {
 
-// Of these commit groups of a row.
+// The lines of these commit groups of a row.
 inline size_t lines_of_groups(const storage::Layout& layout, uint32_t groups) {
   size_t lines = 0;
   for (const uint32_t g : Bits(groups)) lines += lines_of(layout.group(g).payload_bytes);
   return lines;
 }
 
-// Whether a region is to copy so many lines.
+// Whether a region may copy this many lines.
 inline bool region_may_copy(Store& store, size_t lines) {
   const ElisionPolicy& policy = store.options.elision;
   if (!policy.record_reads) return false;

@@ -20,7 +20,7 @@
 
 namespace elider::txn {
 
-// A procedure that is to run, how patiently, and who runs it.
+// A procedure to run, its policy, and the worker that runs it.
 struct Call {
   FunctionRef<Status(Transaction&)> procedure;
   const RunPolicy& policy;
@@ -36,18 +36,18 @@ inline void tell_conflict(const RunPolicy& policy, const Status& conflict) {
 // `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or
 // the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
-// The same without a wait, whether the policy allows another attempt.
+// Like wait_before_retry(), but does not wait: whether the policy allows another attempt.
 bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
 // When the policy's deadline is; 0: never.
 uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
 // kDeadline, after this many attempts, with the cause, table and key of the last one. why: in
 // words, where neither the policy's attempts nor its time were used up.
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why = {});
-// RunPolicy::procedure_id is none.
+// The error of a RunPolicy::procedure_id that does not exist.
 Status refuse_procedure_id(uint32_t id);
 
-// The procedure has returned an error or thrown: rolls back. What it made of rows that never stood
-// together means nothing: then it is a conflict.
+// Rolls back after the procedure has returned an error or thrown. If its reads never existed
+// together, its result is meaningless and the attempt counts as a conflict.
 template <class Txn>
 [[gnu::noinline]] Status give_up_attempt(Txn& txn, Status status, Cause cause) {
   // A function of the caller's that threw has doomed it, and the procedure's own answer says more.

@@ -1,8 +1,9 @@
-// RowChange: an entry of the log on its way to its row, while a database opens;
-// RowChanges: many of them.
+// RowChange: an entry of the log on its way to its row, while a database opens; RowChanges: a list
+// of them.
 //
-// Each has its bytes behind it: a log's records are spread over its files, and what is made of them
-// is read more than once. Here the changes that are used together stand together, and come into the
+// The bytes of a change follow it directly. A log's records are spread over its files, and the
+// changes made from them are read more than once. Here the changes that are used together are
+// adjacent, so the processor can prefetch them.
 // processor's caches in one go.
 #pragma once
 
@@ -73,7 +74,7 @@ class RowChanges {
         RowChange{entry.key, entry.sequence, entry.columns, size, entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind};
     if (size != 0) std::memcpy(change + 1, entry.bytes.data(), size);
     used_ += words(size);
-    // Of many lists that grow in turns, no processor fetches by itself where each goes on.
+    // Many lists grow in turns, so no hardware prefetcher follows the end of each.
     const auto next = reinterpret_cast<uintptr_t>(memory_.get() + used_);
     for (uintptr_t ahead : kAhead) __builtin_prefetch(reinterpret_cast<const void*>(next + ahead), 1);
     ++count_;
@@ -84,7 +85,8 @@ class RowChanges {
   Iterator begin() const { return Iterator(memory_.get()); }
   Iterator end() const { return Iterator(memory_.get() + used_); }
   size_t count() const { return count_; }
-  uint64_t tables() const { return tables_; }  // the largest table id, and one more; 0: there is no change
+  // The largest table id plus one; 0 if the list is empty.
+  uint64_t tables() const { return tables_; }
 
  private:
   static constexpr uintptr_t kAhead[] = {64, 128};  // bytes

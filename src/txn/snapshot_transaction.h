@@ -1,9 +1,10 @@
 // SnapshotTransaction: a read-only transaction on the newest snapshot (DBX, section 5.4), or on one
 // that is held (engine/held_snapshot.h).
 //
-// It takes a number at its begin and reads of every row the newest version at or below it, through
-// the same indexes. It validates nothing, never aborts and writes nothing. All protocols share it.
-// Versions for an older state are kept only while somebody reads or holds it.
+// It takes a number at its begin and reads the newest version of every row at or below that number,
+// through the same indexes. It does not validate, never aborts and does not write. All protocols
+// share it. Versions of an older state are kept only while a transaction reads it or a program
+// holds it.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -31,8 +32,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
  public:
   SnapshotTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters) { this->read_only_ = true; }
 
-  // It begins at this number, which somebody else holds until then and until it has ended; 0: at
-  // the newest.
+  // Sets the number at which it will begin. The caller holds that snapshot until the transaction
+  // has ended. 0: the newest snapshot.
   void read_at(SnapshotNumber held) { held_ = held; }
 
   // The caller's worker has entered before, so that every version a commit
@@ -89,7 +90,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status do_remove(const TableRef& table, KeyRef) override { return refuse_write(table); }
 
  private:
-  // For a history it is a scan of all keys, in their order.
+  // Records the reads for a history, as one scan of all keys in key order.
   void record(std::vector<ZoneScan::Seen>& seen, bool whole, detail::TableBase& table) {
     std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.group > b.group; });
     HistoryRecorder::Scan history(this->recorder_, table, detail::KeyRefRange(KeyRange{}), false);

@@ -26,7 +26,7 @@ namespace elider::txn {
 class ProcedureNames {
  public:
   explicit ProcedureNames(uint32_t names_max) : names_max_(names_max) { names_.emplace_back(); }
-  // The same number for the same name; 0 when there are names_max already.
+  // Returns the same number for the same name, or 0 if there are already names_max names.
   uint32_t id(std::string_view name);
   std::string name(uint32_t id) const;
   uint32_t count() const;

@@ -30,8 +30,8 @@ namespace word = storage::word;
 using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
 
-// A row block of this key that nobody can reach yet, whose words are these:
-// of no row. Null: no memory.
+// Allocates a row block for this key that no other thread can reach yet. Its words are those of an
+// absent row. Null: memory is exhausted.
 template <class Sync>
 Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word) {
   Row* const row = storage::allocate_row_block(worker, layout, key);
@@ -63,8 +63,8 @@ struct StaleEntries {
   std::mutex mutex;  // rank: after no cell lock but those taken by try; before index latches
   uint64_t next_ticket = 0;
   std::unordered_map<Row*, std::vector<StaleEntry>> by_row;
-  // An entry could not be listed, for the process has no memory: no row of the
-  // table is unlinked any more.
+  // An entry could not be listed because memory was exhausted. From then on no row of the table is
+  // unlinked.
   bool unlisted = false;
 };
 
@@ -89,7 +89,7 @@ class Table final : public detail::TableBase {
   uint32_t secondary_count() const { return static_cast<uint32_t>(secondary_.size()); }
   StaleEntries& stale() { return stale_; }
 
-  // `ahead`: where the row is touched next. The witness is set where there is no row.
+  // `ahead`: where the row is accessed next. The witness is set if the row does not exist.
   [[gnu::always_inline]] inline Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     if (Row* const row = find_inline(key)) return row;
     return find_in_index(key, hint, witness, ahead);

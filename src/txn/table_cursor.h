@@ -24,8 +24,8 @@ class TableCursor {
 
   Table<Sync>& table() { return table_; }
 
-  // Replaces *entries by the next ones, about `count`; of an ordered table in key order.
-  // False: there are no more.
+  // Replaces *entries with the next entries, about `count`, in key order if the table is ordered.
+  // Returns false at the end of the table.
   bool next(size_t count, Entries* entries) {
     entries->clear();
     const bool more = cursor_->next(count, entries);

@@ -11,8 +11,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Of a field: its tag, its size, its bytes. Whoever does not know an odd tag must refuse the table;
-// an even one may be passed by.
+// A field consists of its tag, its size and its bytes. A program that does not support an odd tag
+// must refuse the table; it may skip an even one.
 enum class Tag : uint64_t {
   kId = 1,
   kName = 3,
@@ -27,14 +27,15 @@ enum class Tag : uint64_t {
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
 
-constexpr size_t kVarintBytesMax = 10 + 7;  // with what put_varint() may scribble behind it
+// Includes the bytes that put_varint() may overwrite after the end.
+constexpr size_t kVarintBytesMax = 10 + 7;
 
 void put(std::vector<std::byte>* out, uint64_t value) {
   std::byte bytes[kVarintBytesMax];
   out->insert(out->end(), bytes, put_varint(bytes, value));
 }
 
-// How many fields there are, and each behind the other.
+// The number of fields, followed by the fields.
 class Fields {
  public:
   template <class AnyTag>

@@ -1,11 +1,11 @@
-// TouchedRows: the rows that the calls of a group have named beforehand (elider/touches.h), found
-// all at once, so that the cache misses of their lookups overlap.
+// TouchedRows: the rows that the calls of a group have announced (elider/touches.h), looked up
+// together, so that the cache misses of the lookups overlap.
 //
-// A row that was found here stands for a lookup that the transaction makes later, in the same grace
+// A row that was found here replaces a lookup that the transaction makes later in the same grace
 // period, as long as its block is not marked as removed. Invariant: a block is marked before it
-// leaves its key's place in the index, and no other block comes there before that; so a block that
-// is not marked is what a lookup at that instant would find. A key that was not there is looked for
-// again: the transaction needs the witness of its own lookup.
+// leaves its key's place in the index, and no other block takes the place before that; so an
+// unmarked block is what a lookup at that instant would find. A key that was not found is looked up
+// again, since the transaction needs the witness of its own lookup.
 //
 // Thread safety: none; it belongs to one worker, which is inside from find() on.
 #pragma once
@@ -122,8 +122,7 @@ void TouchedRows::find(uint64_t database_id, std::span<const detail::Touch> touc
   sort(touches);
   rows_.resize(touches.size());
   for (const Lookups& lookups : lookups_) {
-    // What makes no sense the operation itself will refuse. Keys that are bytes nobody can name
-    // yet.
+    // The operation itself will refuse invalid arguments. Byte keys cannot be announced yet.
     const detail::TableBase* const table = lookups.like->table;
     if (accept_arguments<Purpose::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr || table->byte_keys()) continue;
     const uint32_t secondary_count = static_cast<const Table<Sync>*>(table)->secondary_count();

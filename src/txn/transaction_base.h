@@ -24,7 +24,8 @@ class TransactionBase : public Transaction {
  public:
   // Ok, or why the transaction can only be rolled back.
   const Status& why_doomed() const { return doom_; }
-  // Of a commit, where there is a log: once it is durable, so is what was read and written.
+  // Once the commit with this number is durable, so is everything that it read and wrote. Set only
+  // if there is a log.
   SnapshotNumber commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
   void stays_open() {}

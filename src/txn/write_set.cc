@@ -91,7 +91,7 @@ void WriteSet::sort_by_address() {
 }
 
 void WriteSet::count_other_tables(Counters& counters) const {
-  std::bitset<kTablesMax> counted;  // on the stack: the commit stands, and nothing may fail any more
+  std::bitset<kTablesMax> counted;  // on the stack, because nothing may fail after the commit
   for (const WriteEntry& write : entries_) {
     const uint32_t id = write.table->id();
     if (id < kTablesWithBit || counted[id]) continue;

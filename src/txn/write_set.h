@@ -1,6 +1,6 @@
-// WriteSet: what a transaction will write, kept beside the rows until its commit (DBX, section
-// 5.2): an entry for each commit group of a row, the image that the entries of one row share, and
-// the additions that wait for the commit.
+// WriteSet: what a transaction will write, stored separately from the rows until its commit (DBX,
+// section 5.2): an entry for each commit group of a row, the image that the entries of one row
+// share, and the additions that wait for the commit.
 //
 // Thread safety: none; it belongs to one transaction.
 #pragma once
@@ -85,7 +85,7 @@ class WriteSet {
   WriteSet(const WriteSet&) = delete;
   WriteSet& operator=(const WriteSet&) = delete;
 
-  // The next so many entries take no memory, nor so many additions to rows.
+  // After this, the given numbers of entries and of additions to rows do not allocate memory.
   void make_room(size_t entries, size_t additions);
 
   bool empty() const { return entries_.empty(); }
@@ -120,11 +120,11 @@ class WriteSet {
     return arena_.allocate(layout.row_bytes());
   }
 
-  // A row of this table is written, though it has no entry.
+  // Notes that a row of this table is written, though it does not have an entry.
   void note_table(const detail::TableBase& table) { tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit); }
   WriteEntry& add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
                   uint64_t expected, std::byte* image);
-  // Of a sized row, with room in front for its size.
+  // An image of a sized row, with room for its size in front.
   std::byte* sized_image(size_t bytes) {
     std::byte* const memory = arena_.allocate(kSizeBytes + bytes);
     std::memcpy(memory, &bytes, sizeof bytes);
@@ -136,8 +136,8 @@ class WriteSet {
     std::memcpy(&bytes, image - kSizeBytes, sizeof bytes);
     return bytes;
   }
-  // The row is `source` from now on, of so many bytes. words: of each group, what the commit must
-  // find. `created`: the row block is new, so there is no write of it yet.
+  // Sets the row to `source`, which has this many bytes. words: the words that the commit must
+  // find, one per group. `created`: the row block is new, so it does not have a write yet.
   void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                     bool created);
   // An update comes to have these columns too, whose bytes are set, or are about to be.
@@ -147,7 +147,7 @@ class WriteSet {
     else if ((set.columns & ~write.columns->columns) != 0)
       write.columns = &layout.of_union(set.columns | write.columns->columns, own_sets_);
   }
-  // Of a write that leaves a row.
+  // The write leaves a row present.
   void add_number(WriteEntry& write, const storage::Number& number, const void* delta);
   // The additions to these columns are in the image, or overwritten there.
   static void forget_additions(WriteEntry& write, const storage::ColumnSet& set);

@@ -91,7 +91,7 @@ bool ZoneScan::scan(const Piece& piece, std::byte* image, unsigned thread) {
   return true;
 }
 
-// What is as old as the snapshot needs no look at versions.
+// A row that is not newer than the snapshot is read without a search for versions.
 [[gnu::always_inline]] inline bool ZoneScan::read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const {
   const storage::Cell& cell = row->cell(layout_, 0);
   const uint64_t w = cell.load();

@@ -1,10 +1,10 @@
-// ZoneScan: reads all rows of a zoned table as they are at a snapshot, over the memory that they
-// stand in (storage/zones.h) and not through an index, by several threads (HyPer-HTM, section 5.1).
+// ZoneScan: reads all rows of a zoned table as of a snapshot. It scans the memory that holds them
+// (storage/zones.h) rather than an index, with several threads (HyPer-HTM, section 5.1).
 //
-// The caller's worker reads that snapshot and stays inside its grace period until run() returns; so
-// what the snapshot needs is kept for all threads, and those that help need no workers of their
-// own. A slot that is used for another row meanwhile holds none of the snapshot: it was freed
-// before.
+// The caller's worker reads that snapshot and stays inside its grace period until run() returns. So
+// what the snapshot needs is kept for all threads, and helper threads do not need workers of their
+// own. A slot that is reused for another row meanwhile does not hold a row of the snapshot, since
+// it was free before.
 //
 // Thread safety: one call of run() at a time; its helpers share extents_.
 #pragma once
@@ -60,7 +60,7 @@ class ZoneScan {
   const SnapshotNumber snapshot_;
   const Visit visit_;
   const FunctionRef<bool()> has_ended_;  // the transaction, by its visitor
-  std::mutex mutex_;  // guards what follows, but for stopped_
+  std::mutex mutex_;  // guards what follows, except stopped_
   std::vector<Seen>* seen_ = nullptr;
   storage::Zones::Extent* next_;
   std::exception_ptr thrown_;

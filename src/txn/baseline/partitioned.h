@@ -1,18 +1,18 @@
-// Partitioned: a protocol that divides the database into partitions, each with one lock, and runs a
-// procedure while it holds those of the partitions that its caller has declared
-// (RunPolicy::partitions, Touches::partition): HyPer-HTM's baseline "partitioned" (section 6),
-// after H-Store. Procedures of different partitions run beside each other; one that crosses
-// partitions takes their locks in the order of their numbers, so that nobody waits in a circle; one
-// that declares none takes all.
+// Partitioned: a protocol that divides the database into partitions with one lock each. It runs a
+// procedure while holding the locks of the partitions that its caller has declared
+// (RunPolicy::partitions, Touches::partition). This is HyPer-HTM's baseline "partitioned" (section
+// 6), after H-Store. Procedures of different partitions run concurrently. A procedure that crosses
+// partitions takes their locks in the order of their numbers, so a cycle of waits cannot form. A
+// procedure that does not declare any takes all locks.
 //
-// A declaration is a promise that is not needed for correctness: each attempt is one of the other
-// protocol, which finds the conflicts of procedures that break it, of open transactions, and of
-// leaves that several partitions share. As under Serial the locks save conflicts and not their
-// detection.
+// Correctness does not depend on the declaration: each attempt is one of the underlying protocol,
+// which detects conflicts with procedures that break their declaration, with open transactions, and
+// on leaves that several partitions share. As under Serial, the locks avoid conflicts, but not the
+// cost of detecting them.
 //
-// Not reentrant: a procedure within another transaction of its thread takes no lock. Lock rank:
-// before all others, outside of the epoch but for the calls of a group. Thread safety: as a
-// protocol's (txn/protocol.h).
+// Not reentrant: a procedure within another transaction of its thread does not take a lock. Lock
+// rank: before all others; outside of the epoch, except for the calls of a group. Thread safety: as
+// a protocol's (txn/protocol.h).
 #pragma once
 
 #include <algorithm>

@@ -1,33 +1,36 @@
-// RowLocks: the locks of two-phase locking: one a commit group of a row, shared or exclusive, and
-// one a leaf or bucket against phantoms. A transaction takes each as it touches the row, and gives
-// all back at its end.
+// RowLocks: the locks of two-phase locking. Each commit group of a row has one, which is shared or
+// exclusive, and each leaf or bucket has one against phantoms. A transaction takes each lock when
+// it touches the row, and releases all of them at its end.
 //
-// Against deadlock: wait-die. A transaction has an age, from its first attempt on. It waits for a
-// lock only if all who hold that one are younger; else it dies: it is rolled back, and run again
-// with the age it has. So nobody waits in a circle, and the oldest never dies. Two deviations: who
-// scans a leaf or finds a key absent there has looked already, and dies rather than waits; and an
-// open transaction, which cannot be run again, waits no longer than Options::open_patience_us.
+// Deadlocks are prevented by wait-die. The age of a transaction counts from its first attempt. A
+// transaction waits for a lock only if all holders are younger. Otherwise it dies: it is rolled
+// back and retried with its original age. So no cycle of waits can form, and the oldest transaction
+// never dies. There are two deviations. A transaction that scans a leaf, or finds a key absent in
+// it, has already read the leaf, so it dies instead of waiting. An open transaction cannot be
+// retried, so it waits at most Options::open_patience_us.
 //
-// A lock is one word in front of the cell, all zero while nobody holds it:
+// A lock is one word in front of the cell. It is zero while the lock is free:
 //
 //    63      62       61        60       48 47                13 12       0
 //   +-------+--------+---------+-----------+--------------------+----------+
 //   | alone | wanted | inserts | holders   | the oldest's time  | worker   |
 //   +-------+--------+---------+-----------+--------------------+----------+
 //
-// Those who share a leaf's lock all read the leaf, or all insert into it; who does both holds it
-// alone. The age is that of the oldest since the word was last zero, who may have left: so it is a
-// bound, and who compares with it dies too often rather than waits in a circle. wanted: somebody
-// waits, or has died so often that the bound may be to blame, and nobody joins those who share it,
-// so that the word becomes zero. Who cannot be run again, or has died for that often enough, joins
-// all the same: nobody may want it any more.
+// All holders that share a leaf's lock either read the leaf or insert into it. A transaction that
+// does both holds the lock alone. The age in the word is that of the oldest holder since the word
+// was last zero. That holder may have left, so the age is a bound: a transaction that compares with
+// it may die needlessly, but never waits in a cycle. `wanted` means that a transaction waits, or
+// has died so often that the bound may be the cause. While it is set, no transaction joins the
+// holders, so that the word becomes zero. A transaction that cannot be retried, or has died often
+// enough for this reason, joins nevertheless, since the transaction that set `wanted` may no longer
+// want the lock.
 //
-// Invariant: from the moment a lock is granted to end(), nobody else writes what it covers
-// (shared), or reads or writes it (alone). Leaves are versioned besides (txn/read_write): a split
-// moves keys to a leaf whose lock others may have, and the commit's validation finds what comes of
-// that.
+// Invariant: from the grant of a lock to end(), no other transaction writes what the lock covers
+// (shared), or reads or writes it (alone). Leaves have versions as well (txn/read_write): a split
+// moves keys to a leaf whose lock other transactions may hold, and the commit's validation detects
+// the consequences.
 //
-// Thread safety: one transaction's; the words are shared.
+// Thread safety: the object belongs to one transaction; the words are shared.
 #pragma once
 
 #include <atomic>
@@ -47,7 +50,7 @@ namespace elider::txn {
 
 using LockWord = std::atomic<uint64_t>;
 
-// Of all leaves of a database, by their addresses; some share a lock.
+// The locks of all leaves of a database, found by the leaf's address. Some leaves share a lock.
 class LeafLocks {
  public:
   LockWord& of(const void* leaf) {
@@ -77,7 +80,7 @@ class RowLocks {
     wants_ = attempt >= kAttemptsToWant;
     joins_at_once_ = attempt >= kAttemptsToJoin;
   }
-  // For a row block that is about to be made; may throw.
+  // Makes room for the locks of a row block that is about to be created; may throw.
   void make_room_for_new() { make_room(); }
 
   [[gnu::always_inline]] inline bool read(storage::Cell& cell) { return share(word_of(cell), 0); }
@@ -124,7 +127,7 @@ class RowLocks {
     if (ELIDER_MUTANT(kReleaseEarly)) end();
     return true;
   }
-  static constexpr bool stand() { return true; }  // nobody takes a lock away
+  static constexpr bool stand() { return true; }  // only the holder releases its locks
   void stays_open() {
     patience_ns_ = open_patience_ns_;
     joins_at_once_ = true;
@@ -151,7 +154,7 @@ class RowLocks {
   static bool is_older(uint64_t a, uint64_t b) { return static_cast<int64_t>((a - b) << 16) < 0; }
   bool is_mine_alone(uint64_t word) const { return (word & kAlone) != 0 && age_of(word) == age_; }
   bool has(const LockWord& word) const { return positions_.find(&word) != PointerMap::kNone; }
-  // For all commit groups of a row; may throw. keep() does not.
+  // Makes room for the locks of all commit groups of a row. May throw, so that keep() does not.
   void make_room() {
     if (held_.capacity() - held_.size() < kCommitGroupsMax) [[unlikely]] held_.reserve(2 * held_.size() + 8 * kCommitGroupsMax);
     positions_.make_room(kCommitGroupsMax);

@@ -1,17 +1,17 @@
-// Serial: a protocol that runs one procedure at a time, each alone from its begin to its end
-// (HyPer-HTM, section 6, "serial execution"): the papers' baseline, which shows what several
-// processors are worth.
+// Serial: a protocol that runs one procedure at a time, alone from its begin to its end (HyPer-HTM,
+// section 6, "serial execution"). This is the papers' baseline, which shows what several processors
+// gain.
 //
-// The procedures that write wait for one lock of the database, outside of the epoch, and hold it
-// until they have committed or are given up. Open transactions, and procedures that read a
-// snapshot, go on beside them, so an attempt is still one of the other protocol, with its reads
-// tracked and validated: serial execution saves its conflicts and not its work. The calls of a
-// group ask for the lock one by one, within the epoch.
+// Procedures that write wait for the database's one lock, outside of the epoch, and hold it until
+// they commit or give up. Open transactions, and procedures that read a snapshot, run concurrently
+// with them. So an attempt is still one of the underlying protocol, whose reads are tracked and
+// validated: serial execution avoids the conflicts, but not that work. The calls of a group request
+// the lock one by one, within the epoch.
 //
-// Not reentrant: a procedure within another transaction of its thread does not ask for the lock,
-// whether that one holds it or only reads; nor does one that runs as its thread ends. A procedure
-// that waits for another thread's transaction may wait for ever.
-// Lock rank: before all others. Thread safety: as a protocol's (txn/protocol.h).
+// Not reentrant: a procedure within another transaction of its thread does not request the lock,
+// whether that transaction holds it or only reads. Neither does a procedure that runs while its
+// thread exits. A procedure that waits for another thread's transaction may wait forever. Lock
+// rank: before all others. Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
 
 #include <mutex>

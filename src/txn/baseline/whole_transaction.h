@@ -1,17 +1,17 @@
-// WholeTransaction: a protocol that runs each attempt of another one, from its first read to the
-// end of its commit, as one hardware transaction that elides one lock of the database (DBX,
-// section 7.3 and figure 10; DBX-TC, figure 1c): the papers' baseline, which shows why
-// transactions are made of small regions.
+// WholeTransaction: a protocol that runs each attempt of another protocol, from its first read to
+// the end of its commit, as one hardware transaction that elides one lock of the database (DBX,
+// section 7.3 and figure 10; DBX-TC, figure 1c). This is the papers' baseline, which shows why
+// transactions consist of small regions.
 //
 // It is not an executor of its own: the attempt is an ordinary one of the other protocol, whose
-// regions are then parts of the large one, or run on their own under the lock. So it is correct as
-// those are, and open transactions, snapshots and reclamation, which take no part, go on beside it.
-// Deviation: DBX changes rows in place as the procedure runs; here writes are buffered and
-// installed at the end of the region, which costs it lines.
+// regions become parts of the large one, or run on their own under the lock. So it is as correct as
+// that protocol. Open transactions, snapshots and reclamation do not use the lock and run
+// concurrently. Deviation: DBX changes rows in place as the procedure runs. Here writes are
+// buffered and installed at the end of the region, which adds cache lines to it.
 //
-// Not reentrant: a transaction within a transaction does not ask for the lock that its thread may
-// hold. A procedure that waits for another thread's transaction may wait for ever.
-// Lock rank: before all others. Thread safety: as a protocol's (txn/protocol.h).
+// Not reentrant: a transaction within a transaction does not request the lock, which its thread may
+// hold. A procedure that waits for another thread's transaction may wait forever. Lock rank: before
+// all others. Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
 
 #include <utility>

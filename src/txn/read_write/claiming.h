@@ -1,5 +1,5 @@
-// ReadWriteTransaction: rows that are claimed as they are touched, under a protocol that does so
-// (txn/claims.h). Of others these are no code at all.
+// ReadWriteTransaction: rows that are claimed when they are touched, under a protocol that does so
+// (txn/claims.h). Under other protocols these functions compile to nothing.
 #pragma once
 
 #include "base/bits.h"
@@ -34,7 +34,7 @@ template <Purpose kPurpose>
   return {};
 }
 
-// All of a row block that nobody else can reach yet.
+// Claims all groups of a row block that no other transaction can reach yet.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::claim_new(TableType& table, Row* row) {
   if constexpr (Claims::kWrites)
@@ -53,7 +53,8 @@ template <class Sync, class Claims>
   if constexpr (Claims::kLeaves) {
     ELIDER_TEST_POINT("locks.leaf_looked_at");
     if (!claims_.read_leaf(witness.version)) [[unlikely]] return static_cast<void>(refuse_claim(table, key));
-    // The lock came after the look: who committed in between would be seen by half.
+    // The lock was taken after the leaf was read: of a commit in between, only a part would be
+    // seen.
     if (!witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
       static_cast<void>(doom(table, Code::kConflict, Cause::kPhantom, key));
   }

@@ -9,9 +9,9 @@ namespace elider::txn {
 
 // -- locks ----------------------------------------------------------------------------------------
 
-// Takes the word's lock, or, with kTake false, only waits until nobody holds it; locked_from is
-// then the word. False: somebody else holds it for longer than `patience`, or the row is not what
-// the write needs.
+// Takes the word's lock or, if kTake is false, only waits until it is free; locked_from is then the
+// word. Returns false if another transaction holds the lock for longer than `patience`, or if the
+// row is not in the state that the write requires.
 template <class Sync, class Claims>
 template <bool kTake>
 [[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
@@ -40,12 +40,12 @@ template <bool kTake>
   }
 }
 
-// How many are locked: all of them, or those before the one that failed.
+// Returns how many writes are locked: all of them, or those before the one that failed.
 //
-// In the order of the writes, without a wait worth the name, or else in the order of the
-// addresses. Invariant: who waits for a lock holds none of a greater address, and who locks
-// in another order does not wait, so nobody waits in a circle; two commits that meet in
-// opposite orders both get through.
+// First the locks are taken in the order of the writes, practically without waiting; if that fails,
+// in the order of their addresses. Invariant: a transaction that waits for a lock does not hold one
+// of a greater address, and a transaction that locks in another order does not wait. So no cycle of
+// waits can form, and two commits that meet in opposite orders both succeed.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline size_t ReadWriteTransaction<Sync, Claims>::lock_writes() {
   const size_t locked = lock_each(Patience::kShort);
@@ -90,8 +90,8 @@ template <class Sync, class Claims>
 
 // -- validation -----------------------------------------------------------------------------------
 
-// Whether everything that was read stands as it was read, at the instant of the call. What updates
-// have read stands in the writes alone: a commit compares it as it locks them.
+// Whether everything that was read is unchanged at the instant of the call. The reads of updates
+// are recorded in the writes only: a commit compares them when it locks the rows.
 template <class Sync, class Claims>
 template <bool kHeld>
 bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
@@ -122,9 +122,9 @@ bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
   return true;
 }
 
-// After reads_stand() said no: whether what changed lies beside what was read. Then reads_stand()
-// is to be asked once more, and a commit takes its numbers once more before it: what the second
-// look saw may be of a larger one than it has.
+// Called after reads_stand() returned false: whether the change concerns only data that the
+// transaction did not read. The caller must then call reads_stand() again, and a commit must take
+// new numbers before that, since repair may have seen a commit with a larger number than its own.
 template <class Sync, class Claims>
 [[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
@@ -139,7 +139,7 @@ template <class Sync, class Claims>
   return repaired;
 }
 
-// Of a transaction that ends without a commit: the same validation, with nothing locked.
+// Validates the reads of a transaction that ends without a commit and so has not locked anything.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::reads_hold() {
   if constexpr (Claims::kWrites)
@@ -169,7 +169,7 @@ template <class Sync, class Claims>
   return reads_stand();
 }
 
-// The log takes nothing: nothing has been locked yet.
+// The log refuses the commit; nothing has been locked yet.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   free_unused(worker_, writes_);
@@ -186,7 +186,7 @@ void ReadWriteTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   commit_number_ = n;
 }
 
-// Of a commit that is recorded, in the serial order among those of its number.
+// The position of a recorded commit in the serial order of the commits with its number.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
   if constexpr (RunsPieces<Claims>)
@@ -243,7 +243,7 @@ template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_to_commit() {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
   Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
-  // What threw may have seen rows that never stood together.
+  // The exception may stem from rows that never existed together.
   if (status.code() == Code::kProcedureThrew)
     if (Status held = reads_hold(); !held.ok()) status = std::move(held);
   rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
@@ -266,9 +266,9 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
-  // Validation's loads, and S, come after the locks, and whoever sees a byte that is
-  // written sees its lock. Partners: the same line of other commits,
-  // Snapshots::begin_reading(), Cell::unchanged().
+  // The loads of validation, and of S, come after the locks, and a thread that sees a written byte
+  // also sees its lock. Partners: the same line in other commits, Snapshots::begin_reading(),
+  // Cell::unchanged().
   fence_after_locked_rmw();
   ELIDER_TEST_POINT("occ.commit.after_lock");
   log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register

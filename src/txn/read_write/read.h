@@ -29,9 +29,9 @@ template <class Sync, class Claims>
   return {};
 }
 
-// There is no row. A removed row block has left its index since it was found there: in between the
-// key had no row. The word that is kept is none the block will ever have again, so that the commit
-// looks for the key (repair.h).
+// The row does not exist. A removed row block has left its index since the lookup; in between, the
+// key did not have a row. The word that is recorded is one that the block will never have again, so
+// the commit's validation fails and looks up the key again (repair.h).
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
@@ -84,8 +84,8 @@ template <class Sync, class Claims>
   ReadTogether together;
   if (Status status = claim_and_read_together<Purpose::kRead>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
     return status;
-  // In a region from the last to the first, so that a recorded scan finds the first one's version
-  // last (version_read()).
+  // A region reads the groups from the last to the first, so that a recorded scan finds the version
+  // of the first group last (version_read()).
   for (uint32_t rest = groups; rest != 0;) {
     const auto g = static_cast<uint32_t>(RunsInRegion<Claims> ? 31 - std::countl_zero(rest) : std::countr_zero(rest));
     rest &= ~(1u << g);
@@ -136,7 +136,8 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
   }
 }
 
-// Of a sized row that this transaction has written: as it is now, for later writes are not to show.
+// A view of a sized row that this transaction has written: a copy, since later writes must not
+// show.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);

@@ -1,31 +1,31 @@
 // ReadWriteTransaction: reads of cells and commits as hardware transactions, under a policy that
 // has them (DBX, Algorithms 1 and 2; the order of a commit's steps: storage/snapshots.h).
 //
-// What is elided are the lock bits of the cells. A region reads the bit of every cell that it
-// reads or writes, and so needs no other lock: whoever commits by locks takes those bits, which
-// aborts it. DBX has one lock for all commits; here commits that fall back exclude only those
-// that touch the same rows.
+// The regions elide the lock bits of the cells. A region reads the bit of every cell that it reads
+// or writes, so it does not need another lock: a commit by locks sets those bits, which aborts the
+// region. DBX has one lock for all commits; here commits that fall back exclude only those that
+// touch the same rows.
 //
-// A commit's region does at one instant what a commit by locks does in steps: words as expected, S,
-// the readers' slots, validation, then
-//   whole      everything is written in it: few lines by the columns that are written, rows in
-//              place, no version to be kept
-//   lock bits  it sets the bits alone and the writing follows outside under them: for large write
-//              sets, rows kept as blocks, and where a snapshot reader needs an old version, which
-//              takes memory
-// Both are correct as that commit is, with all its steps up to the last lock, or up to the
-// last release, at the region's instant. Readers outside regions (snapshots, reclamation) see
-// words before or after it.
+// A commit's region does at one instant what a commit by locks does in steps: it compares the
+// expected words, reads S and the readers' slots, validates, and then
+//   whole      writes everything. This is for commits that write few lines, to rows in place, and
+//              need not keep a version.
+//   lock bits  sets only the lock bits; the writes follow outside, under these bits. This is for
+//              large write sets, for rows kept as blocks, and where a snapshot reader needs an old
+//              version, which must be allocated.
+// Both are as correct as a commit by locks: the region's instant holds all its steps up to the last
+// lock, or up to the last release. Readers outside regions (snapshots, reclamation) see words
+// before or after that instant.
 //
-// With a log the worker announces the commit before the region, since S is read in it, and its
-// record follows the region: under the lock bits, or where all is written already. Invariant: from
-// before S is read until the record of number n is in the buffer, n is announced, so neither n nor
-// a later number is closed; and whoever has read the rows commits with n or later
-// (storage/snapshots.h). So nothing that builds on them is durable before the record is.
+// If there is a log, the worker announces the commit before the region, which reads S. It
+// publishes the record after the region: under the lock bits, or when everything has been written.
+// Invariant: from the read of S until the record of number n is in the buffer, n is announced, so
+// neither n nor a later number is closed. A transaction that has read the rows commits with n or
+// later (storage/snapshots.h). So nothing that depends on them is durable before the record is.
 //
-// Lines read: two a write (its cell, its entry), one a read and one a witness, their entries
-// (three to two lines), S, and a slot a worker ever used. Lines written: the rows' (whole),
-// or one a write (lock bits).
+// Lines read: two per write (its cell and its entry), one per read and one per witness, their
+// entries (two to three lines), S, and the slot of each worker that was ever used. Lines written:
+// those of the rows (whole), or one per write (lock bits).
 #pragma once
 
 #include <bit>
@@ -107,7 +107,7 @@ auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   return lines_written <= policy.write_lines_max ? Reach::kWhole : Reach::kLockBits;
 }
 
-// The region's body. Reads come before writes, so that a region that fails holds nobody up.
+// The region's body. Reads come before writes, so that a region that fails does not delay others.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   AtOnce result;
@@ -144,9 +144,9 @@ auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   return result;
 }
 
-// Whether the commit is over with what its region did. Where validation failed, it is: locks would
-// have found the same, and the region has spared them. A region after which the commit goes on,
-// with another one or with locks, was in vain.
+// Whether the region's result settles the commit. A failed validation does: locks would have found
+// the same conflict, at a greater cost. If the commit continues with another region or with locks,
+// the region was wasted.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
   return done.end != AtOnce::End::kMoved && !(done.end == AtOnce::End::kFailed && may_be_repaired());
@@ -154,13 +154,15 @@ bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
 
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
-  constexpr unsigned kMovesMax = 16;  // then the words change too fast: locks make them stand still
+  // Above this the words change too fast for regions, and the commit takes locks.
+  constexpr unsigned kMovesMax = 16;
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
   if (reach == Reach::kNone) site.mine().went_direct();
   else if (!index_changes_.empty()) retire_old_entries();
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
-    // What the words must be when the region begins. Whoever holds one is waited for here.
+    // The expected words at the begin of the region. The commit waits here for holders of their
+    // locks.
     for (WriteEntry& write : writes_)
       if (write.kind != WriteKind::kNone && !await_word<false>(write, Patience::kLong)) [[unlikely]] return give_up(0);
     ELIDER_TEST_POINT("occ.commit.before_announcement");
@@ -186,16 +188,16 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
     }
     return finish(done.n, done.order, done.newest_reader);
   }
-  // The old entries were listed before the first region. This worker has been inside since, so no
-  // grace period of theirs is over; and who has taken one over lists it again, or has committed its
-  // row, and then this commit fails.
+  // The old entries were listed before the first region. This worker has been inside since then, so
+  // none of their grace periods has ended. A transaction that has taken one over either lists it
+  // again or has committed its row; in the latter case this commit fails.
   Status status = commit_by_locks(reach != Reach::kNone);
   if (status.ok()) this->count_committed_by(CommittedBy::kLocks);
   return status;
 }
 
-// A commit without writes: that all it has read stands at one instant. Where the region says that
-// it does not, a second look is for outside.
+// Validates a commit without writes: everything that it has read is valid at one instant. If the
+// region finds a change, repair runs outside.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::validate_in_region() {
   htm::Site& site = store_.elision->commit;

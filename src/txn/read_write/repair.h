@@ -1,33 +1,36 @@
-// ReadWriteTransaction: a second look where an index node has changed, or a row block that held no
-// row is gone, before either counts as a conflict (DBX, section 5.3, aborts there).
+// ReadWriteTransaction: a second check where an index node has changed, or a row block without a
+// row has been unlinked, before either counts as a conflict (DBX, section 5.3, aborts there).
 //
-// A leaf's version rises with whatever happens in it: a row beside the range that was scanned, a
-// removed row that is unlinked at last, a split. So the range is read again. A row that was there
-// at the scan and is not, or is another, fails validation by its own commit word; hence the range
-// holds the rows it held if it holds as many. What is there without being a row is tracked with its
-// present word, the leaves with their present versions, and then everything is validated once more.
+// A leaf's version rises with every change of the leaf: an insert next to the scanned range, the
+// delayed unlinking of a removed row, a split. So the range is read again. A row that was present
+// at the scan, and is now absent or replaced, fails validation by its own commit word. Hence the
+// range holds the same rows if it holds the same number of rows. Row blocks without a row are
+// tracked with their current word and leaves with their current version; then everything is
+// validated once more.
 //
-// In a secondary index the same is true of entries: one is counted if the committed row has its
-// value now. Another transaction's entry of an insert or a change that it has not committed is
-// not, and its row is tracked as it is. A unique check is such a range, of the entries of one
-// value, and so is decided here, too.
+// Entries of a secondary index are handled likewise. An entry counts if the committed row has its
+// value now. An entry of an insert or change that another transaction has not committed does not
+// count, and its row is tracked as it is. A unique check is such a range: the entries of one value.
+// So it is decided here as well.
 //
-// Invariant: what the second validation finds unchanged has stood at its begin, rows since they
-// were read, ranges since the second look. At that instant all of it is as the transaction saw it,
-// whatever came and went in between; and the transaction's locks, taken before, are held beyond it.
+// Invariant: what the second validation finds unchanged was valid when that validation began,
+// because rows have not changed since they were read, nor ranges since the second read. At that
+// instant everything is as the transaction saw it, whatever changed in between. The transaction's
+// locks were taken before that instant and are held beyond it.
 //
-// Why two transactions cannot both commit one unique value: each puts its entry in, then locks its
-// row, then validates. So one of them, A, had put its entry in before the other, B, last read that
-// leaf; or B's witness of the leaf is older than A's entry and fails, and B looks again. Either way
-// B has met A's entry. If A's row was there, B fails. If it was locked by A's commit, B fails (and
-// A, if it meets B's row locked, too; both run again, after waits of random length). If it was
-// absent, B tracks the absent word: B's second validation finds it unchanged and unlocked only if A
-// has not locked it by then. By then B holds its own lock and B's entry is in the index, so that A,
-// which validates later, meets B's row locked or there, and fails.
+// Why two transactions cannot both commit the same unique value: each inserts its entry, then locks
+// its row, then validates. So one of them, A, inserted its entry before the other, B, last read
+// that leaf; or B's witness of the leaf is older than A's entry and fails, and B reads the leaf
+// again. Either way B has met A's entry. If A's row was present, B fails. If A's commit had locked
+// it, B fails (and so does A if it finds B's row locked; both are retried after random waits). If
+// it was absent, B tracks the absent word: B's second validation finds it unchanged and unlocked
+// only if A has not locked it by then. At that time B holds its own lock and B's entry is in the
+// index, so A, which validates later, finds B's row locked or present, and fails.
 //
-// A commit reads S again after the second look: it may have seen what a commit
-// with a larger number did.
-// Thread safety: as the transaction's. It waits for nobody.
+// A commit reads S again after the second read, which may have seen the effect of a commit with a
+// larger number.
+//
+// Thread safety: as the transaction's. It never waits.
 #pragma once
 
 #include "base/bits.h"
@@ -89,11 +92,11 @@ bool ReadWriteTransaction<Sync, Claims>::repair_node(size_t position) {
   }
   return table.keys().visit([&]<class Index>(Index& index) {
     if constexpr (Index::kOrdered) return look_again_at_keys(table, index, position);
-    else return false;  // it has no ranges
+    else return false;  // only ordered indexes have ranges
   });
 }
 
-// The leaves that the range lies in now are tracked anew.
+// Tracks the leaves that contain the range now.
 template <class Sync, class Claims>
 template <class Index>
 bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& index, size_t position) {
@@ -127,7 +130,7 @@ bool ReadWriteTransaction<Sync, Claims>::repair_index_node(size_t position) {
   return true;
 }
 
-// The leaves that the range lies in now are tracked anew.
+// Tracks the leaves that contain the range now.
 template <class Sync, class Claims>
 template <class Index>
 bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
@@ -155,9 +158,9 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, I
   return ELIDER_MUTANT(kSkipSecondLook) || (certain && there == range.seen);
 }
 
-// Whether the row is there and has the value, this transaction's writes apart. kUnknown: somebody
-// else has it locked, or changes it. track: the row's key, if a row that is not there, or has
-// another value, is to be tracked as that.
+// Whether the row is present and has the value, apart from this transaction's own writes. Returns
+// kUnknown if another transaction has locked the row or changes it. track: the row's key, if a row
+// that is absent or has another value must be tracked in that state; else null.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
     -> Presence {
@@ -202,8 +205,8 @@ index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, 
   return witness;
 }
 
-// Counts the row, if the block holds one but for this transaction's writes.
-// False: that is not certain.
+// Counts the row if the block holds one, apart from this transaction's own writes. Returns false if
+// that is uncertain.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;

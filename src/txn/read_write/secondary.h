@@ -1,12 +1,13 @@
-// ReadWriteTransaction: secondary indexes, kept in the same transaction.
+// ReadWriteTransaction: secondary indexes, which are updated in the same transaction.
 //
 // An entry maps (value, primary key) to the row block itself. Invariant: for every version of a row
-// that the newest state or a reader's snapshot can see, its entry is in the index; entries that
-// match no version may be there too, and whoever follows one recomputes the row's value and ignores
-// it. So an entry is put in before the commit that needs it, and taken out a grace period after the
-// commit that ended it (reclaim.h); of a transaction that finds one that waits for that, it is its
-// own. Phantoms are found as in the key index: a new entry raises its leaf's version; a row that is
-// changed into the range was read by whoever saw its entry.
+// that the newest state or a reader's snapshot can see, its entry is in the index. The index may
+// also hold entries that match no version; a reader that follows an entry recomputes the row's
+// value and ignores the entry if they differ. So an entry is inserted before the commit that needs
+// it, and removed a grace period after the commit that ended it (reclaim.h). A transaction that
+// finds an entry waiting for its removal takes the entry over. Phantoms are detected as in the key
+// index: a new entry raises its leaf's version, and a row that is changed into the range was read
+// by every transaction that saw its entry.
 #pragma once
 
 #include "base/bits.h"
@@ -132,8 +133,8 @@ Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* r
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
                                                      uint64_t new_value) {
-  // On the list before it is in the index, so that an exception leaves no
-  // entry that nobody takes out.
+  // The change is listed before the entry is in the index, so that an exception cannot leave an
+  // entry that is never removed.
   IndexChange& change =
       index_changes_.add({row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
   const auto handle = reinterpret_cast<index::Handle>(row);
@@ -142,17 +143,17 @@ Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row,
   if (!result.inserted && result.handle == handle) {
     if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();  // what follows takes a lock of the library's
     ELIDER_TEST_POINT("occ.index.entry_found");
-    // A stale entry may be taken out at any time: from here on it is this transaction's own. If it
-    // is on no list, it is none, or it has gone since.
+    // A stale entry may be removed at any time; from here on it belongs to this transaction. If the
+    // entry is not on a list, it is not stale, or it has been removed since.
     std::lock_guard lock(table.stale().mutex);
     change.inserted = reclaim::take_over_entry(table, row, i, new_value);
     if (!change.inserted) result = put();
   }
   if (result.handle != handle && result.handle != index::kNoHandle) [[unlikely]] {
     if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();
-    // Of a row block of this key that is unlinked, put there by a transaction that cannot
-    // commit any more and may stay open for long. The block is there as long as its entry:
-    // whoever put that is still inside.
+    // The entry belongs to an unlinked row block of this key. A transaction that cannot commit any
+    // more, and may stay open for long, inserted it. The block exists as long as its entry, because
+    // that transaction is still inside.
     std::lock_guard lock(table.stale().mutex);
     if (word::removed(TableType::as_row(result.handle)->cell(table.layout(), 0).load())) {
       table.secondary(i).remove(worker_, new_value, key, result.handle);

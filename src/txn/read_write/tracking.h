@@ -34,7 +34,7 @@ uint32_t ReadWriteTransaction<Sync, Claims>::track_scanned(TableType& table, con
   return position;
 }
 
-// The same of secondary index i. The range's position.
+// Like track_scanned(), for secondary index i. Returns the position of the range.
 template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
 uint32_t ReadWriteTransaction<Sync, Claims>::track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses,
@@ -74,7 +74,7 @@ uint32_t ReadWriteTransaction<Sync, Claims>::add_node(const NodeEntry& node, boo
   return position;
 }
 
-// Its own insert is no phantom to a transaction.
+// A transaction's own insert is not a phantom to it.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::track_own_insert(const index::InsertResult& result) {
   if (nodes_.empty()) return;
@@ -114,7 +114,8 @@ void ReadWriteTransaction<Sync, Claims>::forget_nodes() {
 // Forgets everything; the memory stays for the next transaction.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end() {
-  if (RunsInRegion<Claims> || !writes_.empty()) {  // there a table may be noted whose rows have no entry
+  // A region may note a table without a write entry for its rows.
+  if (RunsInRegion<Claims> || !writes_.empty()) {
     writes_.clear();
     index_changes_.clear();
   }

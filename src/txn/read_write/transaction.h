@@ -9,10 +9,10 @@
 // every witness, and installs.
 //
 // Why it is serializable: every committed transaction appears to run at the instant between its
-// last lock and its validation. What it read is unchanged and unlocked at its validation, so nobody
-// else's instant lies between that read and this one; what it writes is locked over it. No
-// deadlock: who waits for a lock holds none of a greater address (lock_writes), and a lock that
-// stays taken for long ends the attempt.
+// last lock and its validation. What it read is unchanged and unlocked at its validation, so no
+// other transaction's instant lies between that read and its own; what it writes is locked at that
+// instant. Deadlock is impossible: a transaction that waits for a lock does not hold one of a
+// greater address (lock_writes), and an attempt ends if a lock stays taken for long.
 //
 // Deviations from the paper: an absent key is tracked by the version of its leaf or
 // bucket instead of by a row inserted for the purpose; additions (DBX-TC) are writes that
@@ -20,8 +20,8 @@
 //
 // Its commits may be pieces of a call (txn/chopping/piece_transaction.h).
 //
-// Under a protocol that claims rows (txn/claims.h), nobody changes what the transaction has claimed
-// until it ends; the commit validates the rest. Under `occ` it claims nothing.
+// Under a protocol that claims rows (txn/claims.h), no other transaction changes what this one has
+// claimed until it ends; the commit validates the rest. Under `occ` it does not claim anything.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -98,7 +98,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
 
   // What the pieces of a call are made of (txn/chopping/piece_transaction.h), and the rest.
   static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
-  // For a lock: some pauses, or until its holder, which may have lost its processor, has it again.
+  // How long to wait for a lock: for a few pauses, or until its holder, which may have been
+  // preempted, runs again.
   enum class Patience : bool { kShort, kLong };
 
   // -- tracking.h: leaves and buckets -------------------------------------------------------------
@@ -122,13 +123,13 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   // -- claiming.h: under a protocol that claims what it touches -----------------------------------
   template <Purpose kPurpose>
   Status claim(TableType& table, Cell& cell, KeyRef key);
-  // Of these groups of a row.
+  // Claims these groups of a row.
   template <Purpose kPurpose>
   Status claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups);
   void claim_new(TableType& table, Row* row);
   void keep_claims_of_new(TableType& table, Row* row);
-  // Of a leaf or bucket that was looked at, where none but doomed transactions go on without; and
-  // of those that a new entry is in.
+  // Claim a leaf or bucket that was read (if that is refused, the transaction is doomed), and the
+  // leaves that contain a new entry.
   void claim_leaf_read(TableType& table, const index::Witness& witness, KeyRef key);
   Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
@@ -142,7 +143,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     push_read(read);
     if constexpr (Claims::kReads) some_validated_ = true;
   }
-  // The word once nobody holds its lock. A region does not wait, but aborts.
+  // Returns the word when it is not locked. A region does not wait; it aborts.
   static uint64_t unlocked_word(const Cell& cell) {
     if constexpr (!RunsInRegion<Claims>) return cell.load_unlocked();
     else return unlocked_in_region(cell);
@@ -252,14 +253,15 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   bool prepare_blocks();
   bool prepare_versions(SnapshotNumber newest_reader);
   bool validate_reads();
-  // kHeld: of all rows that it writes, during a commit; what else is locked is somebody else's.
+  // kHeld: a commit, which holds the locks of all rows that it writes; other locked cells are
+  // locked by other transactions.
   enum class Locks : uint8_t { kNone, kHeld };
   template <bool kHeld = true>
   bool reads_stand();
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   Status finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
-  // The same of a call's piece, which remains to be told and counted with the call.
+  // Like finish(), for a piece of a call; the piece is announced and counted with its call.
   Status finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
   Status give_up(size_t locked);
   Status refuse_commit(const Status& status);
@@ -271,7 +273,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     recorder_.end({committed, false, cause, n, order, this->attempt_, procedure_}, &writes_, &index_changes_);
   }
 
-  // -- repair.h: what changed beside what was read ------------------------------------------------
+  // -- repair.h: changes that do not concern what was read ----------------------------------------
   enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
   bool own_presence(TableType& table, Row* row, Presence* presence);
   Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
@@ -302,8 +304,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     SnapshotNumber newest_reader = 0;
   };
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
-  // Of the commit groups of a row that this transaction has not written, those that one region has
-  // read: all or none. Where it claims nothing it is for several groups.
+  // The commit groups of a row, among those that this transaction has not written, that one region
+  // has read: all or none. Without claims this is used for several groups only.
   struct ReadTogether {
     uint32_t groups = 0;
     uint64_t words[kCommitGroupsMax] = {};
@@ -367,8 +369,10 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     const ColumnSet* set = nullptr;
     std::byte* before = nullptr;            // the columns as they were
   } edit_;
-  std::byte* image_in_place_ = nullptr;     // of an edit in place whose change is to come; its row and columns stand in edit_
-  LateUnlinks<Sync> late_unlinks_;          // of rows that commits of this object removed while somebody read them
+  // An edit in place that is not complete; edit_ holds its row and columns.
+  std::byte* image_in_place_ = nullptr;
+  // Rows that commits of this object removed while others read them.
+  LateUnlinks<Sync> late_unlinks_;
   [[no_unique_address]] Claims claims_;
 };
 

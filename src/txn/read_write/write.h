@@ -26,7 +26,7 @@ Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& w
   const Layout& layout = table.layout();
   const uint64_t missing = set.columns & ~write.columns->columns;
   if (missing == 0 && !(set.whole && !write.columns->whole)) return {};
-  // Read what is missing beside the image, then lay what was written before over it.
+  // Read the missing columns into a second image, then copy the earlier writes over it.
   std::byte* fresh = arena_.allocate(layout.row_bytes());
   if (Status status = read_own(table, write, set, fresh); !status.ok()) return status;
   copy_image(set, write.group, write.image, fresh);
@@ -51,8 +51,9 @@ template <class Sync, class Claims>
   return {};
 }
 
-// What an edit of a row that was read must find, for which the write stands from now on; kUnknown:
-// it was not read. `read`: the view that the caller has of the row, or null.
+// The word that a write of a row must find if the row was read; the write takes over its
+// validation. Returns kUnknown if the row was not read. `read`: the caller's view of the row, or
+// null.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
                                                                                        uint32_t g) {
@@ -142,8 +143,8 @@ Status ReadWriteTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, 
 
 // -- in place -------------------------------------------------------------------------------------
 
-// Not beside a write of the row that waits for the end of the region; and no block, which a change
-// replaces.
+// False if the row also has a write that waits for the end of the region, or is kept as a block,
+// since a change replaces the block.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
   const Layout& layout = table.layout();
@@ -245,7 +246,7 @@ bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail
   const Layout& layout = table.layout();
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;
-  if constexpr (RunsInRegion<Claims>)  // who makes views of this transaction's memory is this transaction
+  if constexpr (RunsInRegion<Claims>)  // only this transaction makes views of its arena's memory
     if (arena_.holds(&view) && view.read_index == read_index_of(table)) return true;
   if (view.read_index < reads_.size()) {
     const ReadEntry& read = reads_[view.read_index];
@@ -399,7 +400,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef ke
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
-    index::Witness unneeded;  // if there is none, the insert decides
+    index::Witness unneeded;  // if the row does not exist, the insert tracks the leaf
     Row* row = table.find(key, hints_.primary(table, key), unneeded);
     const GivenRow given{source, bytes};
     return row != nullptr ? replace_row(table, row, table.key_of(row, key), given, true) : insert_row(table, key, given, true);
@@ -409,10 +410,11 @@ Status ReadWriteTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef ke
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
   if constexpr (Claims::kWrites) claims_.make_room_for_new();
-  // Locked, so that nobody uses it before its sequence is set.
+  // Locked, so that no transaction uses it before its sequence number is set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
-    index::Witness unneeded;  // a row block that is there, with or without a row, needs no other
+    // An existing row block, with or without a row, does not need the leaf's witness.
+    index::Witness unneeded;
     if (Row* row = table.find(key, hints_.primary(table, key), unneeded))
       return replace_row(table, row, table.key_of(row, key), source, replace);
     return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
@@ -535,8 +537,7 @@ Status ReadWriteTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef k
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     WriteEntry* write = writes_.find(row, layout, g);
     if (write == nullptr) {
-      // With secondary indexes an insert may follow, which relies on the
-      // values that the row has now.
+      // A later insert into a table with secondary indexes depends on the row's current values.
       if (g != 0) w = word::kUnknown;
       if (g != 0 && table.secondary_count() != 0)
         if (Status status = present_word(table, row, key, g, &w); !status.ok())

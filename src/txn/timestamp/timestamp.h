@@ -1,17 +1,18 @@
-// Timestamp: the protocol of HyPer-HTM (section 4): a transaction claims each row as it touches it,
-// by timestamps, and finds its conflicts then and not at its commit (timestamp_claims.h).
+// Timestamp: the protocol of HyPer-HTM (section 4). A transaction claims each row when it touches
+// it, by timestamps, and so detects its conflicts then and not at its commit (timestamp_claims.h).
 //
-// A procedure that meets a conflict is rolled back, and set aside until what stood against it has
-// ended; a group runs its other calls meanwhile. After so many restarts (Options::restarts_max) it
-// runs alone until it has committed: it ends whatever stands against its claims, and what others
-// begin waits for its end. They wait 10 ms, then begin, and end it if they meet its claims: it may
-// itself wait for their thread. With each attempt they wait twice as long, up to its deadline, so
-// one that takes its time gets it. The calls of a group never run alone.
+// A procedure that meets a conflict is rolled back and set aside until the conflicting transaction
+// has ended; a group runs its other calls meanwhile. After Options::restarts_max restarts a
+// procedure runs alone until it has committed: it ends every transaction that conflicts with its
+// claims, and transactions of other threads wait for its end before they begin. They wait at most
+// 10 ms, because it may itself be waiting for their thread; then they begin, and end it if they
+// meet its claims. The time doubles with each attempt, up to the procedure's deadline, so that a
+// long procedure can finish. The calls of a group never run alone.
 //
-// An open transaction cannot be run again: it waits for what stands against it. Once it has itself
-// been open for Options::open_patience_us, another transaction that meets its claims ends it: the
-// claims are free, and its commit fails. A procedure that another transaction has waited for for 10
-// ms is ended, too. So nobody waits for ever, not even for a transaction of its own thread.
+// An open transaction cannot be retried, so it waits for conflicting transactions. Once it has been
+// open for Options::open_patience_us, another transaction that meets its claims ends it: the claims
+// are free, and its commit fails. A procedure for which another transaction has waited for 10 ms is
+// ended as well. So no transaction waits forever, not even for one of its own thread.
 //
 // Lock rank: alone_, before all others, outside of the epoch.
 // Thread safety: as a protocol's (txn/protocol.h).
@@ -81,7 +82,8 @@ class TimestampOrdering {
       claims_.set_alone(false, Timestamps::kProcedurePatienceNs);
       alone_for_ns_.store(0);
     }
-    // The next attempt: the others wait for so long, but not beyond its deadline (0: none).
+    // Begins the next attempt. The others wait for it for the time computed here, but not beyond
+    // its deadline (0: no deadline).
     void begin(uint32_t attempt, uint64_t deadline_ns) {
       uint64_t patience_ns = Timestamps::kProcedurePatienceNs << std::min(attempt, kDoublingsMax);
       if (deadline_ns != 0) {
@@ -135,7 +137,8 @@ class TimestampOrdering {
     }
     return status;
   }
-  // Somebody runs alone: waits for its end, but not for ever: it may itself wait for this thread.
+  // Another procedure runs alone: waits for its end, but only for a limited time, since that
+  // procedure may itself be waiting for this thread.
   [[gnu::noinline]] void let_alone(const RunPolicy& policy, uint64_t begin_ns) const {
     const uint64_t since_ns = now_ns(), deadline_ns = deadline_of(policy, begin_ns);
     Spin spin;

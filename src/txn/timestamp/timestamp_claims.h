@@ -1,38 +1,40 @@
 // TimestampClaims: the read and write timestamps of HyPer-HTM (sections 4.1 to 4.3) on each commit
 // group of a row.
 //
-// The write timestamp names the transaction that has written the group last, or is about to; the
-// read timestamp the youngest that has read it. A reader raises the read timestamp, then looks at
-// the write timestamp. A writer sets the write timestamp, then looks at the read timestamp. Either
-// goes on only if what it finds there is its own, or of transactions that have ended. So if a
-// reader and a writer meet, at least one of them sees the other. Where a hardware transaction runs,
-// both steps are one instant: beside another's two steps it is before the first, and is seen by the
-// second, or behind it, and sees it.
+// The write timestamp names the transaction that wrote the group last, or is about to write it. The
+// read timestamp names the youngest transaction that has read it. A reader raises the read
+// timestamp and then checks the write timestamp. A writer sets the write timestamp and then checks
+// the read timestamp. Each proceeds only if the timestamp that it finds is its own or belongs to
+// transactions that have ended. So if a reader and a writer meet, at least one of them sees the
+// other. In a hardware transaction both steps are one instant, which lies before or after the first
+// of another transaction's two steps. In the first case the other's second step sees it; in the
+// second case it sees the other.
 //
-// Invariant: a group that a transaction under way has claimed for reading is written by nobody
-// else, and one that it has claimed for writing is read and written by nobody else, until it ends.
-// So transactions are serializable in the order of their commits, which is that of their numbers,
-// and a transaction reads nothing that is not committed.
+// Invariant: while a transaction runs, no other transaction writes a group that it has claimed for
+// reading, and no other reads or writes a group that it has claimed for writing. So transactions
+// are serializable in the order of their commits, which is the order of their numbers, and a
+// transaction reads only committed data.
 //
 // What counts as ended:
-//   write timestamp   one transaction, which is under way or is not: its slot says so
-//   read timestamp    without its flag, the only reader that may be under way: the same. With it
-//                     others may be that have a smaller one: then it must be safe. Its own with the
-//                     flag: then no older transaction may be under way, for a younger reader would
-//                     have raised it
-// Whoever reads a group raises its read timestamp, with the flag unless the earlier one has ended;
-// and who is older than the one that stands there sets the flag.
+//   write timestamp   its transaction has ended, as its slot says
+//   read timestamp    without the flag: only the named reader may be running, and its slot says
+//                     whether it is. With the flag: older readers may be running as well, so the
+//                     timestamp must be safe. A transaction's own timestamp with the flag: no older
+//                     transaction may be running, since a younger reader would have raised it
+// A reader of a group raises its read timestamp, and sets the flag unless the earlier reader has
+// ended. A reader that is older than the timestamp it finds sets the flag.
 //
-// Deviations from the paper. It compares with the safe timestamp alone; of its relaxations (section
-// 4.3, an older transaction that has ended is no conflict) this takes those that the slots make
-// exact. It lets a transaction write what it has read itself, which overwrites what an older one
-// has read that is hidden behind it; then snapshots and the log would see the two in the wrong
-// order: the flag is for that. New bytes wait for the commit beside the row, as other protocols'
-// do: the program may write to an update's row until then, which readers of snapshots would see in
-// part. Phantoms are found by the leaves' versions at the commit (txn/read_write), and not by a
-// read timestamp of the leaf: a scan writes to no leaf.
+// Deviations from the paper. The paper compares with the safe timestamp only. Of its relaxations
+// (section 4.3: an older transaction that has ended is not a conflict) this implements those that
+// the slots make exact. The paper also lets a transaction write a group that it has read itself,
+// even if that overwrites a group whose older reader is hidden by its own read timestamp. Snapshots
+// and the log would then see the two transactions in the wrong order; the flag prevents that. As
+// with other protocols, new bytes are kept next to the row until the commit: until then the program
+// may write to the row of an update, and snapshot readers would see part of the change. Phantoms
+// are detected by leaf versions at the commit (txn/read_write), not by a read timestamp of the
+// leaf, so a scan does not write to any leaf.
 //
-// Thread safety: one transaction's; the timestamps of a row are shared.
+// Thread safety: the object belongs to one transaction; the timestamps of a row are shared.
 #pragma once
 
 #include <atomic>
@@ -86,10 +88,12 @@ class TimestampClaims {
     ELIDER_TEST_POINT("timestamp.write.claimed");
     if (!kReadsToo || nobody_else_reads(stamps.read.load())) [[likely]] return true;
     Timestamp mine = mine_;
-    stamps.write.compare_exchange_strong(mine, written);  // unless somebody has ended this one, and claimed the group
+    // Fails if another transaction ended this one and claimed the group.
+    stamps.write.compare_exchange_strong(mine, written);
     return false;
   }
-  // The same within a hardware transaction, in which both steps are one. False: ask outside of it.
+  // Like read(), but runs inside a hardware transaction, where both steps are one. Returns false if
+  // the caller must call read() outside of it.
   [[gnu::always_inline]] inline bool read_in_region(storage::Cell& cell) {
     if (ELIDER_MUTANT(kSkipReadTimestamp)) return true;
     Stamps& stamps = stamps_of(cell);
@@ -112,8 +116,8 @@ class TimestampClaims {
   static void make_room_for_new() {}
   static void keep_new(storage::Cell&) {}
 
-  // A procedure can run again, and does not wait; but it ends an open transaction whose time is
-  // over. One that has itself been ended ends nobody.
+  // A procedure can be retried, so it does not wait, but it ends an open transaction whose time is
+  // over. A transaction that has itself been ended does not end others.
   bool await() {
     if (!stand()) return false;
     if (waits_ || alone_) {
@@ -124,9 +128,9 @@ class TimestampClaims {
       if (!all_->open_since(other) || !end_late(other, 0)) return false;
     return true;
   }
-  // Waits until the transaction that stood against the last claim has ended, and ends it when its
-  // time is over. A procedure calls this between two attempts. False: it had not ended at
-  // `until_ns` (0: no bound).
+  // Waits until the transaction that conflicted with the last claim has ended, and ends it when its
+  // time is over. A procedure calls this between two attempts. Returns false if it had not ended at
+  // `until_ns` (0: no limit).
   bool await_end(uint64_t until_ns = 0) {
     Timestamp waited_for = 0;
     uint64_t since_ns = 0;
@@ -144,14 +148,14 @@ class TimestampClaims {
   }
 
   bool begin_commit() { return all_->begin_commit(worker_, mine_) || ELIDER_MUTANT(kCommitEnded); }
-  // Nobody has ended it.
+  // Whether this transaction is still running, that is, no other transaction has ended it.
   bool stand() const { return all_->under_way(mine_); }
   void stays_open() {
     waits_ = true;
     all_->set_open_since(worker_, now_ns());
   }
-  // A transaction that runs alone ends whatever stands against it at once, and is itself waited for
-  // for so long.
+  // A transaction that runs alone immediately ends every transaction that conflicts with it. Others
+  // wait for it for `patience_ns`.
   void set_alone(bool alone, uint64_t patience_ns) {
     alone_ = alone;
     all_->set_patience(worker_, patience_ns);
@@ -180,9 +184,10 @@ class TimestampClaims {
     if (read > mine_) return read | Timestamps::kFlag;
     return mine_ | (has_ended_with_all(read) || ELIDER_MUTANT(kForgetOtherReaders) ? 0 : Timestamps::kFlag);
   }
-  // And all that it stands for, as far as is known without a look at all slots.
+  // Whether the named transaction and all readers that the timestamp covers have ended, as far as
+  // can be told without reading all slots.
   bool has_ended_with_all(Timestamp read) const { return read <= safe_ || ((read & Timestamps::kFlag) == 0 && has_ended(read)); }
-  // Of a write timestamp.
+  // `written` is a write timestamp.
   bool may_pass(Timestamp written) {
     if (written == mine_ || has_ended(written) || ELIDER_MUTANT(kPassUnsafeWrite)) [[likely]] return true;
     conflict_ = written;
@@ -206,13 +211,14 @@ class TimestampClaims {
     return read <= safe_;
   }
 
-  // The oldest that stands against it, or 0.
+  // Returns the oldest running transaction that `t` covers, or 0.
   Timestamp against(Timestamp t) {
     if ((t & Timestamps::kFlag) == 0) return has_ended(t) ? 0 : t;
     return becomes_safe(t) ? 0 : all_->oldest_up_to(t, worker_);
   }
-  // Ends it if it has had its time, which for a procedure begins when somebody waits for it. False:
-  // it has not, or it is committing.
+  // Ends the transaction if its time is over. For a procedure, the time begins when another
+  // transaction starts to wait for it. Returns false if its time is not over, or if it is
+  // committing.
   bool end_late(Timestamp other, uint64_t waiting_since_ns) {
     const uint64_t open_since_ns = all_->open_since(other);
     const bool late = alone_ || (open_since_ns != 0 ? now_ns() - open_since_ns >= patience_ns_
@@ -224,8 +230,8 @@ class TimestampClaims {
   const uint32_t worker_;
   const uint64_t patience_ns_;
   Timestamp mine_ = 0;
-  Timestamp safe_ = 0;      // this and all before it have ended, but for its own
-  Timestamp conflict_ = 0;  // what stood against the last claim
+  Timestamp safe_ = 0;      // all transactions up to this one have ended, except this worker's own
+  Timestamp conflict_ = 0;  // the timestamp that conflicted with the last claim
   bool waits_ = false;
   bool alone_ = false;
   bool under_way_ = false;

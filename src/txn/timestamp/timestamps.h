@@ -1,28 +1,31 @@
-// Timestamps: which transactions are under way, and since when (HyPer-HTM, section 4.1, "safe
+// Timestamps: which transactions are running, and since when (HyPer-HTM, section 4.1, "safe
 // timestamp").
 //
-// A transaction has a timestamp: the clock when it began, and its worker, so that no two are equal
-// and a worker's rise. While it is under way it stands in the worker's slot. The clock is no hot
-// counter: a worker raises it only if nobody else has since its last transaction.
+// A timestamp consists of the clock at the begin of the transaction and its worker. So timestamps
+// are unique, and those of a worker increase. While the transaction runs, its timestamp is in the
+// worker's slot. The clock is not contended: a worker raises it only if no other worker has raised
+// it since its own last transaction.
 //
 //   63                          14 13        1     0
 //  +------------------------------+-----------+------+
 //  | clock                        | worker    | flag |
 //  +------------------------------+-----------+------+
 //
-// The flag of a slot says that the transaction is committing; that of a row's read timestamp, that
-// there may be more readers than the one it names (timestamp_claims.h).
+// The flag of a slot means that the transaction is committing. The flag of a row's read timestamp
+// means that there may be more readers than the one it names (timestamp_claims.h).
 //
-// Invariant: every transaction that is under way, or begins later, has a timestamp above any safe
-// one that was computed. Who computes it reads the clock first, then the slots. A slot that it did
-// not see was written after that, and its writer then found the clock it had put down unchanged: so
-// that clock is not below the one that was read.
+// Invariant: every transaction that is running, or begins later, has a timestamp above any safe
+// timestamp that was computed. The computation reads the clock first and then the slots. If it does
+// not see a transaction, the slot was written after the computation read it. The writer then found
+// the clock still equal to the value that it had put into the slot, so that value is not below the
+// clock that the computation read.
 //
-// Deviation from the paper: the safe timestamp is computed when a comparison asks for more than the
-// last one that was computed, and not at each begin: what was safe stays safe. And a transaction
-// that waits for another one may end it, by taking the timestamp from that one's slot.
+// Deviations from the paper: the safe timestamp is computed only when a comparison needs a newer
+// one than the last that was computed, not at each begin, since what was safe stays safe. And a
+// transaction that waits for another one may end it, by taking the timestamp out of its slot.
 //
-// Thread safety: any thread; a slot is written by its worker, and by who ends its transaction.
+// Thread safety: any thread may call this. A slot is written by its worker, and by a worker that
+// ends its transaction.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +71,7 @@ class Timestamps {
   // Its writes are all there.
   void end(uint32_t worker) { slots_[worker]->now.store(kNone, std::memory_order_release); }
 
-  // From now on nobody ends it but itself. False: somebody has.
+  // From now on no other worker can end the transaction. Returns false if one already has.
   bool begin_commit(uint32_t worker, Timestamp mine) {
     Timestamp expected = mine;
     return slots_[worker]->now.compare_exchange_strong(expected, mine | kFlag);
@@ -80,8 +83,9 @@ class Timestamps {
     return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
   }
 
-  // For how long the worker's transactions, which are this thread's, may be waited for before they
-  // are ended. This thread itself waits no longer than ever: they cannot go on meanwhile.
+  // Sets how long others wait for the worker's transactions, which run on this thread, before they
+  // end them. This thread itself does not wait longer than before, because its transactions cannot
+  // proceed while it waits.
   void set_patience(uint32_t worker, uint64_t ns) {
     slots_[worker]->thread.store(this_thread(), std::memory_order_relaxed);  // relaxed: of another thread any other value will do
     slots_[worker]->patience_ns.store(ns, std::memory_order_relaxed);        // relaxed: a length of time
@@ -94,10 +98,10 @@ class Timestamps {
 
   // The worker's transaction is one that its program ends, or has been.
   void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
-  // Of the transaction that is under way there; 0: a procedure's.
+  // Since when the transaction that the worker runs has been open; 0 if it is a procedure.
   uint64_t open_since(Timestamp t) const { return slots_[worker_of(t)]->open_since_ns.load(std::memory_order_relaxed); }
 
-  // All transactions up to it have ended, but for the worker's own.
+  // Returns a timestamp up to which all transactions have ended, except the worker's own.
   Timestamp safe(uint32_t worker) const {
     const Timestamp early = ELIDER_MUTANT(kSlotsBeforeClock) ? oldest_beside(worker) : kNone;
     const Timestamp next = clock_->load() << kClockShift;  // before the slots
@@ -119,7 +123,7 @@ class Timestamps {
   static constexpr uint64_t kWorkerMask = (uint64_t{1} << (kClockShift - 1)) - 1;
   static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all
 
-  // Of all other workers' transactions that are under way; kNone.
+  // The oldest running transaction of all other workers, or kNone.
   Timestamp oldest_beside(uint32_t worker) const {
     Timestamp oldest = kNone;
     for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i) {
