@@ -1,8 +1,9 @@
-// Stored procedures: named, with typed parameters, called with all arguments at once, as a server
-// would call them for an unknown client.
+// Procedures with typed arguments. A server can call them by name for an unknown client, and the
+// program itself calls them through a handle.
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elider/elider.h"
@@ -11,7 +12,6 @@ using elider::Key;
 using elider::Status;
 using elider::Transaction;
 using elider::Value;
-using elider::ValueType;
 
 struct Seat {
   uint64_t passenger;  // 0: free
@@ -22,41 +22,48 @@ namespace {
 // A seat's key: flight, row, letter.
 using SeatKey = elider::KeyLayout<32, 8, 4>;
 
-elider::Procedure reserve(elider::Table<Seat> seats) {
-  elider::Procedure procedure;
-  procedure.name = "reserve";
-  procedure.parameters = {{"flight", ValueType::kUInt64}, {"passenger", ValueType::kUInt64}};
-  // Takes the first free seat and replies with its row and letter.
-  procedure.body = [seats](Transaction& txn, std::span<const Value> arguments, std::vector<Value>& reply) -> Status {
-    const uint64_t flight = std::get<uint64_t>(arguments[0]), passenger = std::get<uint64_t>(arguments[1]);
-    Key free = elider::kKeyMax;
-    ELIDER_TRY(txn.scan(seats, SeatKey::prefix(flight), {}, [&](Key key, const elider::View<Seat>& seat) {
-      if (seat->passenger == 0) free = key;
-      return seat->passenger != 0;
-    }));
-    if (free == elider::kKeyMax) return Status::invalid_argument("flight " + std::to_string(flight) + " is full");
-    ELIDER_TRY(txn.update(seats, free, {}, [&](Seat& seat) { seat.passenger = passenger; }));
-    reply.emplace_back(SeatKey::unpack(free)[1]);
-    reply.emplace_back(std::string(1, static_cast<char>('A' + SeatKey::unpack(free)[2])));
-    return {};
-  };
-  return procedure;
+struct Reserve {
+  uint64_t flight, passenger;
+  uint64_t row;        // results: the seat
+  std::string letter;
+};
+
+// Takes the first free seat.
+elider::Procedure<Reserve> reserve(elider::Table<Seat> seats) {
+  return elider::Procedure<Reserve>("reserve")
+      .parameter("flight", &Reserve::flight)
+      .parameter("passenger", &Reserve::passenger)
+      .result("row", &Reserve::row)
+      .result("letter", &Reserve::letter)
+      .body([seats](Transaction& txn, Reserve& call) -> Status {
+        Key free = elider::kKeyMax;
+        ELIDER_TRY(txn.scan(seats, SeatKey::prefix(call.flight), {}, [&](Key key, const elider::View<Seat>& seat) {
+          if (seat->passenger == 0) free = key;
+          return seat->passenger != 0;
+        }));
+        if (free == elider::kKeyMax) return Status::invalid_argument("flight " + std::to_string(call.flight) + " is full");
+        call.row = SeatKey::unpack(free)[1];
+        call.letter = static_cast<char>('A' + SeatKey::unpack(free)[2]);
+        return txn.update(seats, free, {}, [&](Seat& seat) { seat.passenger = call.passenger; });
+      });
 }
 
-elider::Procedure count_free(elider::Table<Seat> seats) {
-  elider::Procedure procedure;
-  procedure.name = "count_free";
-  procedure.parameters = {{"flight", ValueType::kUInt64}};
-  procedure.read_only = true;
-  procedure.body = [seats](Transaction& txn, std::span<const Value> arguments, std::vector<Value>& reply) -> Status {
-    uint64_t free = 0;
-    Status status = txn.scan(seats, SeatKey::prefix(std::get<uint64_t>(arguments[0])), {}, [&](Key, const elider::View<Seat>& seat) {
-      free += seat->passenger == 0;
-    });
-    reply.emplace_back(free);
-    return status;
-  };
-  return procedure;
+struct CountFree {
+  uint64_t flight;
+  uint64_t free;  // the result
+};
+
+elider::Procedure<CountFree> count_free(elider::Table<Seat> seats) {
+  return elider::Procedure<CountFree>("count_free")
+      .parameter("flight", &CountFree::flight)
+      .result("free", &CountFree::free)
+      .read_only()
+      .body([seats](Transaction& txn, CountFree& call) {
+        call.free = 0;
+        return txn.scan(seats, SeatKey::prefix(call.flight), {}, [&](Key, const elider::View<Seat>& seat) {
+          call.free += seat->passenger == 0;
+        });
+      });
 }
 
 Status run() {
@@ -70,14 +77,21 @@ Status run() {
       }
     return {};
   }));
-  ELIDER_TRY(db.register_procedure(reserve(seats)));
-  ELIDER_TRY(db.register_procedure(count_free(seats)));
+  elider::Procedures procedures;
+  procedures.add(reserve(seats));
+  const elider::ProcedureHandle<CountFree> count = procedures.add(count_free(seats));
+  ELIDER_TRY(db.install(std::move(procedures)));
 
-  for (const auto& [name, parameters] : db.procedures()) {
-    std::printf("%s(", name.c_str());
-    for (size_t i = 0; i < parameters.size(); ++i)
-      std::printf("%s%s: %s", i == 0 ? "" : ", ", parameters[i].name.c_str(), std::string(name_of(parameters[i].type)).c_str());
-    std::printf(")\n");
+  for (const elider::ProcedureInfo& procedure : db.procedures()) {
+    const auto print = [](const std::vector<elider::Parameter>& all) {
+      for (size_t i = 0; i < all.size(); ++i)
+        std::printf("%s%s: %s", i == 0 ? "" : ", ", all[i].name.c_str(), std::string(name_of(all[i].type)).c_str());
+    };
+    std::printf("%s(", procedure.name.c_str());
+    print(procedure.parameters);
+    std::printf(") -> ");
+    print(procedure.results);
+    std::printf("\n");
   }
 
   int seated = 0;
@@ -97,8 +111,9 @@ Status run() {
   const Status unknown = db.call("upgrade", std::vector<Value>{});
   std::printf("%s\n%s\n", mistyped.message().c_str(), unknown.message().c_str());
 
-  ELIDER_TRY(db.call("count_free", std::vector<Value>{uint64_t{714}}, &reply));
-  const bool right = std::get<uint64_t>(reply[0]) == 0 && seated == 12 &&
+  CountFree left{.flight = 714, .free = 0};
+  ELIDER_TRY(db.call(count, left));
+  const bool right = left.free == 0 && seated == 12 &&
                      mistyped.code() == elider::Code::kInvalidArgument && unknown.code() == elider::Code::kNotFound;
   return right ? Status() : Status::rollback("a seat is missing, or was given twice");
 }

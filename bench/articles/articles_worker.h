@@ -75,14 +75,14 @@ struct UpdateUser {
   char letter;
 };
 struct ChoppedTransactions {
-  Chopped<AddComment> add_comment;
-  Chopped<UpdateUser> update_user;
+  ProcedureHandle<AddComment> add_comment;
+  ProcedureHandle<UpdateUser> update_user;
 };
 inline Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions) {
   using chopping::Operation;
-  ChoppedProcedures procedures;
+  Procedures procedures;
   transactions->add_comment = procedures.add(
-      ChoppedProcedure<AddComment>("add_comment")
+      Procedure<AddComment>("add_comment")
           .operation(Operation("user").reads("users"),
                      [&tables](Transaction& txn, AddComment& call) { return txn.get(tables.users, call.user).status(); })
           .operation(Operation("number").reads("articles", {"comments"}).writes("articles", {"comments"}),
@@ -96,7 +96,7 @@ inline Status install_chopped(Database& db, const Tables& tables, ChoppedTransac
                                          make_comment(call.article, call.user));
                      }));
   transactions->update_user = procedures.add(
-      ChoppedProcedure<UpdateUser>("update_user")
+      Procedure<UpdateUser>("update_user")
           .operation(Operation("user").writes("users", {"last_name"}), [&tables](Transaction& txn, UpdateUser& call) {
             return txn.update(tables.users, call.user, tables.last_name, [&](User& row) { fill(row.last_name, call.letter); });
           }));
@@ -163,7 +163,7 @@ class Worker {
   }
   Status add_comment_in_pieces(Key article, Key user) {
     AddComment call{article, user};
-    return db_.run_chopped(chopped_->add_comment, call, policies_[2]);
+    return db_.call(chopped_->add_comment, call, policies_[2]);
   }
   Status add_comment_at_once(Key article, Key user) {
     return db_.run(
@@ -180,7 +180,7 @@ class Worker {
     const char letter = static_cast<char>('a' + random_.below(26));
     if (chopped_ != nullptr) {
       UpdateUser call{user, letter};
-      return db_.run_chopped(chopped_->update_user, call, policies_[3]);
+      return db_.call(chopped_->update_user, call, policies_[3]);
     }
     return db_.run(
         [&](Transaction& txn) -> Status {

@@ -112,7 +112,7 @@ class Client {
   // goes to *whole.
   void run_prepared(size_t count, const GroupPolicy& policy, std::vector<size_t>* whole) {
     std::vector<std::pair<Call*, std::unique_ptr<PreparedCall>>> prepared;
-    std::vector<ChoppedCall> chopped;
+    std::vector<ProcedureCall> chopped;
     for (size_t i = 0; i < count; ++i) {
       Call* const call = &calls_[i];
       std::unique_ptr<PreparedCall> its;
@@ -126,7 +126,7 @@ class Client {
       prepared.emplace_back(call, std::move(its));
     }
     std::vector<Status> outcomes(prepared.size());
-    static_cast<void>(run_.db.run_chopped_group(chopped, outcomes, policy));
+    static_cast<void>(run_.db.call_group(chopped, outcomes, policy));
     begins(nullptr);
     for (size_t i = 0; i < prepared.size(); ++i) {
       auto& [call, its] = prepared[i];

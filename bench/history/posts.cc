@@ -152,7 +152,7 @@ class Posts : public Workload {
   }
   Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
     const auto run = [&](const auto& procedure, auto call) {
-      Status status = db.run_chopped(procedure, call, policy);
+      Status status = db.call(procedure, call, policy);
       if (status.ok()) call.did(attempt);
       return status;
     };
@@ -207,7 +207,7 @@ class Posts : public Workload {
   // Lists are put: they may be new.
   Status install(Database& db) {
     using chopping::Operation;
-    ChoppedProcedures procedures;
+    Procedures procedures;
     const auto append_to_list = [this](Transaction& txn, auto& call) -> Status {
       if (call.begins) call.begins();
       call.yields->maybe();
@@ -220,8 +220,8 @@ class Posts : public Workload {
       return count(txn, call.operation());
     };
     procedure_ = procedures.add(
-        ChoppedProcedure<Call>("post")
-            .touches([this](const Call& call, Touches& touches) { touches.row(lists_, static_cast<Key>(call.operation().key)); })
+        Procedure<Call>("post")
+            .touch([this](const Call& call, Touches& touches) { touches.row(lists_, static_cast<Key>(call.operation().key)); })
             .operation(Operation("list").inserts("lists").writes("lists").rolls_back(), append_to_list)
             .operation(options_.deferring ? Operation("post").inserts("posts").fresh().needs({"list"}).defers()
                                           : Operation("post").inserts("posts").fresh().needs({"list"}),
@@ -231,11 +231,11 @@ class Posts : public Workload {
                        })
             .operation(Operation("count").adds("counts", {"posts"}).needs({"list"}), add_to_count));
     if (options_.deferring)
-      append_ = procedures.add(ChoppedProcedure<AppendCall>("append")
+      append_ = procedures.add(Procedure<AppendCall>("append")
                                    .operation(Operation("list").inserts("lists").writes("lists").rolls_back(), append_to_list)
                                    .operation(Operation("count").adds("counts", {"posts"}).needs({"list"}), add_to_count));
     if (options_.deferring)
-      note_ = procedures.add(ChoppedProcedure<NoteCall>("note")
+      note_ = procedures.add(Procedure<NoteCall>("note")
                                  .operation(Operation("look").reads("posts"),
                                             [this](Transaction& txn, NoteCall& call) -> Status {
                                               if (call.begins) call.begins();
@@ -253,7 +253,7 @@ class Posts : public Workload {
                                               ELIDER_TRY(append(txn, notes_, call.plan->operations.front()));
                                               return call.plan->roll_back ? Status::rollback() : Status();
                                             }));
-    ChoppedOptions options;
+    InstallOptions options;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided;  // there a call is to be a hardware transaction
     options.choices.deferring = options_.deferring;
     options.answers_at_once = options_.answers_at_once;
@@ -336,9 +336,9 @@ class Posts : public Workload {
   Table<PostRow> posts_;
   Table<CountRow> counts_;
   Table<PostedRow> notes_;
-  Chopped<Call> procedure_;
-  Chopped<NoteCall> note_;
-  Chopped<AppendCall> append_;
+  ProcedureHandle<Call> procedure_;
+  ProcedureHandle<NoteCall> note_;
+  ProcedureHandle<AppendCall> append_;
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ class Procedures : public Workload {
   struct Procedure {
     std::vector<Step> steps;
     std::vector<Operation> operations;
-    Chopped<Call> chopped;
+    ProcedureHandle<Call> chopped;
   };
   struct Group {
     explicit Group(uint32_t keys) : hot{HotKeys(keys), HotKeys(keys)} {}
@@ -194,7 +194,7 @@ class Procedures : public Workload {
   bool in_pieces(const Plan& plan) const override { return plan.operations.front().variant == kInPieces; }
   Status call(Database& db, const Plan& plan, Yields& yields, Attempt* attempt, const RunPolicy& policy) override {
     Call call(*this, plan, yields);
-    Status status = db.run_chopped(procedure_of(plan).chopped, call, policy);
+    Status status = db.call(procedure_of(plan).chopped, call, policy);
     if (!status.ok()) return status;
     report(call, attempt);
     return status;
@@ -284,7 +284,7 @@ class Procedures : public Workload {
 
   Status install(Database& db) {
     Random random(options_.seed, ~uint64_t{0});
-    ChoppedProcedures procedures;
+    elider::Procedures procedures;
     for (uint32_t g = 0; g < groups_.size(); ++g) {
       auto& of_group = groups_[g].procedures;
       of_group.resize(random.between(1, 3));
@@ -296,7 +296,7 @@ class Procedures : public Workload {
     reader_steps_.push_back({Step::Does::kLookForPost});
     reader_steps_.push_back({Step::Does::kLookForPledge});
     if (is_ordered(options_.index)) reader_steps_.push_back({Step::Does::kScan, 0, 0});
-    ChoppedOptions options;
+    InstallOptions options;
     options.choices.granularity = random.below(3) == 0 ? chopping::Granularity::kTable : chopping::Granularity::kGroup;
     options.choices.snapshots = random.below(2) == 0;
     options.choices.adding = random.below(4) != 0;
@@ -323,11 +323,11 @@ class Procedures : public Workload {
              std::to_string(deferrals) + " deferrals with subscribers";
   }
 
-  void declare(Random& random, uint32_t g, uint32_t p, ChoppedProcedures& procedures) {
+  void declare(Random& random, uint32_t g, uint32_t p, elider::Procedures& procedures) {
     Procedure& procedure = groups_[g].procedures[p];
     const std::string name = "g" + std::to_string(g) + "_p" + std::to_string(p);
     const std::string pledges = table_name(g, kTables + 1), tokens = table_name(g, kTables + 2);
-    ChoppedProcedure<Call> declared(name);
+    elider::Procedure<Call> declared(name);
     const uint32_t count = static_cast<uint32_t>(random.between(2, 4));
     // Half of them have to do with tokens: in operation `first` and, with what came of it, in
     // `second`.
@@ -373,7 +373,7 @@ class Procedures : public Workload {
         return its.rolls_back && call.plan->roll_back ? Status::rollback() : Status();
       });
     }
-    declared.touches([this](const Call& call, Touches& touches) { touch(*call.plan, touches); });
+    declared.touch([this](const Call& call, Touches& touches) { touch(*call.plan, touches); });
     procedure.chopped = procedures.add(std::move(declared));
   }
 

@@ -42,7 +42,7 @@ struct HistoryOptions {
   uint32_t rollback_percent = 2;
   uint32_t yield_percent = 20;     // before an operation
   bool zoned = false;              // of scan: rows stand in zones, and a read-only transaction scans all of them
-  bool answers_at_once = false;  // of chopped calls: ChoppedOptions::answers_at_once, which needs `deferring`
+  bool answers_at_once = false;  // of chopped calls: InstallOptions::answers_at_once, which needs `deferring`
   bool deferring = false;    // of posts: the posts appear later, and some calls look for them; of procedures: some operations defer
   uint32_t declarations = 50;  // of procedures: how many groups of random procedures
   bool held_snapshots = false;     // read-only transactions are at one that their client holds, and advances now and then
@@ -97,24 +97,24 @@ class Yields {
   uint32_t percent_;
 };
 
-// A call of a chopped procedure that runs in a group (Database::run_chopped_group). It lives until
+// A call of a chopped procedure that runs in a group (Database::call_group). It lives until
 // the group has run.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
-  virtual ChoppedCall call() = 0;
+  virtual ProcedureCall call() = 0;
   virtual void did(Attempt* attempt) const = 0;  // once it has committed
 };
 // Of a procedure whose calls, Its, say by did(attempt) what they did.
 template <class Its>
 class Prepared final : public PreparedCall {
  public:
-  Prepared(Chopped<Its> procedure, Its call) : procedure_(procedure), call_(std::move(call)) {}
-  ChoppedCall call() override { return {procedure_, call_}; }
+  Prepared(ProcedureHandle<Its> procedure, Its call) : procedure_(procedure), call_(std::move(call)) {}
+  ProcedureCall call() override { return {procedure_, call_}; }
   void did(Attempt* attempt) const override { call_.did(attempt); }
 
  private:
-  const Chopped<Its> procedure_;
+  const ProcedureHandle<Its> procedure_;
   Its call_;
 };
 

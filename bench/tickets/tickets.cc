@@ -42,14 +42,14 @@ Status add_to_all(Transaction& txn, const Tables& tables, const Call& call) {
 
 class Worker {
  public:
-  Worker(const TicketsOptions& options, Database& db, const Tables& tables, const Chopped<Call>* chopped, uint32_t thread)
+  Worker(const TicketsOptions& options, Database& db, const Tables& tables, const ProcedureHandle<Call>* chopped, uint32_t thread)
       : db_(db), tables_(tables), chopped_(chopped), totals_(options.totals), random_(options.common.seed, thread), rows_(options.tail) {
     policy_.procedure_id = db.procedure_id("ticket");
   }
   uint32_t run_one() {
     for (Key& row : rows_) row = random_.below(totals_);
     Call call{&rows_};
-    const Status status = chopped_ != nullptr ? db_.run_chopped(*chopped_, call, policy_) : db_.run(
+    const Status status = chopped_ != nullptr ? db_.call(*chopped_, call, policy_) : db_.run(
         [&](Transaction& txn) -> Status {
           ELIDER_TRY(take_number(txn, tables_, call));
           return add_to_all(txn, tables_, call);
@@ -65,7 +65,7 @@ class Worker {
  private:
   Database& db_;
   const Tables& tables_;
-  const Chopped<Call>* const chopped_;  // null: it runs as one
+  const ProcedureHandle<Call>* const chopped_;  // null: it runs as one
   const uint64_t totals_;
   Random random_;
   std::vector<Key> rows_;
@@ -83,10 +83,10 @@ Result<Tables> create_tables(Database& db) {
   return Tables{*counter, *totals, counter->columns(&Counter::next)};
 }
 
-Status install(Database& db, const Tables& tables, Chopped<Call>* ticket) {
+Status install(Database& db, const Tables& tables, ProcedureHandle<Call>* ticket) {
   using chopping::Operation;
-  ChoppedProcedures procedures;
-  *ticket = procedures.add(ChoppedProcedure<Call>("ticket")
+  Procedures procedures;
+  *ticket = procedures.add(Procedure<Call>("ticket")
                                .operation(Operation("number").reads("counter").writes("counter"),
                                           [&tables](Transaction& txn, Call& call) { return take_number(txn, tables, call); })
                                .operation(Operation("totals").adds("totals", {"sum"}),
@@ -140,7 +140,7 @@ Result<TicketsOutcome> run_tickets(const TicketsOptions& options) {
       });
   if (!report.load.status.ok()) return report.load.status;
 
-  Chopped<Call> ticket;
+  ProcedureHandle<Call> ticket;
   const bool in_pieces = db.protocol() == Protocol::kChopped;
   if (in_pieces) ELIDER_TRY(install(db, *tables, &ticket));
   auto run = drive<Worker>(options.common, &db, {"ticket"}, [&](uint32_t thread) {

@@ -5,8 +5,8 @@
 
 namespace elider::bench::tpcc {
 
-Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const ChoppedOptions& options) {
-  ChoppedProcedures procedures;
+Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const InstallOptions& options) {
+  Procedures procedures;
   transactions->new_order = add_new_order(procedures, tables);
   transactions->payment = add_payment(procedures, tables);
   transactions->delivery = add_delivery(procedures, tables, options.choices.deferring);

@@ -109,7 +109,7 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
 
 // An order and its lines belong to who has taken the order's row out of the queue. Deferring: its
 // customers' balances may be seen later.
-Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, bool deferring) {
+ProcedureHandle<DeliveryCall> add_delivery(Procedures& to, const Tables& tables, bool deferring) {
   using chopping::Operation;
   const Operation customer = deferring
                                  ? Operation("customer").adds("customer", {"balance", "delivery_count"}).needs({"order", "lines"}).defers()
@@ -118,8 +118,8 @@ Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, 
                                        .writes("customer", {"balance", "delivery_count"})
                                        .needs({"order", "lines"});
   return to.add(
-      ChoppedProcedure<DeliveryCall>("Delivery")
-          .touches(touch_of<DeliveryCall>(tables))
+      Procedure<DeliveryCall>("Delivery")
+          .touch(touch_of<DeliveryCall>(tables))
           .operation(Operation("new_order").scans("new_order").removes("new_order"),
                      [&tables](Transaction& txn, DeliveryCall& call) {
                        call.in_group.begins();

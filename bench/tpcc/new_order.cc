@@ -145,14 +145,14 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
 }
 
 // In pieces the unused item is found before anything is written.
-Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables) {
+ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables) {
   using chopping::Operation;
   const std::vector<std::string> sale{"quantity", "ytd", "order_count", "remote_count"};
   std::vector<std::string> information{"data"};
   for (uint32_t d = 1; d <= kDistricts; ++d) information.push_back((d < 10 ? "info_0" : "info_") + std::to_string(d));
   return to.add(
-      ChoppedProcedure<NewOrderCall>("NewOrder")
-          .touches(touch_of<NewOrderCall>(tables))
+      Procedure<NewOrderCall>("NewOrder")
+          .touch(touch_of<NewOrderCall>(tables))
           .operation(Operation("warehouse").reads("warehouse", {"tax"}),
                      [&tables](Transaction& txn, NewOrderCall& call) { return read_warehouse(txn, tables, *call.input, call.output); })
           .operation(Operation("customer").reads("customer", {"discount", "credit", "last"}),

@@ -128,15 +128,15 @@ Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input
   return insert_history(txn, tables, input, *output);
 }
 
-Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables) {
+ProcedureHandle<PaymentCall> add_payment(Procedures& to, const Tables& tables) {
   using chopping::Operation;
   const std::vector<std::string> address{"name", "street_1", "street_2", "city", "state", "zip"};
   const std::vector<std::string> name{"last", "first", "warehouse", "district"};
   std::vector<std::string> read{"discount", "credit", "middle", "last", "first", "phone", "since", "credit_limit",
                                 "street_1", "street_2", "city", "state", "zip"};
   return to.add(
-      ChoppedProcedure<PaymentCall>("Payment")
-          .touches(touch_of<PaymentCall>(tables))
+      Procedure<PaymentCall>("Payment")
+          .touch(touch_of<PaymentCall>(tables))
           .operation(Operation("warehouse").reads("warehouse", address),
                      [&tables](Transaction& txn, PaymentCall& call) {
                        call.in_group.begins();

@@ -44,7 +44,7 @@ Status Terminal::run(Kind kind) {
   if (partitioned_) policy.partitions = partitions_of(call);
   policy.commit_number = samples_.begin();
   Status status;
-  if (chopped_ != nullptr && kind != Kind::kOrderStatus && kind != Kind::kStockLevel) status = run_chopped(call, policy);
+  if (chopped_ != nullptr && kind != Kind::kOrderStatus && kind != Kind::kStockLevel) status = run_in_pieces(call, policy);
   else if (on_snapshot(kind)) policy.snapshot = snapshot(), status = db_.run_read_only(procedure, policy);
   else status = db_.run(procedure, policy);
   if (policy.commit_number != nullptr && status.ok()) samples_.committed();
@@ -60,8 +60,8 @@ auto Terminal::in_pieces(Call& call, Made&& made) {
   return made(chopped_->delivery, DeliveryCall{std::get_if<DeliveryInput>(&call.input), &call.delivered});
 }
 
-Status Terminal::run_chopped(Call& call, const RunPolicy& policy) {
-  return in_pieces(call, [&](const auto& procedure, auto its) { return db_.run_chopped(procedure, its, policy); });
+Status Terminal::run_in_pieces(Call& call, const RunPolicy& policy) {
+  return in_pieces(call, [&](const auto& procedure, auto its) { return db_.call(procedure, its, policy); });
 }
 
 bool Terminal::run_group(GroupTimes& times) {
@@ -123,7 +123,7 @@ void Terminal::run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times)
     });
   // Outcomes tell what failed.
   part_outcomes_.resize(in_pieces_.size());
-  static_cast<void>(db_.run_chopped_group(chopped_calls_, part_outcomes_, policy));
+  static_cast<void>(db_.call_group(chopped_calls_, part_outcomes_, policy));
   for (size_t i = 0; i < in_pieces_.size(); ++i) outcomes_[in_pieces_[i]] = std::move(part_outcomes_[i]);
   if (whole_.empty()) return;
   GroupPolicy of_whole = policy;

@@ -73,7 +73,7 @@ class Terminal {
   // Of those that change tables: made(procedure, its Call) with what pieces are called with.
   template <class Made>
   auto in_pieces(Call& call, Made&& made);
-  Status run_chopped(Call& call, const RunPolicy& policy);
+  Status run_in_pieces(Call& call, const RunPolicy& policy);
   // Those that change tables as a group of calls in pieces, and the others as a group of
   // transactions.
   void run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times);
@@ -108,7 +108,7 @@ class Terminal {
   // Of those of a group that run in pieces: which of calls_, and what each is called with.
   std::vector<size_t> in_pieces_, whole_;
   std::vector<std::variant<NewOrderCall, PaymentCall, DeliveryCall>> pieces_;
-  std::vector<ChoppedCall> chopped_calls_;
+  std::vector<ProcedureCall> chopped_calls_;
   std::vector<Status> part_outcomes_;
   std::vector<uint32_t> partitions_;  // of a call
   // Of the transaction that ran last; kept here so that what it shows is really made.

@@ -11,7 +11,7 @@
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
 #include "bench/tpcc/terminal.h"
-#include "elider/chopped.h"
+#include "elider/procedure.h"
 
 namespace elider::bench::tpcc {
 
@@ -24,7 +24,7 @@ struct TpccOptions {
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;
   bool groups = true, additions = true;  // TableChoice's
-  ChoppedOptions chopped = {};  // of protocol chopped: how its procedures are cut
+  InstallOptions chopped = {};  // of protocol chopped: how its procedures are cut
   // Each thread's n-th transaction, or group, is a sample of how long it takes until it is
   // durable; 0: none is.
   uint32_t durable_sample_every = 0;

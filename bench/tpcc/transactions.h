@@ -14,7 +14,7 @@
 #include "bench/common/driver.h"
 #include "bench/tpcc/input.h"
 #include "bench/tpcc/schema.h"
-#include "elider/chopped.h"
+#include "elider/procedure.h"
 #include "elider/database.h"
 #include "elider/touches.h"
 #include "elider/transaction.h"
@@ -155,16 +155,16 @@ struct DeliveryCall {
   Batch batch = {};
   InGroup in_group = {};
 };
-Chopped<NewOrderCall> add_new_order(ChoppedProcedures& to, const Tables& tables);
-Chopped<PaymentCall> add_payment(ChoppedProcedures& to, const Tables& tables);
-Chopped<DeliveryCall> add_delivery(ChoppedProcedures& to, const Tables& tables, bool deferring);
+ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables);
+ProcedureHandle<PaymentCall> add_payment(Procedures& to, const Tables& tables);
+ProcedureHandle<DeliveryCall> add_delivery(Procedures& to, const Tables& tables, bool deferring);
 struct ChoppedTransactions {
-  Chopped<NewOrderCall> new_order;
-  Chopped<PaymentCall> payment;
-  Chopped<DeliveryCall> delivery;
+  ProcedureHandle<NewOrderCall> new_order;
+  ProcedureHandle<PaymentCall> payment;
+  ProcedureHandle<DeliveryCall> delivery;
 };
 // Once a database. `tables` outlives it. The two that only read run as they always do.
-Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const ChoppedOptions& options = {});
+Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const InstallOptions& options = {});
 
 // What they will look at, of what the input tells (Database::run_group).
 void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns);

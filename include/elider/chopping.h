@@ -1,22 +1,24 @@
-// Chopping: procedures cut into pieces that each run atomically by themselves, and still are
-// serializable as wholes (transaction chopping; DBX-TC, section 3).
+// Chopping: cutting procedures into pieces, each of which runs as a transaction by itself, so that
+// the procedures are still serializable as wholes (transaction chopping; DBX-TC, section 3).
 //
-// A procedure is declared as a list of operations: which tables and columns each touches, and how,
-// and which results it needs. analyze() finds which operations must stay together, whatever the
-// arguments are:
+// A procedure is declared as a list of operations. An operation declares the tables and columns
+// that it accesses, how it accesses them, and the operations whose results it needs. analyze()
+// finds the operations that must stay together, whatever the arguments are:
 //
-//   - Two operations of different calls conflict (a C-edge) if they touch the same columns, unless
-//     both read, or both add. Operations of one call are siblings (an S-edge).
-//   - A cycle of both kinds of edges (an SC-cycle) could be run in an order that no serial one
-//     explains. The pieces of a call that lie on it are merged.
-//   - What is left: at most one piece of each procedure conflicts with anything (Theorem 1).
+//   - Two operations of different calls conflict (a C-edge) if they access the same columns, unless
+//     both read or both add. Operations of one call are siblings (an S-edge).
+//   - A cycle with both kinds of edges (an SC-cycle) could run in an order that no serial order
+//     explains. The pieces of a call that are on the cycle are merged.
+//   - In the result, at most one piece of each procedure conflicts with anything (Theorem 1).
 //
-// This is the declaration and the analysis; elider/chopped.h runs what is declared.
+// This header has the declaration and the analysis. elider/procedure.h adds bodies and runs them.
 //
-// Deviations from the paper: columns may be told apart by commit group; a row that only a claimed
-// row leads to (a token, below) has no conflicts, which the paper assumes of TPC-C's orders; a
-// rollback is allowed up to the first piece that writes, which the paper leaves open.
-// Thread safety: values; analyze() by all threads.
+// Deviations from the paper: columns of different commit groups do not conflict. A row that can be
+// reached only through a claimed row (a token, below) does not conflict; the paper assumes this for
+// TPC-C's orders. A procedure may roll back until its first piece that writes; the paper leaves
+// this open.
+//
+// Thread safety: all of these are values. All threads may call analyze().
 #pragma once
 
 #include "elider/language.h"
@@ -31,43 +33,43 @@
 
 namespace elider::chopping {
 
-// kRead, kWrite   columns of a row that is there
-// kAdd            adds to columns; commutes with other adds, not with reads or writes
-// kInsert         a new row
-// kRemove         a row goes
-// kScan           columns of many rows, and which rows there are
+// kRead, kWrite   columns of an existing row
+// kAdd            adds to columns; commutes with other adds, but not with reads or writes
+// kInsert         inserts a row
+// kRemove         removes a row
+// kScan           reads columns of many rows, and which rows exist
 enum class AccessKind : uint8_t { kRead, kWrite, kAdd, kInsert, kRemove, kScan };
 std::string_view name_of(AccessKind kind);            // "read", "write", "add", "insert", "remove", "scan"
-bool parse(std::string_view name, AccessKind* kind);  // false: nothing has this name
+bool parse(std::string_view name, AccessKind* kind);  // false: no kind has this name
 inline constexpr AccessKind kAccessKinds[] = {AccessKind::kRead,   AccessKind::kWrite,  AccessKind::kAdd,
                                               AccessKind::kInsert, AccessKind::kRemove, AccessKind::kScan};
 
 struct Access {
   AccessKind kind = AccessKind::kRead;
   std::string table;
-  std::vector<std::string> columns = {};  // of kRead, kWrite, kAdd and kScan; none: all
-  // kInsert: no other call inserts this key (it comes from a counter, or is random).
+  std::vector<std::string> columns = {};  // for kRead, kWrite, kAdd and kScan; empty: all
+  // kInsert: no other call inserts this key, because it comes from a counter or is random.
   bool fresh = false;
-  // A table whose rows are tokens: this row belongs to one of them, and nothing else leads here.
-  // Who inserts such a row inserts its token in the same or a later operation; who touches it
-  // otherwise has removed its token before. So two calls never meet at it. Tokens are inserted
-  // fresh.
+  // A table whose rows are tokens. This row belongs to one token, and can be reached only through
+  // it. A call that inserts such a row inserts the token in the same or a later operation. A call
+  // that accesses the row in any other way has removed the token before. So two calls never access
+  // the row at the same time. Tokens are inserted fresh.
   std::string token = {};
-  // The partition of the row's key: the name of an argument; or, from '=' on, a constant, and then
-  // rows of other constants are other rows (they are compared as text, and all of a table are of
-  // one column of its key). "": unknown.
+  // The partition of the row's key: the name of an argument, or '=' and a constant. Accesses with
+  // different constants never access the same row. Constants are compared as text, and all those of
+  // a table refer to the same part of its key. Empty: unknown.
   std::string partition = {};
 };
 
-// What is atomic in any case: one or more accesses, and the code between them.
+// One or more accesses and the code between them, which always run together.
 struct Operation {
   std::string name;
   std::vector<Access> accesses = {};
-  std::vector<std::string> after = {};  // operations, declared before it, whose results it uses
+  std::vector<std::string> after = {};  // operations declared before this one whose results it uses
   bool may_roll_back = false;  // the procedure may decide here that it changes nothing
-  // Its effects may become visible later, all at once with those of others: it only adds, or
-  // inserts fresh rows. Calls that read them are ordered before it or behind it as wholes (section
-  // 3.2).
+  // Its effects may become visible later, together with those of other calls. It may only add, and
+  // insert fresh rows. A call that reads the effects is ordered as a whole before it or after it
+  // (section 3.2).
   bool deferred = false;
 
   explicit Operation(std::string its_name) : name(std::move(its_name)) {}
@@ -85,11 +87,11 @@ struct Operation {
   Operation& scans(std::string table, std::vector<std::string> columns = {}) {
     return add_access(AccessKind::kScan, std::move(table), std::move(columns));
   }
-  // Of the access before:
+  // These apply to the access that was added last.
   Operation& fresh() { return accesses.back().fresh = true, *this; }
   Operation& token(std::string table) { return accesses.back().token = std::move(table), *this; }
   Operation& partition(std::string its) { return accesses.back().partition = std::move(its), *this; }
-  // Of the operation:
+  // These apply to the operation.
   Operation& needs(std::vector<std::string> operations) { return after = std::move(operations), *this; }
   Operation& rolls_back() { return may_roll_back = true, *this; }
   Operation& defers() { return deferred = true, *this; }
@@ -101,64 +103,64 @@ struct Operation {
   }
 };
 
-// A procedure, its operations in the order in which it would run them as a whole.
+// A procedure, with its operations in the order in which they would run as one transaction.
 struct Procedure {
   std::string name;
   std::vector<Operation> operations = {};
 };
 
-// A table as far as it is declared: its columns, by commit group.
+// What the analysis knows of a table: its columns, by commit group.
 struct Table {
   std::string name;
   std::vector<std::vector<std::string>> groups;
   static Table of(const Schema& schema);
 };
 
-// All procedures that change these tables: one that is left out may break what is found here.
+// All procedures that change these tables. The result is wrong if one is left out.
 struct Declaration {
   std::vector<Table> tables;
   std::vector<Procedure> procedures;
 };
 
-// What the analysis may use. The defaults are all that there is; each is there to be turned off, so
-// that its part can be seen.
+// What the analysis may use. By default it uses everything; each part can be turned off to measure
+// its effect.
 enum class Granularity : uint8_t { kTable, kGroup, kColumn };
 struct Choices {
-  Granularity granularity = Granularity::kGroup;  // what two operations must share to conflict
-  bool snapshots = true;                          // procedures that only read run on a snapshot, and conflict with none
+  Granularity granularity = Granularity::kGroup;  // two operations conflict if they share one of these
+  bool snapshots = true;                          // procedures that only read run on a snapshot and do not conflict
   bool adding = true;                             // adds commute
   bool tokens = true;
   bool deferring = true;
-  bool reordering = true;  // independent operations change places; else all between two that are merged are, too
+  bool reordering = true;  // independent operations may change places; otherwise a merge includes all operations in between
 };
 
 // -- what the analysis finds ----------------------------------------------------------------------
 
-// An operation, by its places in the declaration.
+// An operation, by its position in the declaration.
 struct OperationId {
   uint32_t procedure = 0, operation = 0;
   friend bool operator==(const OperationId&, const OperationId&) = default;
 };
 
-// Two operations that conflict when two calls run them; may be one and the same.
+// Two operations that conflict if two calls run them. They may be the same operation.
 struct Conflict {
   OperationId from, to;
   std::string table;
   std::string from_does, to_does;  // in words: "read x, y", "insert a row"
-  std::string advice;              // what would have to change for it to go away; "": nothing that is known
+  std::string advice;              // the change that would remove the conflict; empty: none is known
 };
 
 struct Piece {
   std::vector<uint32_t> operations;  // in the order in which they run
-  bool conflicting = false;          // the one that orders this procedure among the others
+  bool conflicting = false;          // the piece that orders calls of this procedure among all calls
   bool writes = false;
   bool deferred = false;
 };
 
-// One step of an SC-cycle: from a piece, by an edge, to the next one. The last one leads back.
+// One step of an SC-cycle, along an edge from one piece to the next. The last step leads back.
 struct CycleStep {
   OperationId from, to;
-  bool other_call_from = false, other_call_to = false;  // of the second call of the same procedure
+  bool other_call_from = false, other_call_to = false;  // the piece is in a second call of the same procedure
   bool sibling = false;                                 // an S-edge
 };
 
@@ -167,37 +169,37 @@ struct Merge {
   Why why = Why::kCycle;
   uint32_t procedure = 0;
   std::vector<uint32_t> first, second;  // the operations of the two pieces
-  std::vector<CycleStep> cycle;         // of kCycle
+  std::vector<CycleStep> cycle;         // for kCycle
 };
 
-// A deferred operation, and whether it may be.
+// An operation that was declared as deferred, and whether it may be.
 struct Deferral {
   OperationId publisher;
-  std::vector<OperationId> subscribers;  // operations that touch what it changes
+  std::vector<OperationId> subscribers;  // operations that access what it changes
   bool granted = false;
   std::string why_not = {};
-  std::vector<CycleStep> path = {};  // where another way between them is why not: that way
+  std::vector<CycleStep> path = {};  // if another path between the two is the reason: that path
 };
 
 struct PlannedProcedure {
-  bool on_snapshot = false;   // only reads
+  bool on_snapshot = false;   // it only reads
   std::vector<Piece> pieces;  // in the order in which they run
 };
 
 struct Plan {
   std::vector<PlannedProcedure> procedures;  // as declared
-  std::vector<Conflict> conflicts;           // those that are left
+  std::vector<Conflict> conflicts;           // those that remain
   std::vector<Merge> merges;                 // in the order in which they were found
   std::vector<Deferral> deferrals;
-  std::vector<std::string> static_tables;  // no procedure inserts rows or removes any: finding one conflicts with nothing
+  std::vector<std::string> static_tables;  // no procedure inserts or removes their rows, so looking one up does not conflict
 };
 
 // Statuses:
 //   kOk
-//   kInvalidArgument  a name that nothing has or that two have; a need that is not declared before;
-//                     a deferred operation that does more than add; a token that is not inserted
-//                     or removed as it says, or is not fresh. The message names the procedure and
-//                     the operation.
+//   kInvalidArgument  a name is unknown or is used twice; an operation needs one that is not
+//                     declared before it; a deferred operation does more than add; a token is not
+//                     inserted or removed as declared, or is not fresh. The message names the
+//                     procedure and the operation.
 Status analyze(const Declaration& declaration, const Choices& choices, Plan* plan);
 
 }  // namespace elider::chopping

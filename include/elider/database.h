@@ -29,7 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include "elider/chopped.h"
 #include "elider/function_ref.h"
 #include "elider/held_snapshot.h"
 #include "elider/options.h"
@@ -210,7 +209,9 @@ class Database {
   }
 
   // Runs `calls` calls, each a transaction of its own, with the cache misses of many overlapped:
-  // several times as fast as run() where rows are not in the cache (docs/groups.md). Of call i,
+  // several times as fast as run() where rows are not in the cache (docs/groups.md). It is to
+  // call_group() what run() is to call(): the code is written where it is used, and is not
+  // installed. Of call i,
   //   touch(i, Touches&)          names beforehand which rows it will look at (elider/touches.h)
   //   procedure(i, Transaction&)  is its body, which returns a Status or nothing, as run()'s
   //   outcomes[i]                 becomes what run() would return; the span has `calls` elements,
@@ -300,48 +301,58 @@ class Database {
   // refuses it.
   Status backup(const std::string& folder);
 
-  // -- stored procedures --------------------------------------------------------------------------
+  // -- procedures (elider/procedure.h) ------------------------------------------------------------
 
-  // kInvalidArgument: the name is taken, empty, or the body is missing.
-  Status register_procedure(Procedure procedure);
-  std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
-  // Runs it as run() does and returns what that returns. If it is ok, `reply` has what the attempt
-  // that committed made; else `reply` is empty.
-  //   kNotFound         no procedure has this name
-  //   kInvalidArgument  the message names the argument that is missing or has another type
-  Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr, RunPolicy policy = {});
-  // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
-  // its own, and their cache misses overlap where Procedure::touch says what they look at. What
-  // call() would refuse is that call's outcome, and the others run. `outcomes` as run_group()'s.
-  Status call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
+  // Installs procedures: all of them, or, if it fails, none. They stay until the database is
+  // closed. Procedures with a body can be installed at any time, in any number of calls. Procedures
+  // with operations are analyzed together: all of a database are installed in one call, after their
+  // tables were created. `plan`, if not null, becomes what the analysis found, for the procedures
+  // with operations in the order in which they were added.
+  //   kInvalidArgument  the message names the procedure, and what is wrong: its name is empty or
+  //                     taken; it has neither a body nor operations, or both; it has operations and
+  //                     is read_only(); chopping::analyze() refuses the declaration; a table does
+  //                     not exist; the options cannot be executed; procedures with operations are
+  //                     installed already
+  Status install(Procedures procedures, const InstallOptions& options = {}, chopping::Plan* plan = nullptr);
+  // All that are installed, in that order.
+  std::vector<ProcedureInfo> procedures() const;
 
-  // -- chopped procedures (elider/chopped.h) ------------------------------------------------------
-
-  // Analyzes the procedures and makes them callable; once, when their tables have been made. *plan,
-  // where it is not null: what the analysis found.
-  //   kInvalidArgument  analyze() refuses the declaration; a table is not there; an option cannot
-  //                     be executed; others are installed already
-  Status install(ChoppedProcedures procedures, const ChoppedOptions& options = {}, chopping::Plan* plan = nullptr);
-  // Calls a procedure, as a transaction that is strictly serializable with all others (but for
-  // ChoppedOptions::answers_at_once). It is retried on a conflict, as the policy says. Under
-  // Protocol::kChopped it may run in pieces, and only one of them can conflict.
-  // Procedures that only read run as run_read_only() does. Statuses as run()'s, and
-  //   kInvalidArgument  the procedure is not installed here: the handle is empty, or belongs to
-  //                     another set of procedures; the thread is within an operation of another
-  //                     call; an access that is not declared (ChoppedOptions::check_accesses)
-  //   kCorrupt          a body failed after the piece that orders its call had committed, so the
-  //                     call is incomplete; the database has stopped
-  template <class Call>
-  Status run_chopped(Chopped<Call> procedure, Call& call, const RunPolicy& policy = {}) {
-    return run_chopped_call({procedure.handle_, &call}, policy);
+  // Calls a procedure with these arguments, in which its bodies leave the results. A call is a
+  // transaction: it is strictly serializable with all others (except under
+  // InstallOptions::answers_at_once), and it is retried on a conflict, as the policy says. If it is
+  // not ok, the results mean nothing.
+  // Statuses as run()'s, and
+  //   kInvalidArgument  the procedure is not installed in this database, or the handle names none;
+  //                     the thread is within an operation of another call; an operation made an
+  //                     access that it does not declare (InstallOptions::check_accesses)
+  //   kCorrupt          an operation failed after other calls may have seen its call, which is now
+  //                     incomplete; the database has stopped (elider/procedure.h)
+  template <class Arguments>
+  Status call(ProcedureHandle<Arguments> procedure, std::type_identity_t<Arguments>& arguments, const RunPolicy& policy = {}) {
+    return call_any(procedure.its_, &arguments, policy);
   }
-  // Runs many calls, of one procedure or of several, as run_group() does: each is a transaction of
-  // its own, as by run_chopped(), and their cache misses overlap where ChoppedProcedure::touches
-  // says what they look at. Under Protocol::kChopped a call that writes is run to its end, with its
-  // attempts and its waits, before the next one. What run_chopped() would refuse is that call's
-  // outcome, and the others run. `outcomes` as run_group()'s; GroupPolicy::read_only means nothing
-  // here.
-  Status run_chopped_group(std::span<const ChoppedCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
+  // Like call() above, for a caller that does not need the results.
+  template <class Arguments>
+  Status call(ProcedureHandle<Arguments> procedure, std::type_identity_t<Arguments>&& arguments, const RunPolicy& policy = {}) {
+    return call_any(procedure.its_, &arguments, policy);
+  }
+  // Calls a procedure by its name. If it is ok, `reply` holds the results. Otherwise `reply` is
+  // empty. `reply` may be null; it must not be the vector of the arguments. Statuses as call()'s,
+  // and, before anything runs,
+  //   kNotFound         no procedure has this name
+  //   kInvalidArgument  the message names the argument that is missing, is one too many, or has
+  //                     another type; or the procedure can be called only through its handle
+  Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr,
+              const RunPolicy& policy = {});
+  // Runs many calls, of one procedure or of several, typed or by name, as run_group() does: each is
+  // a transaction of its own, and their cache misses overlap as far as Procedure::touch names what
+  // they access. A call that call() would refuse gets that status as its outcome, and the others
+  // run. Replies as call()'s. `outcomes`, `policy` and the returned status as run_group()'s, except
+  // for procedures with operations:
+  //   - GroupPolicy::read_only and Touches::read_only() do not apply to them.
+  //   - Under Protocol::kChopped a call that writes is run to its end, with its attempts and its
+  //     waits, before the next call.
+  Status call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
   // -- looking inside -----------------------------------------------------------------------------
 
@@ -371,7 +382,8 @@ class Database {
   Status run_calls(size_t calls, FunctionRef<void(size_t, Touches&)> touch, FunctionRef<Status(size_t, Transaction&)> procedure,
                    std::span<Status> outcomes, const GroupPolicy& policy);
   Status run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy);
-  Status run_chopped_call(const detail::AnyChoppedCall& call, const RunPolicy& policy);
+  class CallsOfGroup;
+  Status call_any(const detail::ProcedureName& procedure, void* arguments, const RunPolicy& policy);
   Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
   Status refuse_unusable() const;  // it is closed, or opened before a fork

@@ -60,7 +60,7 @@ enum class Protocol : uint8_t {
   // procedure that waits for another thread's transaction may wait for ever, as under kSerial.
   // Needs kOptimistic.
   kPartitioned,
-  // DBX-TC: declared and installed procedures (elider/chopped.h) run in pieces, which commit
+  // DBX-TC: declared and installed procedures (elider/procedure.h) run in pieces, which commit
   // separately if calls conflict. Ordinary transactions run as under kOcc, but commit only while no
   // call of such a procedure is running. A HistorySink must not run a transaction. Needs
   // kOptimistic, or kElided, where a call is one hardware transaction if possible.

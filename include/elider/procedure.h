@@ -1,17 +1,70 @@
-// Stored procedures: named, with typed parameters, called with all arguments at once (DBX's
-// one-shot requests, section 6), so that a server can run them without knowing them.
+// Procedures: transactions with a name, which are installed in a database and then called.
+//
+//   struct Transfer { Key from, to; int64_t cents; int64_t left; };   // arguments, and a result
+//
+//   elider::Procedures procedures;
+//   const elider::ProcedureHandle<Transfer> transfer = procedures.add(
+//       elider::Procedure<Transfer>("transfer")
+//           .body([=](elider::Transaction& txn, Transfer& call) -> elider::Status { ... })
+//           .parameter("from", &Transfer::from)        // these four lines are needed only for
+//           .parameter("to", &Transfer::to)            // calls by name
+//           .parameter("cents", &Transfer::cents)
+//           .result("left", &Transfer::left));
+//   elider::Status status = db.install(procedures);
+//
+//   Transfer call{.from = 1, .to = 2, .cents = 100};
+//   status = db.call(transfer, call);                  // a typed call; call.left is the result
+//
+//   std::vector<elider::Value> arguments = {uint64_t{1}, uint64_t{2}, int64_t{100}}, reply;
+//   status = db.call("transfer", arguments, &reply);   // the same by name; reply[0] is `left`
+//
+// A call is one transaction, as Database::run() runs it. A procedure adds to that a name for
+// statistics, calls by name, and what the engine can use if it knows it before the call:
+//   - touch()      the rows that a call will access. In a group of calls (Database::call_group)
+//                  their cache misses overlap (elider/touches.h, docs/groups.md).
+//   - operation()  in place of body(): the parts of the procedure, with the tables and columns that
+//                  each accesses. Under Protocol::kChopped a call may then run in pieces
+//                  (elider/chopping.h, docs/chopping.md). Under other protocols it is one
+//                  transaction. Results are the same.
+//
+// Bodies. A body is called once per attempt, so it may run several times in one call. It may modify
+// only the transaction and its arguments. It must set its results rather than add to them, because
+// an earlier attempt may have left values in them. It returns a Status, or nothing; an error or an
+// exception ends the call, and undoes it.
+//
+// Bodies of operations. They share the call's arguments, and run in an order that respects
+// Operation::needs(). In addition to the rules above:
+//   - Operations of different pieces have different Transactions, so a body keeps no reference to
+//     its transaction. Views stay valid until the call ends.
+//   - No other transaction of the database may begin or commit within an operation
+//     (kInvalidArgument). Sequence::next() may need one, so take numbers before the call.
+//   - After the piece that orders the call has committed (chopping::Piece::conflicting), a body
+//     must not fail, because other calls may have seen the earlier pieces. An operation that may
+//     fail declares it with rolls_back(). If a body fails there all the same, the call returns
+//     kCorrupt and the database stops: later transactions return that error, and nothing more
+//     becomes durable. Opening the data folders again restores the state before the call.
+//
+// Thread safety: Procedure and Procedures belong to one thread. A ProcedureHandle is a value. After
+// install(), all threads may call procedures at once, so bodies and touch functions must be
+// thread-safe. The database keeps copies of them until it is closed.
 #pragma once
 
 #include "elider/language.h"
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "elider/chopping.h"
+#include "elider/status.h"
 #include "elider/touches.h"
 #include "elider/transaction.h"
 
@@ -26,22 +79,226 @@ struct Parameter {
   ValueType type;
 };
 
-struct Procedure {
-  std::string name;
-  std::vector<Parameter> parameters;
-  // Runs once an attempt: it must not change anything but the transaction and `reply`, which is
-  // cleared before each attempt.
-  std::function<Status(Transaction& txn, std::span<const Value> arguments, std::vector<Value>& reply)> body;
-  bool read_only = false;  // run on the newest snapshot
-  // What a call with these arguments will look at, for Database::call_group. May be missing.
-  std::function<void(Touches& touches, std::span<const Value> arguments)> touch = {};
+// The arguments of a procedure that has no struct for them: Procedure<Values>. For procedures whose
+// shape is known only at run time, such as those of a server or of another language.
+struct Values {
+  std::span<const Value> arguments;  // one for each parameter, of its type
+  // Empty when a body begins. Operations share it: it is empty when the call begins, and each
+  // operation must set its own elements, which another attempt may have set before.
+  std::vector<Value>& reply;
 };
 
-// One of many calls (Database::call_group).
-struct ProcedureCall {
-  std::string_view name;
-  std::span<const Value> arguments;
-  std::vector<Value>* reply = nullptr;  // as Database::call()'s
+namespace detail {
+
+template <class T>
+consteval ValueType value_type_of() {
+  if constexpr (std::same_as<T, int64_t>) return ValueType::kInt64;
+  else if constexpr (std::same_as<T, uint64_t>) return ValueType::kUInt64;
+  else if constexpr (std::same_as<T, double>) return ValueType::kDouble;
+  else {
+    static_assert(std::same_as<T, std::string>, "a parameter or result is an int64_t, uint64_t, double or std::string");
+    return ValueType::kText;
+  }
+}
+
+// Which procedure a handle names. The identity is unique in this process, so a handle runs no
+// procedure but its own, whose arguments have its type.
+struct ProcedureName {
+  uint64_t identity = 0;  // 0: none
+  uint32_t name_id = 0;   // of its name (intern_name), for messages
+};
+
+// A procedure whatever the type of its arguments. They are passed as a pointer to that type.
+struct ProcedureDefinition {
+  using Body = std::function<Status(Transaction&, void*)>;
+
+  uint64_t identity = 0;
+  std::string name;
+  Body body;                                            // or, in its place, operations
+  std::vector<chopping::Operation> operations;
+  std::vector<Body> bodies;                             // one for each operation
+  std::function<void(const void*, Touches&)> touch;     // or none
+  bool read_only = false;
+  // For calls by name.
+  bool takes_values = false;                            // the type is Values
+  std::vector<Parameter> parameters, results;
+  std::shared_ptr<void> (*make_arguments)() = nullptr;  // null: it cannot be called by name, unless it takes Values
+  std::vector<std::function<void(void*, const Value&)>> set_parameter;
+  std::vector<std::function<Value(const void*)>> get_result;
+};
+
+}  // namespace detail
+
+// What a procedure is: write it with these functions, and add it to a Procedures. Arguments: the
+// type that a typed call passes, with the arguments and the results as members; or Values.
+template <class Arguments>
+class Procedure {
+  static_assert(std::is_class_v<Arguments>, "the arguments of a procedure are a struct, or Values");
+
+ public:
+  explicit Procedure(std::string name) {
+    its_.name = std::move(name);
+    its_.takes_values = kValues;
+  }
+
+  // Sets what a call does: body(Transaction&, Arguments&).
+  template <class Body>
+    requires std::is_invocable_v<Body&, Transaction&, Arguments&>
+  Procedure& body(Body body) {
+    its_.body = erase<kValues>(std::move(body));
+    return *this;
+  }
+  // In place of body(): adds the next operation, and what it does.
+  template <class Body>
+    requires std::is_invocable_v<Body&, Transaction&, Arguments&>
+  Procedure& operation(chopping::Operation declared, Body body) {
+    its_.operations.push_back(std::move(declared));
+    its_.bodies.push_back(erase<false>(std::move(body)));
+    return *this;
+  }
+  // A call runs on the newest snapshot, as run_read_only() does: it never conflicts, and writes are
+  // refused. Only with body(): operations declare by themselves whether they only read.
+  Procedure& read_only() {
+    its_.read_only = true;
+    return *this;
+  }
+  // Sets touch(const Arguments&, Touches&), which names what a call in a group will access, as far
+  // as its arguments tell. It does not run for Database::call. If it throws, its call fails with
+  // kProcedureThrew and does not run.
+  template <class Touch>
+    requires std::is_invocable_v<const Touch&, const Arguments&, Touches&>
+  Procedure& touch(Touch touch) {
+    its_.touch = [touch = std::move(touch)](const void* call, Touches& touches) { touch(*static_cast<const Arguments*>(call), touches); };
+    return *this;
+  }
+
+  // -- calls by name ------------------------------------------------------------------------------
+
+  // Each adds the next parameter, or the next element of the reply: a member of type int64_t,
+  // uint64_t, double or std::string. A call by name begins with value-initialized arguments, sets
+  // the parameters, and copies the results into the reply. Without any of these the procedure can
+  // be called only through its handle.
+  template <class T>
+  Procedure& parameter(std::string name, T Arguments::*member) {
+    its_.parameters.push_back({std::move(name), detail::value_type_of<T>()});
+    its_.set_parameter.push_back([member](void* call, const Value& value) { static_cast<Arguments*>(call)->*member = std::get<T>(value); });
+    its_.make_arguments = make;
+    return *this;
+  }
+  template <class T>
+  Procedure& result(std::string name, T Arguments::*member) {
+    its_.results.push_back({std::move(name), detail::value_type_of<T>()});
+    its_.get_result.push_back([member](const void* call) -> Value { return static_cast<const Arguments*>(call)->*member; });
+    its_.make_arguments = make;
+    return *this;
+  }
+  // Procedure<Values>: adds the next parameter. The reply may have any shape.
+  Procedure& parameter(std::string name, ValueType type)
+    requires std::same_as<Arguments, Values>
+  {
+    its_.parameters.push_back({std::move(name), type});
+    return *this;
+  }
+
+ private:
+  friend class Procedures;
+  static constexpr bool kValues = std::same_as<Arguments, Values>;
+
+  template <bool kClearsReply, class Body>
+  static detail::ProcedureDefinition::Body erase(Body body) {
+    return [body = std::move(body)](Transaction& txn, void* arguments) mutable -> Status {
+      Arguments& call = *static_cast<Arguments*>(arguments);
+      if constexpr (kClearsReply) call.reply.clear();
+      if constexpr (std::is_void_v<std::invoke_result_t<Body&, Transaction&, Arguments&>>) return body(txn, call), Status();
+      else return body(txn, call);
+    };
+  }
+  static std::shared_ptr<void> make() { return std::make_shared<Arguments>(); }
+
+  detail::ProcedureDefinition its_;
+};
+
+// Names a procedure for Database::call and ProcedureCall. It is valid in each database in which its
+// Procedures, or a copy of them, are installed. In every other database a call through it returns
+// kInvalidArgument and runs nothing.
+template <class Arguments>
+class ProcedureHandle {
+ public:
+  ProcedureHandle() = default;  // names no procedure
+
+ private:
+  friend class Procedures;
+  friend class Database;
+  friend class ProcedureCall;
+  explicit ProcedureHandle(const detail::ProcedureName& its) : its_(its) {}
+  detail::ProcedureName its_;
+};
+
+// A set of procedures to install.
+class Procedures {
+ public:
+  // Any procedure is accepted here; Database::install checks it.
+  template <class Arguments>
+  ProcedureHandle<Arguments> add(Procedure<Arguments> procedure) {
+    return ProcedureHandle<Arguments>(add_any(std::move(procedure.its_)));
+  }
+
+ private:
+  friend class Database;
+  detail::ProcedureName add_any(detail::ProcedureDefinition procedure);
+  std::vector<detail::ProcedureDefinition> all_;
+};
+
+// What Database::procedures tells of an installed procedure.
+struct ProcedureInfo {
+  std::string name;
+  std::vector<Parameter> parameters, results;  // of calls by name
+  bool by_name = false;                        // it can be called by name
+  bool in_operations = false;                  // it was written with operation()
+  bool read_only = false;                      // it runs on a snapshot
+};
+
+// One of many calls, for Database::call_group. The arguments and the reply stay the caller's, and
+// must live until call_group() returns. No two calls of a group may share them, unless no body
+// modifies them.
+class ProcedureCall {
+ public:
+  // A typed call.
+  template <class Arguments>
+  ProcedureCall(ProcedureHandle<Arguments> procedure, Arguments& arguments) : procedure_(procedure.its_), typed_(&arguments) {}
+  // A call by name. `reply` may be null.
+  ProcedureCall(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr)
+      : name_(name), values_(arguments), reply_(reply) {}
+
+ private:
+  friend class Database;
+  detail::ProcedureName procedure_;
+  void* typed_ = nullptr;  // null: by name
+  std::string_view name_;
+  std::span<const Value> values_;
+  std::vector<Value>* reply_ = nullptr;
+};
+
+// How procedures with operations run; those with a body ignore all of it.
+struct InstallOptions {
+  // What the analysis may use (elider/chopping.h). Deferral is off by default: with it, a call that
+  // conflicts with a deferring procedure answers only after the deferred effects that it may depend
+  // on have become visible, which costs more than most conflicts.
+  chopping::Choices choices = {.deferring = false};
+  // With choices.deferring: a call that has seen the immediate effects of a deferring call does not
+  // wait for the deferred ones. Calls are then serializable, but not strictly, not even those of
+  // one thread: a later call may miss the deferred effects, and is ordered before the earlier one.
+  // Read-only and ordinary transactions that begin after the answer see them. If the deferred
+  // effects fail, and the database stops, the answer was given but is not durable. Default: off.
+  bool answers_at_once = false;
+  // Compares every access with its operation's declaration. An access that is not declared returns
+  // kInvalidArgument, and the message names procedure, operation, table and column. Default: only
+  // in builds with assertions.
+  bool check_accesses = false;
+  // Under Protocol::kChopped a call is one commit until it meets another call. Then it commits
+  // piece by piece, and so do the next calls of its thread where calls meet often. If this is set,
+  // every call commits piece by piece. For tests. Default: off.
+  bool always_in_pieces = false;
 };
 
 }  // namespace elider

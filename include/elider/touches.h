@@ -1,11 +1,13 @@
-// Touches: what a call of a group will look at (Database::run_group; docs/groups.md).
+// Touches: the rows that a call in a group will access (Database::run_group, Database::call_group;
+// docs/groups.md).
 //
-// Before the calls of a group run, the engine asks each of them what it will touch, and looks for
-// all of that at once: a call that then runs finds its rows in the cache. These are hints. A row
-// that is named and not used costs its lookup, one that is used and not named costs its cache
-// misses; no result depends on them. Name what the arguments tell: a key that stands in another row
-// cannot be named.
-// Thread safety: one call's; it ends with the touch function.
+// Before the calls of a group run, the engine asks each of them for its touches and looks all of
+// the rows up together, so that their cache misses overlap. A call then finds its rows in the
+// cache. Touches are hints, and no result depends on them: a row that is named but not used costs a
+// lookup, and a row that is used but not named costs its cache misses. Name the rows whose keys
+// follow from the arguments; a key that is stored in another row cannot be named.
+//
+// Thread safety: a Touches belongs to one call of a touch function, and must not be kept.
 #pragma once
 
 #include "elider/language.h"
@@ -32,25 +34,25 @@ struct Touch {
 
 class Touches {
  public:
-  // The row of this key, of which the call reads or writes these columns, or which it inserts. A
-  // call whose touches are in the order of its accesses finds them soonest.
+  // Names the row with this key, whose columns the call reads or writes, or which it inserts. It is
+  // cheapest to name rows in the order in which the call accesses them.
   void row(const TableRef& table, Key key, const ColumnsRef& columns = {}) noexcept {
     add({table.base(), columns.set(), key, 0, detail::Touch::Place::kRow});
   }
-  // Where a scan begins that goes up from this key, or down from it.
+  // Names the starting point of an ascending or descending scan.
   void range(const TableRef& table, Key from) noexcept { add({table.base(), nullptr, from, 0, detail::Touch::Place::kRange}); }
-  // The same of a secondary index; `from` is an index value.
+  // Names the starting point of a scan of a secondary index; `from` is an index value.
   void range(const IndexRef& index, Key from) noexcept {
     add({index.table.base(), nullptr, from, index.position, detail::Touch::Place::kIndexRange});
   }
 
-  // This call runs on the newest snapshot, as by run_read_only().
+  // Runs this call on the newest snapshot, as run_read_only() does.
   void read_only(bool on = true) noexcept { read_only_ = on; }
-  // RunPolicy::procedure_id, of this call.
+  // Sets RunPolicy::procedure_id for this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
-  // Under protocol partitioned: one of the partitions that this call reads or writes, as
-  // RunPolicy::partitions has them (else the call's outcome is kInvalidArgument). Without any, or
-  // with more than 32, it is taken to use all of them.
+  // Under protocol partitioned: names a partition that this call reads or writes. A number that is
+  // not below Options::partitions makes the call's outcome kInvalidArgument. A call that names
+  // none, or more than 32, uses all partitions.
   void partition(uint32_t number) noexcept {
     try {
       partitions_.push_back(number);

@@ -14,7 +14,7 @@ class ClosedEngine final : public Engine {
     for (Status& outcome : calls.outcomes) outcome = refuse_closed();
     return refuse_closed();
   }
-  Status run_chopped(const txn::ExecutableProcedure&, void*, const RunPolicy&) override { return refuse_closed(); }
+  Status call_in_pieces(const txn::ExecutableProcedure&, void*, const RunPolicy&) override { return refuse_closed(); }
   Status begin(bool, std::shared_ptr<const SnapshotHold>, EngineWorker**, Transaction**) override { return refuse_closed(); }
   Status hold_snapshot(WhenHalfDone, std::shared_ptr<const SnapshotHold>*) override { return refuse_closed(); }
   bool is_closed(SnapshotNumber) const override { return true; }

@@ -8,15 +8,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "elider/database.h"
 #include "elider/snapshot_number.h"
 #include "engine/held_snapshot.h"
+#include "engine/installed_procedures.h"
 #include "engine/sequences.h"
 #include "recovery/recovery_target.h"
 #include "storage/table.h"
@@ -30,16 +29,23 @@ class EngineWorker;
 Engine* closed_engine();
 Status refuse_closed();
 
+// A call of a group, and what it runs.
+struct ResolvedCall {
+  const InstalledProcedure* procedure = nullptr;  // null: the call is refused
+  void* arguments = nullptr;
+};
+
 // What Database::run_group is given.
 struct GroupCalls {
   size_t count;
   FunctionRef<void(size_t, Touches&)> touch;
   FunctionRef<Status(size_t, Transaction&)> procedure;
   std::span<Status> outcomes;  // `count`, or none
-  // `count` calls of chopped procedures, each of which `procedure` runs as one transaction; or
-  // none.
-  std::span<const ChoppedCall> chopped = {};
-  const txn::Execution* execution = nullptr;  // of their procedures
+  // call_group(): which procedure each of the `count` calls runs; else empty. `procedure` runs each
+  // as one transaction.
+  std::span<const ResolvedCall> resolved = {};
+  const txn::Execution* execution = nullptr;             // of those with pieces; null: none has
+  const FunctionRef<Status(size_t)>* refusal = nullptr;  // why a call was not resolved
 };
 
 class Engine : public recovery::RecoveryTarget {
@@ -49,8 +55,8 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
-  // A call of an installed procedure.
-  virtual Status run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) = 0;
+  // A call of an installed procedure that has operations.
+  virtual Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) = 0;
   // A worker with a transaction that has begun; at: one that only reads begins there, or null.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
   // Holds the newest snapshot. Where calls that belong to it are half done: waits for them, or
@@ -92,25 +98,26 @@ class Engine : public recovery::RecoveryTarget {
   virtual void abandon() = 0;
   virtual Status verify() = 0;
 
-  // Stored procedures, the same for every combination (stored_procedures.cc).
-  Status register_procedure(Procedure procedure);
-  std::shared_ptr<const Procedure> find_procedure(std::string_view name) const;
-  std::vector<std::pair<std::string, std::vector<Parameter>>> procedures() const;
-
-  // Chopped procedures, likewise (chopped_procedures.cc).
-  Status install(std::vector<ProcedureWithBodies> procedures, const ChoppedOptions& options, chopping::Plan* plan);
-  // Null: none was installed. Constant from then on.
+  // Procedures, the same for every combination (procedures.cc).
+  Status install(std::vector<ProcedureDefinition> procedures, const InstallOptions& options, chopping::Plan* plan);
+  std::vector<ProcedureInfo> procedures() const;
+  // Null: it is not installed.
+  const InstalledProcedure* find_procedure(const ProcedureName& name) const { return procedures_.find(name); }
+  const InstalledProcedure* find_procedure(std::string_view name) const { return procedures_.find(name); }
+  Status call(const InstalledProcedure& procedure, void* arguments, const RunPolicy& policy);
+  // Why a handle's procedure cannot be called here.
+  Status refuse_call(const ProcedureName& name) const;
+  // How those with operations run. Null: none is installed. Constant from then on.
   const txn::Execution* execution() const { return execution_.load(std::memory_order_acquire); }
 
   Sequences& sequences() { return sequences_; }
 
  private:
   Sequences sequences_;
-  mutable std::shared_mutex procedures_mutex_;  // guards procedures_
-  std::unordered_map<std::string, std::shared_ptr<const Procedure>> procedures_;
-  std::mutex install_mutex_;  // guards installed_
-  std::unique_ptr<const txn::Execution> installed_;
+  mutable std::mutex install_mutex_;  // guards execution_made_, and procedures_ except for find()
+  std::unique_ptr<const txn::Execution> execution_made_;
   std::atomic<const txn::Execution*> execution_{nullptr};
+  InstalledProcedures procedures_;
 };
 
 // The engine that the options choose, opened.

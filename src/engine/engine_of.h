@@ -81,7 +81,7 @@ class EngineOf final : public EngineBase<Sync> {
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
-  Status run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) override;
+  Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) override;
   Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) override;
   // An ActiveTransaction's, which ends.
   Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
@@ -131,7 +131,7 @@ class EngineOf final : public EngineBase<Sync> {
   EngineWorker* worker_of_thread();
   [[gnu::noinline]] EngineWorker* find_worker();
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
-  // A call apart, so that run_chopped() may have run_call() in its own frame.
+  // A call apart, so that call_in_pieces() may have run_call() in its own frame.
   [[gnu::noinline]] Status run_call_of_group(typename Protocol::Transaction& txn, const txn::Execution& execution,
                                              const txn::ExecutableProcedure& procedure, void* arguments, const txn::Call& call,
                                              std::span<const txn::TouchedRow> rows, SnapshotNumber* number)
@@ -238,13 +238,13 @@ template <class Sync, template <class> class ProtocolOf>
   return status;
 }
 
-// -- calls of chopped procedures ------------------------------------------------------------------
+// -- calls of procedures with operations ----------------------------------------------------------
 
 // Under a protocol without pieces it is a transaction like any other.
 template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& procedure, void* call, const RunPolicy& policy) {
+Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) {
   const txn::Execution& all = *this->execution();
-  const auto whole = [&](Transaction& txn) { return txn::run_whole(txn, all, procedure, call); };
+  const auto whole = [&](Transaction& txn) { return txn::run_whole(txn, all, procedure, arguments); };
   if constexpr (kCalls) {
     if (procedure.on_snapshot || policy.snapshot != nullptr) [[unlikely]] return run(whole, policy, procedure.on_snapshot);
     if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
@@ -259,7 +259,8 @@ Status EngineOf<Sync, ProtocolOf>::run_chopped(const txn::ExecutableProcedure& p
       const auto none = [](Transaction&) { return Status(); };
       Status ended = [&]() __attribute__((always_inline)) -> Status {
         const Inside inside(its.base);
-        return protocol_.run_call(its.transaction(), all, procedure, call, {none, policy, its.base, its.counters, !its.kept}, {}, &number);
+        return protocol_.run_call(its.transaction(), all, procedure, arguments, {none, policy, its.base, its.counters, !its.kept}, {},
+                                  &number);
       }();
       protocol_.await_answer(its.transaction(), all, procedure, &ended);
       if (ended.ok()) give_turn_back_to_wait(policy.durability, number);
@@ -294,8 +295,8 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   });
 }
 
-// The same of calls of chopped procedures: each that writes is run to its end. begin_ns: of all
-// groups; for the deadline.
+// Like attempt_each(), for groups in which calls have pieces: each of those that writes is run to
+// its end. begin_ns: when the first group began, for the deadline.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                            uint32_t attempt, uint64_t begin_ns, SnapshotNumber* number)
@@ -309,22 +310,23 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
       const uint64_t passed_us = (now_ns() - begin_ns) / 1000;
       its.deadline_us = passed_us < policy.deadline_us ? policy.deadline_us - passed_us : 1;
     }
-    const AnyChoppedCall& call = calls.chopped[member.call].its();
-    const txn::ExecutableProcedure& procedure = *calls.execution->find(call.procedure);
+    const ResolvedCall& call = calls.resolved[member.call];
+    const txn::ExecutableProcedure* const procedure = call.procedure->pieces;
     const auto whole = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     const txn::Call one{whole, its, worker.base, worker.counters, !worker.kept};
     const std::span<const txn::TouchedRow> rows = group.rows_of(member);
-    member.tried_to_its_end = !procedure.on_snapshot;
+    member.tried_to_its_end = procedure != nullptr && !member.read_only;
     SnapshotNumber committed = 0;
-    worker.with(procedure.on_snapshot, [&]<class Txn>(Txn& txn) {
-      if constexpr (std::is_same_v<Txn, typename WorkerType::Transaction>) {
-        member.status = run_call_of_group(txn, *calls.execution, procedure, call.arguments, one, rows, &committed);
-      } else {
-        txn.begin(attempt, member.procedure_id);
-        const txn::Expecting expecting(txn, rows);
-        member.status = protocol_.attempt_once(txn, one);
-        committed = txn.commit_number();
-      }
+    worker.with(member.read_only, [&]<class Txn>(Txn& txn) {
+      if constexpr (std::is_same_v<Txn, typename WorkerType::Transaction>)
+        if (procedure != nullptr) {
+          member.status = run_call_of_group(txn, *calls.execution, *procedure, call.arguments, one, rows, &committed);
+          return;
+        }
+      txn.begin(attempt, member.procedure_id);
+      const txn::Expecting expecting(txn, rows);
+      member.status = protocol_.attempt_once(txn, one);
+      committed = txn.commit_number();
     });
     if (member.status.ok()) raise_to(committed, number);
   });

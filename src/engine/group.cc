@@ -18,8 +18,8 @@ void Group::add(const GroupCalls& calls, size_t call, const GroupPolicy& policy)
   Member& member = members_.emplace_back(call);
   member.touches_begin = member.touches_end = touches_.all().size();
   member.partitions_begin = member.partitions_end = touches_.partitions().size();
-  if (calls.execution != nullptr && calls.execution->find(calls.chopped[call].its().procedure) == nullptr) [[unlikely]] {
-    member.status = txn::refuse_call(calls.execution, calls.chopped[call].its().procedure);
+  if (!calls.resolved.empty() && calls.resolved[call].procedure == nullptr) [[unlikely]] {
+    member.status = (*calls.refusal)(call);
     return;
   }
   touches_.begin_call(policy.read_only, policy.procedure_id);

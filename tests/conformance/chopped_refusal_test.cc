@@ -1,5 +1,5 @@
-// Chopped procedures (elider/chopped.h): which handles and which accesses are refused, under every
-// protocol.
+// Chopped procedures (elider/procedure.h): which handles and which accesses are refused, under
+// every protocol.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,17 +31,17 @@ TEST_P(ChoppedRefusalTest, AHandleOfAnotherSetIsRefused) {
   struct Small {
     bool ran = false;
   };
-  ChoppedProcedures others;
-  std::vector<Chopped<Small>> handles;
+  Procedures others;
+  std::vector<ProcedureHandle<Small>> handles;
   for (const char* const name : {"first", "second", "third", "fourth"})
-    handles.push_back(others.add(ChoppedProcedure<Small>(name).operation(
+    handles.push_back(others.add(Procedure<Small>(name).operation(
         Operation("look").reads("accounts"), [](Transaction&, Small& call) { call.ran = true; })));
   ASSERT_OK(bank_.install(db_, true));
   std::vector<Small> its(handles.size());
-  std::vector<ChoppedCall> calls;
+  std::vector<ProcedureCall> calls;
   for (size_t i = 0; i < handles.size(); ++i) {
-    const Status refused = db_.run_chopped(handles[i], its[i]);
-    EXPECT_REFUSED(Code::kInvalidArgument, "of another set", refused);
+    const Status refused = db_.call(handles[i], its[i]);
+    EXPECT_REFUSED(Code::kInvalidArgument, "not installed in this database", refused);
     if (i == 0) {
       EXPECT_REFUSED(Code::kInvalidArgument, "'first'", refused);
       EXPECT_REFUSED(Code::kInvalidArgument, "'transfer'", refused);
@@ -52,11 +52,11 @@ TEST_P(ChoppedRefusalTest, AHandleOfAnotherSetIsRefused) {
   good.from = 1, good.to = 2, good.amount = 5, good.entry = bank_.next_entry.fetch_add(1);
   calls.emplace_back(bank_.transfer, good);
   std::vector<Status> outcomes(calls.size());
-  EXPECT_CODE(Code::kInvalidArgument, db_.run_chopped_group(calls, outcomes));
-  for (size_t i = 0; i < handles.size(); ++i) EXPECT_REFUSED(Code::kInvalidArgument, "of another set", outcomes[i]);
+  EXPECT_CODE(Code::kInvalidArgument, db_.call_group(calls, outcomes));
+  for (size_t i = 0; i < handles.size(); ++i) EXPECT_REFUSED(Code::kInvalidArgument, "not installed in this database", outcomes[i]);
   EXPECT_OK(outcomes.back());
   ChoppedBank::Audit found;
-  ASSERT_OK(db_.run_chopped(bank_.audit, found));
+  ASSERT_OK(db_.call(bank_.audit, found));
   EXPECT_EQ(found.transfers, 1u);
   for (const Small& call : its) EXPECT_FALSE(call.ran);
 }
@@ -65,17 +65,17 @@ TEST_P(ChoppedRefusalTest, AHandleServesInEveryDatabaseOfItsSet) {
   struct Call {
     uint64_t deposits = 0;
   };
-  ChoppedProcedures procedures;
-  const Chopped<Call> look = procedures.add(
-      ChoppedProcedure<Call>("look").operation(Operation("look").reads("accounts"), [](Transaction&, Call& call) { ++call.deposits; }));
+  Procedures procedures;
+  const ProcedureHandle<Call> look = procedures.add(
+      Procedure<Call>("look").operation(Operation("look").reads("accounts"), [](Transaction&, Call& call) { ++call.deposits; }));
   ASSERT_OK(db_.install(procedures));
   Database second = open_database(GetParam());
   ChoppedBank bank;
   ASSERT_OK(bank.create_tables(second));
   ASSERT_OK(second.install(procedures));
   Call call;
-  EXPECT_OK(db_.run_chopped(look, call));
-  EXPECT_OK(second.run_chopped(look, call));
+  EXPECT_OK(db_.call(look, call));
+  EXPECT_OK(second.call(look, call));
 }
 
 // Even an access of no columns tells whether a row is there.
@@ -112,23 +112,23 @@ TEST_P(ChoppedRefusalTest, AnAccessOfNoColumnsIsDeclared) {
       [&](Transaction& txn) { return txn.get(branches, 1, none_of_branches, &view); },
       [&](Transaction& txn) { return txn.scan(accounts, KeyRange{}, {.columns = none}, rows); },
   };
-  ChoppedProcedures procedures;
+  Procedures procedures;
   const auto add = [&](const char* name, const std::vector<Access>& accesses) {
-    return procedures.add(ChoppedProcedure<Call>(name).operation(
+    return procedures.add(Procedure<Call>(name).operation(
         Operation("some").reads("accounts").reads("bytes").writes("bytes").scans("bytes").inserts("bytes").removes("bytes"),
         [&accesses](Transaction& txn, Call& call) { return accesses[static_cast<size_t>(call.what)](txn); }));
   };
-  const Chopped<Call> good = add("good", declared), bad = add("bad", undeclared);
-  ChoppedOptions options;
+  const ProcedureHandle<Call> good = add("good", declared), bad = add("bad", undeclared);
+  InstallOptions options;
   options.check_accesses = true;
   ASSERT_OK(db_.install(std::move(procedures), options));
   for (Call call{0}; call.what < static_cast<int>(declared.size()); ++call.what) {
     SCOPED_TRACE(call.what);
-    EXPECT_OK(db_.run_chopped(good, call));
+    EXPECT_OK(db_.call(good, call));
   }
   for (Call call{0}; call.what < static_cast<int>(undeclared.size()); ++call.what) {
     SCOPED_TRACE(call.what);
-    EXPECT_REFUSED(Code::kInvalidArgument, "which it does not declare", db_.run_chopped(bad, call));
+    EXPECT_REFUSED(Code::kInvalidArgument, "which it does not declare", db_.call(bad, call));
   }
 }
 

@@ -1,4 +1,4 @@
-// Chopped procedures (elider/chopped.h) through the API, under every protocol: results, refusals,
+// Chopped procedures (elider/procedure.h) through the API, under every protocol: results, refusals,
 // what is refused within an operation, and many threads beside ordinary transactions.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class ChoppedTest : public DatabaseTest {
   }
   ChoppedBank::Audit audit() {
     ChoppedBank::Audit found;
-    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    EXPECT_OK(db_.call(bank_.audit, found));
     EXPECT_EQ(bank_.damage(found), "");
     return found;
   }
@@ -48,15 +48,15 @@ class ChoppedTest : public DatabaseTest {
           const uint64_t kind = random() % 10;
           if (kind < 5) {
             ChoppedBank::Transfer call = bank_.draw(random);
-            EXPECT_OK(db_.run_chopped(bank_.transfer, call));
+            EXPECT_OK(db_.call(bank_.transfer, call));
             ++transfers;
           } else if (kind < 7) {
             ChoppedBank::Deposit call{random() % ChoppedBank::kAccounts, random() % ChoppedBank::kBranches, 1};
-            EXPECT_OK(db_.run_chopped(bank_.deposit, call));
+            EXPECT_OK(db_.call(bank_.deposit, call));
             ++deposits;
           } else if (kind < 9) {
             ChoppedBank::Audit found;
-            EXPECT_OK(kind == 7 ? db_.run_chopped(bank_.audit, found)
+            EXPECT_OK(kind == 7 ? db_.call(bank_.audit, found)
                                 : db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); }));
             EXPECT_EQ(bank_.damage(found), "");
           } else {
@@ -93,7 +93,7 @@ TEST_P(ChoppedTest, ACallDoesAllOfIt) {
   EXPECT_EQ(plan.procedures[0].pieces.size(), 4u);
   EXPECT_TRUE(plan.procedures[2].on_snapshot);
   ChoppedBank::Transfer call = transfer(3, 4, 7);
-  ASSERT_OK(db_.run_chopped(bank_.transfer, call));
+  ASSERT_OK(db_.call(bank_.transfer, call));
   EXPECT_EQ(call.left, ChoppedBank::kBegin - 7);
   EXPECT_EQ(row(bank_.accounts, 3).balance, ChoppedBank::kBegin - 7);
   EXPECT_EQ(row(bank_.accounts, 4).balance, ChoppedBank::kBegin + 7);
@@ -110,35 +110,35 @@ TEST_P(ChoppedTest, WhatRollsBackBeforeItIsOrderedDoesNothing) {
   for (const int fail : {1, 2}) {
     ChoppedBank::Transfer call = transfer(1, 2, 5);
     call.fail = fail;
-    EXPECT_EQ(db_.run_chopped(bank_.transfer, call).code(), Code::kRolledBack);
+    EXPECT_EQ(db_.call(bank_.transfer, call).code(), Code::kRolledBack);
   }
   ChoppedBank::Transfer nobody = transfer(1, 99, 5);
-  EXPECT_EQ(db_.run_chopped(bank_.transfer, nobody).code(), Code::kNotFound);
+  EXPECT_EQ(db_.call(bank_.transfer, nobody).code(), Code::kNotFound);
   EXPECT_EQ(audit().transfers, 0u);
   ChoppedBank::Transfer call = transfer(1, 2, 5);
-  EXPECT_OK(db_.run_chopped(bank_.transfer, call));
+  EXPECT_OK(db_.call(bank_.transfer, call));
   EXPECT_EQ(audit().transfers, 1u);
 }
 
 TEST_P(ChoppedTest, WhatIsNotInstalledIsRefused) {
   ChoppedBank::Transfer call;
-  const Status before = db_.run_chopped(bank_.transfer, call);
+  const Status before = db_.call(bank_.transfer, call);
   EXPECT_EQ(before.code(), Code::kInvalidArgument) << before.message();
   ASSERT_OK(bank_.install(db_, true));
-  EXPECT_REFUSED(Code::kInvalidArgument, "names no procedure", db_.run_chopped(Chopped<ChoppedBank::Transfer>(), call));
+  EXPECT_REFUSED(Code::kInvalidArgument, "does not name a procedure", db_.call(ProcedureHandle<ChoppedBank::Transfer>(), call));
   EXPECT_EQ(bank_.install(db_, true).code(), Code::kInvalidArgument) << "a second time";
 }
 
 TEST_P(ChoppedTest, WhatCannotBeExecutedIsNotInstalled) {
-  const auto install = [&](Operation operation, const ChoppedOptions& options = {}) {
-    ChoppedProcedures procedures;
+  const auto install = [&](Operation operation, const InstallOptions& options = {}) {
+    Procedures procedures;
     struct Nothing {};
-    procedures.add(ChoppedProcedure<Nothing>("p").operation(std::move(operation), [](Transaction&, Nothing&) {}));
+    procedures.add(Procedure<Nothing>("p").operation(std::move(operation), [](Transaction&, Nothing&) {}));
     return db_.install(std::move(procedures), options);
   };
   EXPECT_NE(install(Operation("o").reads("nowhere")).message().find("nowhere"), std::string::npos);
   EXPECT_NE(install(Operation("o").reads("accounts", {"colour"})).message().find("colour"), std::string::npos);
-  ChoppedOptions columns;
+  InstallOptions columns;
   columns.choices.granularity = chopping::Granularity::kColumn;
   EXPECT_NE(install(Operation("o").reads("accounts"), columns).message().find("granularity"), std::string::npos);
   EXPECT_OK(install(Operation("o").reads("accounts")));
@@ -148,9 +148,9 @@ TEST_P(ChoppedTest, AnAccessThatIsNotDeclaredIsRefused) {
   struct Call {
     int what;
   };
-  ChoppedProcedures procedures;
+  Procedures procedures;
   const auto balance = bank_.accounts.columns(&ChoppedBank::Account::balance);
-  const Chopped<Call> touch = procedures.add(ChoppedProcedure<Call>("touch").operation(
+  const ProcedureHandle<Call> touch = procedures.add(Procedure<Call>("touch").operation(
       Operation("some").reads("accounts", {"branch"}).writes("branches", {"turnover"}),
       [&](Transaction& txn, Call& call) -> Status {
         const auto branch = bank_.accounts.columns(&ChoppedBank::Account::branch);
@@ -167,13 +167,13 @@ TEST_P(ChoppedTest, AnAccessThatIsNotDeclaredIsRefused) {
           default: static_cast<void>(txn.get(bank_.accounts, 1)); return {};  // and keeps silent about it
         }
       }));
-  ChoppedOptions options;
+  InstallOptions options;
   options.check_accesses = true;
   ASSERT_OK(db_.install(std::move(procedures), options));
   for (int what = 0; what < 9; ++what) {
     SCOPED_TRACE(what);
     Call call{what};
-    const Status status = db_.run_chopped(touch, call);
+    const Status status = db_.call(touch, call);
     if (what < 3) {
       EXPECT_OK(status);
       continue;
@@ -197,9 +197,9 @@ TEST_P(ChoppedTest, OfTwoCallsOneHasAUniqueValue) {
   };
   auto rows = create(
       SchemaOf<Row>("rows").column("value", &Row::value).unique_index("by_value", {"value"}, [](const Row& row) { return row.value; }));
-  ChoppedProcedures procedures;
-  const Chopped<Call> put = procedures.add(
-      ChoppedProcedure<Call>("put")
+  Procedures procedures;
+  const ProcedureHandle<Call> put = procedures.add(
+      Procedure<Call>("put")
           .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}),
                      [&](Transaction& txn, Call&) {
                        return txn.update(bank_.accounts, 1, bank_.accounts.columns(&ChoppedBank::Account::deposits),
@@ -207,13 +207,13 @@ TEST_P(ChoppedTest, OfTwoCallsOneHasAUniqueValue) {
                      })
           .operation(Operation("row").inserts("rows").fresh().needs({"count"}),
                      [&](Transaction& txn, Call& call) { return txn.insert(rows, call.key, Row{call.value}); }));
-  ChoppedOptions options;
+  InstallOptions options;
   options.always_in_pieces = true;
   ASSERT_OK(db_.install(std::move(procedures), options));
   Call first{10, 77}, second{20, 77}, third{20, 78};
-  EXPECT_OK(db_.run_chopped(put, first));
-  EXPECT_EQ(db_.run_chopped(put, second).code(), Code::kDuplicateKey) << "a clean refusal: the database goes on";
-  EXPECT_OK(db_.run_chopped(put, third));
+  EXPECT_OK(db_.call(put, first));
+  EXPECT_EQ(db_.call(put, second).code(), Code::kDuplicateKey) << "a clean refusal: the database goes on";
+  EXPECT_OK(db_.call(put, third));
   EXPECT_EQ(row(bank_.accounts, 1).deposits, 2u);
 }
 
@@ -227,10 +227,10 @@ TEST_P(ChoppedTest, ARowIsUpdatedByTheViewOfAnotherPiece) {
     bank_.next_entry = 0;
     ASSERT_OK(bank_.create_tables(db_));
     ASSERT_OK(bank_.fill(db_));
-    ChoppedProcedures procedures;
+    Procedures procedures;
     const auto names = bank_.accounts.columns(&ChoppedBank::Account::branch);
-    const Chopped<Call> count = procedures.add(
-        ChoppedProcedure<Call>("count")
+    const ProcedureHandle<Call> count = procedures.add(
+        Procedure<Call>("count")
             .operation(Operation("look").reads("accounts", {"branch"}),
                        [&](Transaction& txn, Call& call) -> Status {
                          auto view = txn.get(bank_.accounts, 3, names);
@@ -242,11 +242,11 @@ TEST_P(ChoppedTest, ARowIsUpdatedByTheViewOfAnotherPiece) {
                          return txn.update(bank_.accounts, call.view, bank_.accounts.columns(&ChoppedBank::Account::deposits),
                                            [](ChoppedBank::Account& a) { ++a.deposits; });
                        }));
-    ChoppedOptions options;
+    InstallOptions options;
     options.always_in_pieces = always_in_pieces;
     ASSERT_OK(db_.install(std::move(procedures), options));
     Call call;
-    EXPECT_OK(db_.run_chopped(count, call));
+    EXPECT_OK(db_.call(count, call));
     EXPECT_EQ(row(bank_.accounts, 3).deposits, 1u);
   }
 }
@@ -267,9 +267,9 @@ TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
   ASSERT_OK(bank_.create_tables(db_));
   ASSERT_OK(bank_.fill(db_));
   auto large = create(SchemaOf<Large>("large").column("text", &Large::text));
-  ChoppedProcedures procedures;
-  const Chopped<Call> fill = procedures.add(
-      ChoppedProcedure<Call>("fill")
+  Procedures procedures;
+  const ProcedureHandle<Call> fill = procedures.add(
+      Procedure<Call>("fill")
           .operation(Operation("count").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}),
                      [&](Transaction& txn, Call&) {
                        return txn.update(bank_.accounts, 1, bank_.accounts.columns(&ChoppedBank::Account::deposits),
@@ -280,14 +280,14 @@ TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
               if (!txn.insert(large, key, Large{}).ok()) return Status::invalid_argument("words of its own");
             return {};
           }));
-  ChoppedOptions pieces;
+  InstallOptions pieces;
   pieces.always_in_pieces = true;
   ASSERT_OK(db_.install(std::move(procedures), pieces));
   Status status;
   uint64_t calls = 0;
   for (; status.ok() && calls < 10'000; ++calls) {
     Call call{calls * 10};
-    status = db_.run_chopped(fill, call);
+    status = db_.call(fill, call);
   }
   EXPECT_EQ(status.code(), Code::kMemoryLimit) << status.message();
   EXPECT_EQ(row(bank_.accounts, 1).deposits, calls - 1) << "it goes on, and has no half of a call";
@@ -296,8 +296,7 @@ TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
   EXPECT_EQ(rows, 10 * (calls - 1));
 }
 
-// Of a group each call is a transaction of its own, whose outcome is what run_chopped() would
-// return.
+// Each call of a group is a separate transaction, and its outcome is what call() would return.
 TEST_P(ChoppedTest, AGroupRunsEachCall) {
   ASSERT_OK(bank_.install(db_, false));
   std::vector<ChoppedBank::Transfer> transfers;
@@ -307,8 +306,8 @@ TEST_P(ChoppedTest, AGroupRunsEachCall) {
   transfers[7].to = 99;
   ChoppedBank::Deposit deposit{3, 1, 1};
   ChoppedBank::Audit found;
-  const Chopped<ChoppedBank::Deposit> unknown;
-  std::vector<ChoppedCall> calls;
+  const ProcedureHandle<ChoppedBank::Deposit> unknown;
+  std::vector<ProcedureCall> calls;
   for (ChoppedBank::Transfer& call : transfers) calls.emplace_back(bank_.transfer, call);
   calls.emplace_back(bank_.deposit, deposit);
   calls.emplace_back(bank_.audit, found);
@@ -316,7 +315,7 @@ TEST_P(ChoppedTest, AGroupRunsEachCall) {
   std::vector<Status> outcomes(calls.size());
   GroupPolicy policy;
   policy.size = 8;
-  EXPECT_EQ(db_.run_chopped_group(calls, outcomes, policy).code(), Code::kRolledBack) << "the first that is not ok";
+  EXPECT_EQ(db_.call_group(calls, outcomes, policy).code(), Code::kRolledBack) << "the first that is not ok";
   for (size_t i = 0; i < calls.size(); ++i) {
     const Code expected = i == 5 || i == 6 ? Code::kRolledBack : i == 7 ? Code::kNotFound : i == 42 ? Code::kInvalidArgument : Code::kOk;
     EXPECT_EQ(outcomes[i].code(), expected) << i << ": " << outcomes[i].message();
@@ -329,9 +328,9 @@ TEST_P(ChoppedTest, AGroupRunsEachCall) {
     if (procedure.name == "transfer") {
       EXPECT_EQ(procedure.commits, 37u);
     }
-  EXPECT_OK(db_.run_chopped_group({}));
+  EXPECT_OK(db_.call_group({}));
   std::vector<Status> too_few(2);
-  EXPECT_EQ(db_.run_chopped_group(calls, too_few).code(), Code::kInvalidArgument);
+  EXPECT_EQ(db_.call_group(calls, too_few).code(), Code::kInvalidArgument);
 }
 
 // A call of a group is a call in pieces: behind its core it cannot be taken back, and the calls
@@ -340,10 +339,10 @@ TEST_P(ChoppedTest, ACallOfAGroupThatFailsBehindItsCoreStopsTheDatabase) {
   ASSERT_OK(bank_.install(db_, true));
   std::array<ChoppedBank::Transfer, 3> its{transfer(1, 2, 5), transfer(3, 4, 5), transfer(5, 6, 5)};
   its[1].fail = 3;
-  std::vector<ChoppedCall> calls;
+  std::vector<ProcedureCall> calls;
   for (ChoppedBank::Transfer& call : its) calls.emplace_back(bank_.transfer, call);
   std::vector<Status> outcomes(calls.size());
-  EXPECT_FALSE(db_.run_chopped_group(calls, outcomes).ok());
+  EXPECT_FALSE(db_.call_group(calls, outcomes).ok());
   EXPECT_OK(outcomes[0]);
   EXPECT_EQ(outcomes[1].code(), in_pieces() ? Code::kCorrupt : Code::kRolledBack) << outcomes[1].message();
   EXPECT_EQ(outcomes[2].code(), in_pieces() ? Code::kCorrupt : Code::kOk) << outcomes[2].message();
@@ -357,7 +356,7 @@ TEST_P(ChoppedTest, AGroupEndsItsAttemptsByItsPolicy) {
   const auto run = [&](const GroupPolicy& policy) {
     std::array<int, 3> attempts{};
     std::array<ChoppedBank::Transfer, 3> its{transfer(1, 2, 5), transfer(3, 4, 5), transfer(5, 6, 5)};
-    std::vector<ChoppedCall> calls;
+    std::vector<ProcedureCall> calls;
     for (size_t i = 0; i < its.size(); ++i) {
       // Each attempt meets another call, which changes what it has read.
       its[i].meanwhile = [&, i](int where) {
@@ -365,13 +364,13 @@ TEST_P(ChoppedTest, AGroupEndsItsAttemptsByItsPolicy) {
         ++attempts[i];
         std::thread([&] {
           ChoppedBank::Transfer other = transfer(its[i].from, 7, 1);
-          EXPECT_OK(db_.run_chopped(bank_.transfer, other));
+          EXPECT_OK(db_.call(bank_.transfer, other));
         }).join();
       };
       calls.emplace_back(bank_.transfer, its[i]);
     }
     std::vector<Status> outcomes(calls.size());
-    EXPECT_EQ(db_.run_chopped_group(calls, outcomes, policy).code(), Code::kDeadline);
+    EXPECT_EQ(db_.call_group(calls, outcomes, policy).code(), Code::kDeadline);
     for (const Status& outcome : outcomes) EXPECT_EQ(outcome.code(), Code::kDeadline) << outcome.message();
     return attempts;
   };
@@ -386,9 +385,9 @@ TEST_P(ChoppedTest, AGroupEndsItsAttemptsByItsPolicy) {
 
 TEST_P(ChoppedTest, AGroupWithoutProceduresIsRefused) {
   ChoppedBank::Deposit deposit{3, 1, 1};
-  std::vector<ChoppedCall> calls(3, ChoppedCall(bank_.deposit, deposit));
+  std::vector<ProcedureCall> calls(3, ProcedureCall(bank_.deposit, deposit));
   std::vector<Status> outcomes(calls.size());
-  EXPECT_EQ(db_.run_chopped_group(calls, outcomes).code(), Code::kInvalidArgument);
+  EXPECT_EQ(db_.call_group(calls, outcomes).code(), Code::kInvalidArgument);
   for (const Status& outcome : outcomes) EXPECT_EQ(outcome.code(), Code::kInvalidArgument) << outcome.message();
 }
 
@@ -397,10 +396,10 @@ TEST_P(ChoppedTest, ACallWhoseTouchFunctionThrowsDoesNotRun) {
     Key account;
     bool ran = false;
   };
-  ChoppedProcedures procedures;
-  const Chopped<Call> count = procedures.add(
-      ChoppedProcedure<Call>("count")
-          .touches([&](const Call& call, Touches& touches) {
+  Procedures procedures;
+  const ProcedureHandle<Call> count = procedures.add(
+      Procedure<Call>("count")
+          .touch([&](const Call& call, Touches& touches) {
             if (call.account == 2) throw std::runtime_error("no such account");
             touches.row(bank_.accounts, call.account);
           })
@@ -412,10 +411,10 @@ TEST_P(ChoppedTest, ACallWhoseTouchFunctionThrowsDoesNotRun) {
           }));
   ASSERT_OK(db_.install(std::move(procedures)));
   std::array<Call, 4> its{{{0}, {1}, {2}, {3}}};
-  std::vector<ChoppedCall> calls;
+  std::vector<ProcedureCall> calls;
   for (Call& call : its) calls.emplace_back(count, call);
   std::vector<Status> outcomes(calls.size());
-  EXPECT_EQ(db_.run_chopped_group(calls, outcomes).code(), Code::kProcedureThrew);
+  EXPECT_EQ(db_.call_group(calls, outcomes).code(), Code::kProcedureThrew);
   for (size_t i = 0; i < its.size(); ++i) {
     EXPECT_EQ(its[i].ran, i != 2);
     EXPECT_EQ(row(bank_.accounts, i).deposits, i != 2 ? 1u : 0u);
@@ -434,10 +433,10 @@ TEST_P(ChoppedTest, GroupsOfCallsBesideAllElse) {
         std::vector<ChoppedBank::Transfer> its;
         for (int c = 0; c < 8; ++c) its.push_back(bank_.draw(random));
         ChoppedBank::Audit found;
-        std::vector<ChoppedCall> calls;
+        std::vector<ProcedureCall> calls;
         for (ChoppedBank::Transfer& call : its) calls.emplace_back(bank_.transfer, call);
         calls.emplace_back(bank_.audit, found);
-        EXPECT_OK(db_.run_chopped_group(calls));
+        EXPECT_OK(db_.call_group(calls));
         EXPECT_EQ(bank_.damage(found), "");
         transfers += its.size();
         EXPECT_OK(db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); }));
@@ -456,7 +455,7 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
   const SnapshotNumber first = held->number();
   std::atomic<int> moved{0};
   ChoppedBank::Deposit refused{3, 1, 1};
-  EXPECT_EQ(db_.run_chopped(bank_.deposit, refused, {.snapshot = &*held}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(db_.call(bank_.deposit, refused, {.snapshot = &*held}).code(), Code::kInvalidArgument);
   constexpr int kCallers = 2;
   std::atomic<int> ended{0};
   std::vector<std::thread> threads;
@@ -467,9 +466,9 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
         // Each advance may find a call half done, until both callers wait here.
         while (i == 75 && moved == 0) std::this_thread::yield();
         ChoppedBank::Transfer call = bank_.draw(random);
-        EXPECT_OK(db_.run_chopped(bank_.transfer, call));
+        EXPECT_OK(db_.call(bank_.transfer, call));
         ChoppedBank::Deposit deposit{call.from, call.from % ChoppedBank::kBranches, 1};
-        EXPECT_OK(db_.run_chopped(bank_.deposit, deposit));
+        EXPECT_OK(db_.call(bank_.deposit, deposit));
       }
       ++ended;
     });
@@ -479,12 +478,12 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
         if (t == 0) moved += held->advance() ? 1 : 0;
         ChoppedBank::Audit found;
         if (i % 2 == 0) {
-          EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+          EXPECT_OK(db_.call(bank_.audit, found, {.snapshot = &*held}));
         } else {
           GroupPolicy policy;
           policy.snapshot = &*held;
-          const ChoppedCall audit(bank_.audit, found);
-          EXPECT_OK(db_.run_chopped_group(std::span(&audit, 1), {}, policy));
+          const ProcedureCall audit(bank_.audit, found);
+          EXPECT_OK(db_.call_group(std::span(&audit, 1), {}, policy));
         }
         EXPECT_EQ(bank_.damage(found), "");
       }
@@ -492,7 +491,7 @@ TEST_P(ChoppedTest, AHeldSnapshotIsAStateThatCallsHaveLeft) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(held->advance());
   ChoppedBank::Audit found;
-  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_OK(db_.call(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(found.transfers, 150u * kCallers);
   EXPECT_GT(moved, 0);
   EXPECT_GT(held->number(), first);
@@ -502,16 +501,16 @@ TEST_P(ChoppedTest, ACallOfAGroupThatOnlyReadsIsTriedAgain) {
   struct Call {
     int runs = 0;
   };
-  ChoppedProcedures procedures;
-  const Chopped<Call> look = procedures.add(
-      ChoppedProcedure<Call>("look").operation(Operation("look").reads("accounts"), [&](Transaction& txn, Call& call) -> Status {
+  Procedures procedures;
+  const ProcedureHandle<Call> look = procedures.add(
+      Procedure<Call>("look").operation(Operation("look").reads("accounts"), [&](Transaction& txn, Call& call) -> Status {
         EXPECT_EQ(txn.attempt(), static_cast<uint32_t>(++call.runs));
         return call.runs < 3 ? Status(Code::kConflict, Cause::kUser) : txn.get(bank_.accounts, 1).status();
       }));
   ASSERT_OK(db_.install(std::move(procedures)));
   Call call;
-  const ChoppedCall of_group(look, call);
-  EXPECT_OK(db_.run_chopped_group(std::span(&of_group, 1)));
+  const ProcedureCall of_group(look, call);
+  EXPECT_OK(db_.call_group(std::span(&of_group, 1)));
   EXPECT_EQ(call.runs, 3);
 }
 
@@ -522,8 +521,8 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
     ActiveTransaction* before;
     Status run, snapshot, hold, open, checkpoint, wait, group, commit;
   };
-  ChoppedProcedures procedures;
-  const Chopped<Call> nest = procedures.add(ChoppedProcedure<Call>("nest").operation(
+  Procedures procedures;
+  const ProcedureHandle<Call> nest = procedures.add(Procedure<Call>("nest").operation(
       Operation("add").adds("branches", {"turnover"}), [&](Transaction& txn, Call& call) -> Status {
         call.run = call.db->run([](Transaction&) {});
         call.snapshot = call.db->run_read_only([](Transaction&) {});
@@ -532,8 +531,8 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
         call.checkpoint = call.db->checkpoint();
         call.wait = call.db->wait_durable();
         ChoppedBank::Deposit deposit{1, 1, 1};
-        const ChoppedCall of_group(bank_.deposit, deposit);
-        call.group = call.db->run_chopped_group(std::span(&of_group, 1));
+        const ProcedureCall of_group(bank_.deposit, deposit);
+        call.group = call.db->call_group(std::span(&of_group, 1));
         call.commit = call.before->commit();
         return txn.add(bank_.branches, 1, &ChoppedBank::Branch::turnover, 1);
       }));
@@ -541,7 +540,7 @@ TEST_P(ChoppedTest, NothingElseBeginsWithinAnOperation) {
   ActiveTransaction before = begin(db_);
   ASSERT_OK(before->get(bank_.accounts, 1));
   Call call{&db_, &before, {}, {}, {}, {}, {}, {}, {}, {}};
-  ASSERT_OK(db_.run_chopped(nest, call));
+  ASSERT_OK(db_.call(nest, call));
   for (const Status* status :
        {&call.run, &call.snapshot, &call.hold, &call.open, &call.checkpoint, &call.wait, &call.group, &call.commit})
     EXPECT_EQ(status->code(), Code::kInvalidArgument) << status->message();
@@ -552,7 +551,7 @@ TEST_P(ChoppedTest, AFailureBehindThePieceThatOrdersItStopsTheDatabase) {
   ASSERT_OK(bank_.install(db_, true));
   ChoppedBank::Transfer call = transfer(1, 2, 5);
   call.fail = 3;
-  const Status failed = db_.run_chopped(bank_.transfer, call);
+  const Status failed = db_.call(bank_.transfer, call);
   if (!in_pieces()) {
     EXPECT_EQ(failed.code(), Code::kRolledBack) << "it is one transaction";
     EXPECT_EQ(audit().transfers, 0u);
@@ -566,7 +565,7 @@ TEST_P(ChoppedTest, AFailureBehindThePieceThatOrdersItStopsTheDatabase) {
   EXPECT_EQ(db_.run_read_only(nothing).message(), failed.message());
   EXPECT_EQ(db_.begin().status().message(), failed.message());
   ChoppedBank::Transfer next = transfer(1, 2, 5);
-  EXPECT_EQ(db_.run_chopped(bank_.transfer, next).message(), failed.message());
+  EXPECT_EQ(db_.call(bank_.transfer, next).message(), failed.message());
 }
 
 TEST_P(ChoppedTest, AnOpenTransactionThatSawTheStateBeforeACallDoesNotCommit) {
@@ -575,7 +574,7 @@ TEST_P(ChoppedTest, AnOpenTransactionThatSawTheStateBeforeACallDoesNotCommit) {
   ActiveTransaction open = begin(db_);
   ASSERT_OK(open->get(bank_.accounts, 1));
   ChoppedBank::Transfer call = transfer(1, 2, 5);
-  ASSERT_OK(db_.run_chopped(bank_.transfer, call));
+  ASSERT_OK(db_.call(bank_.transfer, call));
   ASSERT_OK(open->update(bank_.accounts, 3, bank_.accounts.columns(&ChoppedBank::Account::branch),
                          [](ChoppedBank::Account& a) { a.branch = 0; }));
   EXPECT_EQ(open.commit().code(), Code::kConflict);

@@ -51,10 +51,7 @@ void expect_closed_tables(Database& db) {
 }
 
 void expect_closed_procedures(Database& db) {
-  Procedure procedure;
-  procedure.name = "nothing";
-  procedure.body = [](Transaction&, std::span<const Value>, std::vector<Value>&) { return Status(); };
-  EXPECT_CODE(Code::kFinished, db.register_procedure(procedure));
+  EXPECT_CODE(Code::kFinished, install(db, Procedure<Values>("nothing").body([](Transaction&, Values&) { ADD_FAILURE(); })));
   EXPECT_TRUE(db.procedures().empty());
   std::vector<Value> reply{int64_t{1}};
   EXPECT_CODE(Code::kFinished, db.call("nothing", {}, &reply));
@@ -67,15 +64,15 @@ void expect_closed_procedures(Database& db) {
   EXPECT_TRUE(reply.empty());
 
   struct Call {};
-  ChoppedProcedures chopped;
-  const Chopped<Call> nothing = chopped.add(
-      ChoppedProcedure<Call>("nothing").operation(chopping::Operation("nothing"), [](Transaction&, Call&) { ADD_FAILURE(); }));
+  Procedures chopped;
+  const ProcedureHandle<Call> nothing = chopped.add(
+      Procedure<Call>("nothing").operation(chopping::Operation("nothing"), [](Transaction&, Call&) { ADD_FAILURE(); }));
   EXPECT_CODE(Code::kFinished, db.install(chopped));
   Call call;
-  EXPECT_CODE(Code::kFinished, db.run_chopped(nothing, call));
+  EXPECT_CODE(Code::kFinished, db.call(nothing, call));
   outcomes.assign(1, Status());
-  const ChoppedCall of_group(nothing, call);
-  EXPECT_CODE(Code::kFinished, db.run_chopped_group(std::span(&of_group, 1), outcomes));
+  const ProcedureCall of_group(nothing, call);
+  EXPECT_CODE(Code::kFinished, db.call_group(std::span(&of_group, 1), outcomes));
   EXPECT_CODE(Code::kFinished, outcomes[0]);
 }
 

@@ -22,14 +22,14 @@ class DeferralTest : public DatabaseTest {
     ASSERT_OK(bank_.create_tables(db_));
     ASSERT_OK(bank_.fill(db_));
   }
-  static ChoppedOptions deferring() {
-    ChoppedOptions options;
+  static InstallOptions deferring() {
+    InstallOptions options;
     options.choices.deferring = true;
     return options;
   }
   DeferringBank::Audit audit() {
     DeferringBank::Audit found;
-    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    EXPECT_OK(db_.call(bank_.audit, found));
     EXPECT_EQ(bank_.damage(found), "");
     return found;
   }
@@ -53,9 +53,9 @@ TEST_P(DeferralTest, WhatIsDeferredIsThereWhenItsCallAnswers) {
   EXPECT_TRUE(plan.deferrals[0].granted);
   for (int64_t i = 1; i <= 3; ++i) {
     DeferringBank::Post post = bank_.next_post();
-    ASSERT_OK(db_.run_chopped(bank_.post, post));
+    ASSERT_OK(db_.call(bank_.post, post));
     DeferringBank::Compare compare;
-    ASSERT_OK(db_.run_chopped(bank_.compare, compare));
+    ASSERT_OK(db_.call(bank_.compare, compare));
     EXPECT_EQ(compare.first, i);
     EXPECT_EQ(compare.second, i);
     EXPECT_EQ(row(bank_.accounts, 1).balance, i) << "an ordinary transaction";
@@ -73,9 +73,9 @@ TEST_P(DeferralTest, AnAdditionToAnIndexedColumnIsRefusedAndNothingStops) {
   auto rows =
       create(SchemaOf<Row>("rows").column("value", &Row::value).index("by_value", {"value"}, [](const Row& row) { return row.value; }));
   ASSERT_OK(db_.run([&](Transaction& txn) { return txn.insert(rows, 1, Row{7}); }));
-  ChoppedProcedures procedures;
-  const Chopped<Nothing> add = procedures.add(
-      ChoppedProcedure<Nothing>("add")
+  Procedures procedures;
+  const ProcedureHandle<Nothing> add = procedures.add(
+      Procedure<Nothing>("add")
           .operation(Operation("count").reads("books", {"posted"}).writes("books", {"posted"}),
                      [&](Transaction& txn, Nothing&) {
                        return txn.update(bank_.books, 0, bank_.books.columns(&DeferringBank::Book::posted),
@@ -83,12 +83,12 @@ TEST_P(DeferralTest, AnAdditionToAnIndexedColumnIsRefusedAndNothingStops) {
                      })
           .operation(Operation("value").adds("rows", {"value"}).needs({"count"}).defers(),
                      [&](Transaction& txn, Nothing&) { return txn.add(rows, 1, &Row::value, 1); }));
-  procedures.add(ChoppedProcedure<Nothing>("look")
+  procedures.add(Procedure<Nothing>("look")
                      .operation(Operation("rows").reads("rows"), [](Transaction&, Nothing&) {})
                      .operation(Operation("mark").writes("accounts", {"marks"}), [](Transaction&, Nothing&) {}));
   ASSERT_OK(db_.install(std::move(procedures), deferring()));
   Nothing call;
-  EXPECT_FALSE(db_.run_chopped(add, call).ok());
+  EXPECT_FALSE(db_.call(add, call).ok());
   EXPECT_EQ(row(bank_.books, 0).posted, 0u) << "and nothing of the call is there";
 }
 
@@ -114,7 +114,7 @@ TEST_P(DeferralTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
           case 1:
           case 2: {
             DeferringBank::Post post = bank_.next_post();
-            EXPECT_OK(db_.run_chopped(bank_.post, post));
+            EXPECT_OK(db_.call(bank_.post, post));
             raise(post.number + 1);
             ++posted;
             break;
@@ -122,7 +122,7 @@ TEST_P(DeferralTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
           case 3:
           case 4: {
             DeferringBank::Compare compare;
-            EXPECT_OK(db_.run_chopped(bank_.compare, compare));
+            EXPECT_OK(db_.call(bank_.compare, compare));
             EXPECT_EQ(compare.first, compare.second);
             EXPECT_GE(static_cast<uint64_t>(compare.first), before);
             raise(static_cast<uint64_t>(compare.first));
@@ -131,7 +131,7 @@ TEST_P(DeferralTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
           }
           case 5: {
             DeferringBank::Peek peek;
-            EXPECT_OK(db_.run_chopped(bank_.peek, peek));
+            EXPECT_OK(db_.call(bank_.peek, peek));
             EXPECT_GE(peek.posted, before);
             raise(peek.posted);
             break;
@@ -165,29 +165,29 @@ TEST_P(DeferralTest, AFailureWithAPublicationAheadStopsTheDatabase) {
   ASSERT_OK(bank_.install(db_, deferring()));
   DeferringBank::Post post = bank_.next_post();
   post.fail = true;
-  const Status status = db_.run_chopped(bank_.post, post);
+  const Status status = db_.call(bank_.post, post);
   DeferringBank::Compare compare;
   if (!in_pieces()) {
     EXPECT_EQ(status.code(), Code::kRolledBack);
-    EXPECT_OK(db_.run_chopped(bank_.compare, compare));
+    EXPECT_OK(db_.call(bank_.compare, compare));
     return;
   }
   EXPECT_EQ(status.code(), Code::kCorrupt) << status.message();
-  EXPECT_EQ(db_.run_chopped(bank_.compare, compare).code(), Code::kCorrupt) << "and nobody waits for it";
+  EXPECT_EQ(db_.call(bank_.compare, compare).code(), Code::kCorrupt) << "and nobody waits for it";
 }
 
 TEST_P(DeferralTest, WhoReadsWhatAnotherDefersDefersNothing) {
   struct Nothing {};
   const auto nothing = [](Transaction&, Nothing&) {};
-  ChoppedProcedures procedures;
-  procedures.add(ChoppedProcedure<Nothing>("first")
+  Procedures procedures;
+  procedures.add(Procedure<Nothing>("first")
                      .operation(Operation("mine").reads("books", {"posted"}).writes("books", {"posted"}), nothing)
                      .operation(Operation("later").adds("accounts", {"balance"}).defers(), nothing));
-  procedures.add(ChoppedProcedure<Nothing>("second")
+  procedures.add(Procedure<Nothing>("second")
                      .operation(Operation("look").reads("accounts", {"balance"}), nothing)
                      .operation(Operation("mark").writes("accounts", {"marks"}), nothing)
                      .operation(Operation("later").adds("books", {"peeks"}).defers(), nothing));
-  procedures.add(ChoppedProcedure<Nothing>("third")
+  procedures.add(Procedure<Nothing>("third")
                      .operation(Operation("look").reads("books", {"peeks"}), nothing)
                      .operation(Operation("entry").inserts("entries").fresh(), nothing));
   chopping::Plan plan;
@@ -209,9 +209,9 @@ TEST_P(DeferralTest, WhatChangesAUniqueIndexIsNotDeferred) {
   };
   auto rows = create(
       SchemaOf<Row>("rows").column("value", &Row::value).unique_index("by_value", {"value"}, [](const Row& row) { return row.value; }));
-  ChoppedProcedures procedures;
-  const Chopped<Call> put = procedures.add(
-      ChoppedProcedure<Call>("put")
+  Procedures procedures;
+  const ProcedureHandle<Call> put = procedures.add(
+      Procedure<Call>("put")
           .operation(Operation("count").reads("books", {"posted"}).writes("books", {"posted"}),
                      [&](Transaction& txn, Call&) {
                        return txn.update(bank_.books, 0, bank_.books.columns(&DeferringBank::Book::posted),
@@ -219,15 +219,15 @@ TEST_P(DeferralTest, WhatChangesAUniqueIndexIsNotDeferred) {
                      })
           .operation(Operation("row").inserts("rows").fresh().needs({"count"}).defers(),
                      [&](Transaction& txn, Call& call) { return txn.insert(rows, call.key, Row{call.value}); }));
-  procedures.add(ChoppedProcedure<Call>("look")
+  procedures.add(Procedure<Call>("look")
                      .operation(Operation("rows").scans("rows"), [](Transaction&, Call&) {})
                      .operation(Operation("mark").writes("accounts", {"marks"}), [](Transaction&, Call&) {}));
   chopping::Plan plan;
   ASSERT_OK(db_.install(std::move(procedures), deferring(), &plan));
   EXPECT_TRUE(plan.deferrals.empty());
   Call first{10, 77}, second{20, 77};
-  EXPECT_OK(db_.run_chopped(put, first));
-  EXPECT_EQ(db_.run_chopped(put, second).code(), Code::kDuplicateKey) << "a clean refusal: the database goes on";
+  EXPECT_OK(db_.call(put, first));
+  EXPECT_EQ(db_.call(put, second).code(), Code::kDuplicateKey) << "a clean refusal: the database goes on";
   EXPECT_EQ(row(bank_.books, 0).posted, 1u);
 }
 

@@ -401,37 +401,31 @@ TEST_P(GroupConflictTest, ADeadlineEndsTheAttemptsOfACall) {
   EXPECT_OK(outcomes[2]);  // its first attempt is made, however late
 }
 
-// -- stored procedures ----------------------------------------------------------------------------
+// -- procedures -----------------------------------------------------------------------------------
 
 class CallGroupTest : public GroupTest {
  protected:
   void SetUp() override {
     GroupTest::SetUp();
-    Procedure add_to;
-    add_to.name = "add";
-    add_to.parameters = {{"key", ValueType::kUInt64}, {"amount", ValueType::kInt64}};
-    add_to.body = [this](Transaction& txn, std::span<const Value> arguments, std::vector<Value>& reply) -> Status {
-      const Key key = std::get<uint64_t>(arguments[0]);
-      reply.emplace_back(int64_t{-1});
-      if (Status status = add(txn, key, std::get<int64_t>(arguments[1])); !status.ok()) return status;
-      reply.back() = (*txn.get(accounts_, key))->balance;
+    Procedure<Values> add_to("add");
+    add_to.parameter("key", ValueType::kUInt64).parameter("amount", ValueType::kInt64);
+    add_to.body([this](Transaction& txn, Values& call) -> Status {
+      const Key key = std::get<uint64_t>(call.arguments[0]);
+      call.reply.emplace_back(int64_t{-1});
+      if (Status status = add(txn, key, std::get<int64_t>(call.arguments[1])); !status.ok()) return status;
+      call.reply.back() = (*txn.get(accounts_, key))->balance;
       return {};
-    };
-    add_to.touch = [this](Touches& touches, std::span<const Value> arguments) {
-      touches.row(accounts_, std::get<uint64_t>(arguments[0]));
-    };
-    ASSERT_OK(db_.register_procedure(add_to));
-    Procedure balance;
-    balance.name = "balance";
-    balance.parameters = {{"key", ValueType::kUInt64}};
-    balance.read_only = true;
-    balance.body = [this](Transaction& txn, std::span<const Value> arguments, std::vector<Value>& reply) -> Status {
+    });
+    add_to.touch([this](const Values& call, Touches& touches) { touches.row(accounts_, std::get<uint64_t>(call.arguments[0])); });
+    ASSERT_OK(install(db_, add_to));
+    Procedure<Values> balance("balance");
+    balance.parameter("key", ValueType::kUInt64).read_only().body([this](Transaction& txn, Values& call) -> Status {
       EXPECT_TRUE(txn.read_only());
-      auto view = txn.get(accounts_, std::get<uint64_t>(arguments[0]));
-      if (view.ok()) reply.emplace_back((*view)->balance);
+      auto view = txn.get(accounts_, std::get<uint64_t>(call.arguments[0]));
+      if (view.ok()) call.reply.emplace_back((*view)->balance);
       return view.status();
-    };
-    ASSERT_OK(db_.register_procedure(balance));
+    });
+    ASSERT_OK(install(db_, balance));
   }
 };
 ELIDER_ON_EVERY(CallGroupTest);

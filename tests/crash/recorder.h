@@ -159,8 +159,8 @@ class Recorder {
   };
   Status install(Database& db) {
     using chopping::Operation;
-    ChoppedProcedures procedures;
-    adding_ = procedures.add(ChoppedProcedure<Call>("adding")
+    Procedures procedures;
+    adding_ = procedures.add(Procedure<Call>("adding")
                                  .operation(Operation("progress").inserts("progress").writes("progress"),
                                             [](Transaction& txn, Call& call) {
                                               return txn.put(call.recorder->tables_.progress, call.session, call.progress);
@@ -171,7 +171,7 @@ class Recorder {
                                    if (call.lingers) std::this_thread::sleep_for(std::chrono::microseconds(500));
                                    return call.recorder->add(txn, call.sums);
                                  }));
-    ChoppedOptions options;
+    InstallOptions options;
     options.always_in_pieces = !in_regions_;
     options.choices.deferring = !in_regions_;  // published by its own call, for nothing subscribes; no region publishes
     return db.install(std::move(procedures), options);
@@ -242,7 +242,7 @@ class Recorder {
     for (int64_t& sum : call.sums) sum = draw_sum(work);
     did(work, TableId::kProgress, work.session, work.count + 1, call.progress);
     did_add(work, call.sums);
-    return execute(db, work, durability, [&](const RunPolicy& policy) { return db.run_chopped(adding_, call, policy); });
+    return execute(db, work, durability, [&](const RunPolicy& policy) { return db.call(adding_, call, policy); });
   }
   template <class Body>
   Status run_work(Database& db, Work& work, Durability durability, Body&& body) {
@@ -419,7 +419,7 @@ class Recorder {
   Tables tables_;
   bool in_pieces_ = false, in_regions_ = false;
   uint64_t calls_in_regions_ = 0;
-  Chopped<Call> adding_;
+  ProcedureHandle<Call> adding_;
   std::atomic<uint64_t> clock_;
   std::vector<std::atomic<uint64_t>> completed_;  // by session
   std::mutex mutex_;                              // guards story_'s acknowledgements and reports

@@ -76,9 +76,9 @@ TEST_P(CheckpointStepsTest, OneThatIsDueIsTakenByRunCommitAndCall) {
     Database database = open();
     auto table = database.create_table(account_schema(KeyIndex::kOrdered));
     ASSERT_OK(table);
-    ASSERT_OK(database.register_procedure({"put", {{"key", ValueType::kUInt64}}, [&](Transaction& txn, auto arguments, auto&) {
-                                             return txn.put(*table, std::get<uint64_t>(arguments[0]), Account{});
-                                           }}));
+    ASSERT_OK(install(database, Procedure<Values>("put").parameter("key", ValueType::kUInt64).body([&](Transaction& txn, Values& call) {
+      return txn.put(*table, std::get<uint64_t>(call.arguments[0]), Account{});
+    })));
     const auto put = [&](Key key) -> Status {
       if (how == std::string("run")) return database.run([&](Transaction& txn) { return txn.put(*table, key, Account{}); });
       if (how == std::string("call")) return database.call("put", std::vector<Value>{key}, nullptr);

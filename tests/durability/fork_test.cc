@@ -42,9 +42,9 @@ TEST_P(ForkTest, AChildIsRefusedEveryCall) {
     ASSERT_OK(ids);
     ASSERT_OK(ids->next());
     const auto procedure = [](const char* name) {
-      return Procedure{name, {}, [](Transaction&, std::span<const Value>, std::vector<Value>&) { return Status(); }};
+      return Procedure<Values>(name).body([](Transaction&, Values&) {});
     };
-    ASSERT_OK(database.register_procedure(procedure("nothing")));
+    ASSERT_OK(install(database, procedure("nothing")));
     const bool holds = GetParam().concurrent();
     HeldSnapshot held;
     if (holds) held = std::move(*database.hold_snapshot());
@@ -64,7 +64,7 @@ TEST_P(ForkTest, AChildIsRefusedEveryCall) {
           database.sequence("ids").status(), database.sequence("more").status(), ids->next().status(), ids->at_least(7),
           database.wait_durable(), database.wait_durable(1), told, database.checkpoint(), database.backup(folder_ / "copy"),
           database.verify(), database.call("nothing", {}), database.call_group({}),
-          database.register_procedure(procedure("more")),
+          install(database, procedure("more")),
           database.install({}), holds ? active.commit() : database.verify(),
       });
       database.collect_garbage();

@@ -65,20 +65,20 @@ TEST_P(DurableGroupTest, WhatIsAcknowledgedOfCallsIsOnTheDisk) {
   {
     Database db = open();
     const Table<Account> accounts = *db.create_table(account_schema(GetParam().key_index));
-    ChoppedProcedures procedures;
-    const Chopped<Call> insert = procedures.add(
-        ChoppedProcedure<Call>("insert")
-            .touches([&](const Call& call, Touches& touches) { touches.row(accounts, call.key); })
+    Procedures procedures;
+    const ProcedureHandle<Call> insert = procedures.add(
+        Procedure<Call>("insert")
+            .touch([&](const Call& call, Touches& touches) { touches.row(accounts, call.key); })
             .operation(chopping::Operation("account").inserts("accounts"), [&](Transaction& txn, Call& call) {
               return txn.insert(accounts, call.key, Account{call.key, 1, 0, 0});
             }));
     ASSERT_OK(db.install(std::move(procedures)));
     std::vector<Call> its;
     for (Key key = 1; key <= kCalls; ++key) its.push_back({key});
-    std::vector<ChoppedCall> calls;
+    std::vector<ProcedureCall> calls;
     for (Call& call : its) calls.emplace_back(insert, call);
     expect_durable(db, [&](std::vector<Status>& outcomes, const GroupPolicy& policy) {
-      return db.run_chopped_group(calls, outcomes, policy);
+      return db.call_group(calls, outcomes, policy);
     });
   }
   Database db = open();
@@ -134,15 +134,15 @@ TEST_P(HeldGroupTest, ItWaitsForTheLargestNumberOfItsTransactions) {
 TEST_P(HeldGroupTest, ItWaitsForTheLargestNumberOfItsCalls) {
   struct Call {};
   expect_waits_for_the_write([](Database& db, const Table<Account>& accounts, const GroupPolicy& policy) -> Status {
-    ChoppedProcedures procedures;
-    const Chopped<Call> writer = procedures.add(ChoppedProcedure<Call>("change").operation(
+    Procedures procedures;
+    const ProcedureHandle<Call> writer = procedures.add(Procedure<Call>("change").operation(
         chopping::Operation("account").writes("accounts"), [&](Transaction& txn, Call&) { return change(txn, accounts); }));
-    const Chopped<Call> reader = procedures.add(ChoppedProcedure<Call>("look").operation(
+    const ProcedureHandle<Call> reader = procedures.add(Procedure<Call>("look").operation(
         chopping::Operation("account").reads("accounts"), [&](Transaction& txn, Call&) { return look(txn, accounts); }));
     ELIDER_TRY(db.install(std::move(procedures)));
     Call write, read;
-    const std::vector<ChoppedCall> calls = {ChoppedCall(writer, write), ChoppedCall(reader, read)};
-    return db.run_chopped_group(calls, {}, policy);
+    const std::vector<ProcedureCall> calls = {ProcedureCall(writer, write), ProcedureCall(reader, read)};
+    return db.call_group(calls, {}, policy);
   });
 }
 

@@ -46,13 +46,13 @@ class ChoppedRegionsTest : public testing::Test {
   Status transfer(Key from, Key to, int fail = 0) {
     ChoppedBank::Transfer call;
     call.from = from, call.to = to, call.amount = 5, call.entry = bank_.next_entry.fetch_add(1), call.fail = fail;
-    return db_.run_chopped(bank_.transfer, call);
+    return db_.call(bank_.transfer, call);
   }
   // On a snapshot, or as an ordinary transaction, which may be a conflict's.
   void audit(bool snapshot) {
     ChoppedBank::Audit found;
     const Status status =
-        snapshot ? db_.run_chopped(bank_.audit, found) : db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); });
+        snapshot ? db_.call(bank_.audit, found) : db_.run([&](Transaction& txn) { return bank_.read_all(txn, &found); });
     if (!status.ok() || !ChoppedBank::damage(found).empty()) wrong_.fetch_add(1);
   }
   void expect(const Status& status) {
@@ -84,7 +84,7 @@ class ChoppedRegionsTest : public testing::Test {
                                     expect(transfer(0, 2));
                                     audit(false);
                                     ChoppedBank::Deposit call{1, 1, 1};
-                                    expect(db_.run_chopped(bank_.deposit, call));
+                                    expect(db_.call(bank_.deposit, call));
                                   }});
     ASSERT_EQ(wrong_.load(), 0) << "seed " << seed;
   }
@@ -199,7 +199,7 @@ class AddsInOrderTest : public ChoppedRegionsTest {
           wait_for(go_on);
         }
       };
-      expect(db_.run_chopped(bank_.transfer, call));
+      expect(db_.call(bank_.transfer, call));
     });
     wait_for(at_core);
     expect(transfer(1, 2));  // the other one has met it, and runs in pieces
@@ -346,8 +346,8 @@ TEST_P(AllOperationsTest, calls_do_what_a_map_does) {
   auto made = db_.create_table(schema);
   ASSERT_OK(made);
   table_ = *made;
-  ChoppedProcedures procedures;
-  const Chopped<Call> steps = procedures.add(ChoppedProcedure<Call>("steps").operation(
+  Procedures procedures;
+  const ProcedureHandle<Call> steps = procedures.add(Procedure<Call>("steps").operation(
       Operation("all").inserts("items").removes("items").scans("items").writes("items").rolls_back(),
       [this](Transaction& txn, Call& call) -> Status {
         for (size_t i = 0; i < call.count; ++i) ELIDER_TRY(step(txn, call.steps[i]));
@@ -369,7 +369,7 @@ TEST_P(AllOperationsTest, calls_do_what_a_map_does) {
     Call expected = call;
     std::map<Key, Item> after = rows;
     for (size_t i = 0; i < expected.count; ++i) step(after, expected.steps[i]);
-    const Status status = db_.run_chopped(steps, call);
+    const Status status = db_.call(steps, call);
     ASSERT_EQ(status.code(), call.roll_back ? Code::kRolledBack : Code::kOk) << round;
     for (size_t i = 0; i < call.count; ++i) {
       const Step &did = call.steps[i], &should = expected.steps[i];

@@ -28,7 +28,7 @@ class DeferredRegionsTest : public testing::Test {
     db_ = open_database(combination, options);
     EXPECT_OK(bank_.create_tables(db_));
     EXPECT_OK(bank_.fill(db_));
-    ChoppedOptions chopped;
+    InstallOptions chopped;
     chopped.choices.deferring = true;
     EXPECT_OK(bank_.install(db_, chopped));
   }
@@ -42,7 +42,7 @@ class DeferredRegionsTest : public testing::Test {
   }
   void post() {
     DeferringBank::Post call = bank_.next_post();
-    expect(db_.run_chopped(bank_.post, call).ok());
+    expect(db_.call(bank_.post, call).ok());
   }
   // Accesses at which the schedule may turn to a publisher.
   void linger(int accesses) const {
@@ -52,19 +52,19 @@ class DeferredRegionsTest : public testing::Test {
   uint64_t compare(uint64_t least) {
     DeferringBank::Compare call;
     if (lingers_) call.meanwhile = [this](int where) { linger(where == 1 ? 500 : 2000); };
-    expect(db_.run_chopped(bank_.compare, call).ok());
+    expect(db_.call(bank_.compare, call).ok());
     expect(call.first == call.second && call.first >= static_cast<int64_t>(least));
     return static_cast<uint64_t>(call.first);
   }
   uint64_t peek(uint64_t least) {
     DeferringBank::Peek call;
-    expect(db_.run_chopped(bank_.peek, call).ok());
+    expect(db_.call(bank_.peek, call).ok());
     expect(call.posted >= least);
     return call.posted;
   }
   DeferringBank::Audit audit(uint64_t least) {
     DeferringBank::Audit found;
-    expect(db_.run_chopped(bank_.audit, found).ok());
+    expect(db_.call(bank_.audit, found).ok());
     expect(DeferringBank::damage(found).empty() && found.posted >= least);
     return found;
   }

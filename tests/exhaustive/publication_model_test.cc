@@ -256,7 +256,7 @@ TEST(PublicationModel, EachStepIsNeeded) {
     EXPECT_NE(search(flaw).violation, "") << static_cast<int>(flaw);
 }
 
-// ChoppedOptions::answers_at_once leaves out the wait that strictness needs, and no other.
+// InstallOptions::answers_at_once leaves out the wait that strictness needs, and no other.
 TEST(PublicationModel, WhoAnswersAtOnceIsSerializable) {
   const SearchResult result = search(Flaw::kAnswerEarly, false);
   EXPECT_EQ(result.violation, "");

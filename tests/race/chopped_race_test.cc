@@ -30,18 +30,18 @@ class ChoppedRaceTest : public RaceTest {
     ASSERT_OK(bank_.install(db_, true));
   }
   // Another database, with these procedures beside the bank's tables.
-  void install(ChoppedProcedures procedures) {
+  void install(Procedures procedures) {
     reopen({});
     ASSERT_OK(bank_.create_tables(db_));
     ASSERT_OK(bank_.fill(db_));
-    ChoppedOptions options;
+    InstallOptions options;
     options.always_in_pieces = true;
     ASSERT_OK(db_.install(std::move(procedures), options));
   }
   Status transfer(Key from, Key to) {
     ChoppedBank::Transfer call;
     call.from = from, call.to = to, call.amount = 5, call.entry = bank_.next_entry.fetch_add(1);
-    return db_.run_chopped(bank_.transfer, call);
+    return db_.call(bank_.transfer, call);
   }
 
   ChoppedBank bank_;
@@ -58,7 +58,7 @@ TEST_P(ChoppedRaceTest, ASnapshotWaitsForTheCallsThatItSees) {
   ChoppedBank::Audit found;
   std::atomic<bool> done{false};
   Background reader([&] {
-    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    EXPECT_OK(db_.call(bank_.audit, found));
     done = true;
   });
   until_reached("snapshots.awaits_call", done);
@@ -78,12 +78,12 @@ TEST_P(ChoppedRaceTest, AHeldSnapshotDoesNotAdvanceToHalfACall) {
   EXPECT_FALSE(held->advance());
   EXPECT_EQ(held->number(), number);
   ChoppedBank::Audit found;
-  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_OK(db_.call(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(bank_.damage(found), "");
   EXPECT_EQ(found.transfers, 0u);
   between.go();
   call.join();
-  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_OK(db_.call(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(found.transfers, 0u);
   // Another call is half done, so that it moves to where it could not before.
   TestStop again("chopped.core_committed");
@@ -91,13 +91,13 @@ TEST_P(ChoppedRaceTest, AHeldSnapshotDoesNotAdvanceToHalfACall) {
   again.wait_until_reached();
   EXPECT_TRUE(held->advance());
   EXPECT_GT(held->number(), number);
-  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_OK(db_.call(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(bank_.damage(found), "");
   EXPECT_EQ(found.transfers, 1u);
   again.go();
   second.join();
   EXPECT_TRUE(held->advance());
-  EXPECT_OK(db_.run_chopped(bank_.audit, found, {.snapshot = &*held}));
+  EXPECT_OK(db_.call(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(bank_.damage(found), "");
   EXPECT_EQ(found.transfers, 2u);
 }
@@ -139,9 +139,9 @@ class HeadRaceTest : public ChoppedRaceTest {
   void SetUp() override {
     RaceTest::SetUp();
     if (IsSkipped()) return;
-    ChoppedProcedures procedures;
+    Procedures procedures;
     compare_ = procedures.add(
-        ChoppedProcedure<Compare>("compare")
+        Procedure<Compare>("compare")
             .operation(Operation("branches").reads("accounts", {"branch"}),
                        [&](Transaction& txn, Compare& call) -> Status {
                          const auto branch = bank_.accounts.columns(&ChoppedBank::Account::branch);
@@ -167,7 +167,7 @@ class HeadRaceTest : public ChoppedRaceTest {
       return {};
     });
   }
-  Chopped<Compare> compare_;
+  ProcedureHandle<Compare> compare_;
 };
 INSTANTIATE_TEST_SUITE_P(On, HeadRaceTest, testing::ValuesIn(combinations_in_pieces()), combination_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(HeadRaceTest);
@@ -184,7 +184,7 @@ TEST_P(HeadRaceTest, NoOrdinaryCommitComesBetween) {
     });
     until_reached("rooms.commit_waits", done);
   };
-  EXPECT_OK(db_.run_chopped(compare_, call));
+  EXPECT_OK(db_.call(compare_, call));
   ordinary->join();
   EXPECT_EQ(call.first, call.second);
 }
@@ -201,7 +201,7 @@ TEST_P(HeadRaceTest, NoCallBeginsWhileAnOrdinaryTransactionCommits) {
     commit.go();
     ordinary.join();
   };
-  Background caller([&] { EXPECT_OK(db_.run_chopped(compare_, call)); });
+  Background caller([&] { EXPECT_OK(db_.call(compare_, call)); });
   until_reached("rooms.call_waits", looked);
   commit.go();
   caller.join();
@@ -222,7 +222,7 @@ TEST_P(ChoppedRaceTest, CallsAddInTheOrderOfTheirNumbers) {
   ChoppedBank::Audit found;
   std::atomic<bool> done{false};
   Background reader([&] {
-    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    EXPECT_OK(db_.call(bank_.audit, found));
     done = true;
   });
   until_reached("snapshots.awaits_call", done);  // so that the next call has a larger number
@@ -263,7 +263,7 @@ TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
     policy.commit_number = &number;
     std::atomic<bool> done{false}, durable{false};
     Background late([&] {
-      EXPECT_OK(db_.run_chopped(bank_.deposit, other, policy));
+      EXPECT_OK(db_.call(bank_.deposit, other, policy));
       done = true;
     });
     while (!done && TestPoints::reached("snapshots.awaits_call") == waits) std::this_thread::yield();
@@ -299,7 +299,7 @@ TEST_P(ChoppedRaceTest, WhatACallLeavesHalfDoneIsNotThereWhenTheFoldersAreOpened
   ASSERT_OK(db_.wait_durable());
   ChoppedBank::Transfer failing;
   failing.from = 3, failing.to = 4, failing.amount = 5, failing.entry = bank_.next_entry.fetch_add(1), failing.fail = 3;
-  const Status failed = db_.run_chopped(bank_.transfer, failing);
+  const Status failed = db_.call(bank_.transfer, failing);
   EXPECT_EQ(failed.code(), Code::kCorrupt) << failed.message();
   EXPECT_FALSE(transfer(5, 6).ok());
   EXPECT_FALSE(db_.wait_durable().ok());
@@ -310,7 +310,7 @@ TEST_P(ChoppedRaceTest, WhatACallLeavesHalfDoneIsNotThereWhenTheFoldersAreOpened
   ASSERT_OK(bank_.create_tables(db_));
   ASSERT_OK(bank_.install(db_, true));
   ChoppedBank::Audit found;
-  ASSERT_OK(db_.run_chopped(bank_.audit, found));
+  ASSERT_OK(db_.call(bank_.audit, found));
   EXPECT_EQ(bank_.damage(found), "");
   EXPECT_EQ(found.transfers, 1u);
   reopen({});

@@ -142,10 +142,10 @@ class CallGroupRaceTest : public GroupRaceTest {
     GroupRaceTest::SetUp();
     if (IsSkipped()) return;
     const auto touch = [&](const Call& call, Touches& touches) { touches.row(accounts_, call.key); };
-    ChoppedProcedures procedures;
-    add_one_ = procedures.add(ChoppedProcedure<Call>("add_one").touches(touch).operation(
+    Procedures procedures;
+    add_one_ = procedures.add(Procedure<Call>("add_one").touch(touch).operation(
         chopping::Operation("add").writes("accounts"), [&](Transaction& txn, Call& call) { return add(call.key, txn); }));
-    look_ = procedures.add(ChoppedProcedure<Call>("look").touches(touch).operation(
+    look_ = procedures.add(Procedure<Call>("look").touch(touch).operation(
         chopping::Operation("look").reads("accounts"), [&](Transaction& txn, Call& call) -> Status {
           auto view = txn.get(accounts_, call.key);
           if (view.ok()) call.balance = (*view)->balance;
@@ -155,13 +155,13 @@ class CallGroupRaceTest : public GroupRaceTest {
   }
   // Calls of keys 5, 6 and 7 find their rows; then `meanwhile` runs, which removes row 6; then the
   // calls run.
-  std::array<Call, 3> race(Chopped<Call> procedure, const std::function<void()>& meanwhile) {
+  std::array<Call, 3> race(ProcedureHandle<Call> procedure, const std::function<void()>& meanwhile) {
     std::array<Call, 3> its{{{5}, {6}, {7}}};
-    std::vector<ChoppedCall> calls;
+    std::vector<ProcedureCall> calls;
     for (Call& call : its) calls.emplace_back(procedure, call);
     std::vector<Status> outcomes(calls.size());
     TestStop found("group.rows_found");
-    Background group([&] { static_cast<void>(db_.run_chopped_group(calls, outcomes)); });
+    Background group([&] { static_cast<void>(db_.call_group(calls, outcomes)); });
     found.wait_until_reached();
     meanwhile();
     found.go();
@@ -176,7 +176,7 @@ class CallGroupRaceTest : public GroupRaceTest {
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 6)); });
   }
 
-  Chopped<Call> add_one_, look_;
+  ProcedureHandle<Call> add_one_, look_;
 };
 ELIDER_ON_RACING(CallGroupRaceTest);
 

@@ -27,7 +27,7 @@ class PublicationRaceTest : public RaceTest {
     if (IsSkipped()) return;
     prepare();
   }
-  void prepare(ChoppedOptions options = {}) {
+  void prepare(InstallOptions options = {}) {
     ASSERT_OK(bank_.create_tables(db_));
     ASSERT_OK(bank_.fill(db_));
     options.choices.deferring = true;
@@ -41,7 +41,7 @@ class PublicationRaceTest : public RaceTest {
   }
   Status post(const RunPolicy& policy = {}) {
     DeferringBank::Post call = bank_.next_post();
-    return db_.run_chopped(bank_.post, call, policy);
+    return db_.call(bank_.post, call, policy);
   }
   uint64_t commits_of(std::string_view procedure) const {
     uint64_t commits = 0;
@@ -51,7 +51,7 @@ class PublicationRaceTest : public RaceTest {
   }
   DeferringBank::Audit audit() {
     DeferringBank::Audit found;
-    EXPECT_OK(db_.run_chopped(bank_.audit, found));
+    EXPECT_OK(db_.call(bank_.audit, found));
     EXPECT_EQ(bank_.damage(found), "");
     return found;
   }
@@ -109,7 +109,7 @@ TEST_P(PublicationRaceTest, NothingIsPublishedWhileASubscriberIsUnderWay) {
     });
     until_reached("publications.publisher_waits", done);
   };
-  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  EXPECT_OK(db_.call(bank_.compare, call));
   publisher->join();
   EXPECT_EQ(call.first, call.second);
   EXPECT_EQ(audit().posted, 1u);
@@ -122,7 +122,7 @@ TEST_P(PublicationRaceTest, ASubscriberWaitsForAPublicationThatIsUnderWay) {
   std::atomic<bool> done{false};
   DeferringBank::Compare call;
   Background subscriber([&] {
-    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    EXPECT_OK(db_.call(bank_.compare, call));
     done = true;
   });
   until_reached("publications.subscriber_waits", done);
@@ -147,7 +147,7 @@ TEST_P(PublicationRaceTest, ASubscriberAtTheDoorDoesNotEnterAPublication) {
     while (!published) std::this_thread::yield();
   };
   Background subscriber([&] {
-    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    EXPECT_OK(db_.call(bank_.compare, call));
     done = true;
   });
   door.wait_until_reached();
@@ -179,7 +179,7 @@ TEST_P(PublicationRaceTest, PublishersAreSeenInTheOrderOfTheirCores) {
   until_reached("publications.awaits_publisher", late_done);
   DeferringBank::Compare call;
   Background subscriber([&] {
-    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    EXPECT_OK(db_.call(bank_.compare, call));
     done = true;
   });
   until_reached("publications.subscriber_waits", done);
@@ -210,7 +210,7 @@ TEST_P(PublicationRaceTest, ASubscriberDoesNotPassAPublisherThatItHasNotSeen) {
     });
     until_reached("snapshots.awaits_call", read);  // so that the subscriber has a larger number
   };
-  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  EXPECT_OK(db_.call(bank_.compare, call));
   publisher->join();
   reader->join();
   EXPECT_EQ(found.posted, 1u);
@@ -232,11 +232,11 @@ TEST_P(PublicationRaceTest, ASubscriberThatOnlyReadsDoesNotPassAPublisherEither)
   });
   until_reached("snapshots.awaits_call", read);
   DeferringBank::Tick tick;
-  EXPECT_OK(db_.run_chopped(bank_.tick, tick));
+  EXPECT_OK(db_.call(bank_.tick, tick));
   DeferringBank::Compare call;
   call.only_looks = true;
   Background subscriber([&] {
-    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    EXPECT_OK(db_.call(bank_.compare, call));
     done = true;
   });
   until_reached("publications.awaits_publisher", done);
@@ -268,7 +268,7 @@ TEST_P(PublicationRaceTest, ASubscriberBeginsAgainNoMoreOftenThanItMay) {
     call.meanwhile = [&](int where) { bodies += where == 2 ? 1 : 0; };
     RunPolicy policy;
     policy.attempts_max = 1;
-    status = db_.run_chopped(bank_.compare, call, policy);
+    status = db_.call(bank_.compare, call, policy);
     done = true;
   });
   until_reached("publications.awaits_publisher", done);
@@ -288,12 +288,12 @@ TEST_P(PublicationRaceTest, WhoWaitsAtTheDoorOfAPublicationThatFailsIsRefused) {
     if (where != 2 || subscriber) return;
     subscriber.emplace([&] {
       DeferringBank::Compare compare;
-      status = db_.run_chopped(bank_.compare, compare);
+      status = db_.call(bank_.compare, compare);
       done = true;
     });
     until_reached("publications.subscriber_waits", done);
   };
-  EXPECT_EQ(db_.run_chopped(bank_.post, call).code(), Code::kCorrupt);
+  EXPECT_EQ(db_.call(bank_.post, call).code(), Code::kCorrupt);
   subscriber->join();
   EXPECT_EQ(status.code(), Code::kCorrupt) << status.message();
 }
@@ -306,9 +306,9 @@ TEST_P(PublicationRaceTest, ARowThatASubscriberHasMadeIsAddedTo) {
   reopen({});
   ASSERT_OK(bank_.create_tables(db_));
   ASSERT_OK(bank_.fill(db_));
-  ChoppedProcedures procedures;
-  const Chopped<Call> credit = procedures.add(
-      ChoppedProcedure<Call>("credit")
+  Procedures procedures;
+  const ProcedureHandle<Call> credit = procedures.add(
+      Procedure<Call>("credit")
           .operation(chopping::Operation("book").reads("books", {"posted"}).writes("books", {"posted"}),
                      [&](Transaction& txn, Call&) {
                        return txn.update(bank_.books, 0, bank_.books.columns(&DeferringBank::Book::posted),
@@ -319,12 +319,12 @@ TEST_P(PublicationRaceTest, ARowThatASubscriberHasMadeIsAddedTo) {
                        Status status = txn.add(bank_.accounts, 7, &DeferringBank::Account::balance, 1);
                        return status.code() == Code::kNotFound ? Status() : status;
                      }));
-  const Chopped<Call> make = procedures.add(ChoppedProcedure<Call>("make").operation(
+  const ProcedureHandle<Call> make = procedures.add(Procedure<Call>("make").operation(
       chopping::Operation("account").inserts("accounts"), [&](Transaction& txn, Call& call) {
         if (call.meanwhile) call.meanwhile();
         return txn.insert(bank_.accounts, 7, DeferringBank::Account{});
       }));
-  ChoppedOptions options;
+  InstallOptions options;
   options.choices.deferring = true;
   ASSERT_OK(db_.install(std::move(procedures), options));
   std::optional<Background> publisher;
@@ -333,12 +333,12 @@ TEST_P(PublicationRaceTest, ARowThatASubscriberHasMadeIsAddedTo) {
     if (publisher) return;
     publisher.emplace([&] {
       Call its{};
-      EXPECT_OK(db_.run_chopped(credit, its));
+      EXPECT_OK(db_.call(credit, its));
       done = true;
     });
     until_reached("publications.publisher_waits", done);
   }};
-  EXPECT_OK(db_.run_chopped(make, call));
+  EXPECT_OK(db_.call(make, call));
   publisher->join();
   EXPECT_EQ(row(bank_.accounts, 7).balance, 1);
 }
@@ -350,20 +350,20 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
   std::atomic<bool> done{false};
   DeferringBank::Peek peek;
   Background other([&] {
-    EXPECT_OK(db_.run_chopped(bank_.peek, peek));
+    EXPECT_OK(db_.call(bank_.peek, peek));
     done = true;
   });
   until_reached("publications.awaits_publisher", done);
   DeferringBank::Compare call;
   const bool early = done;
   if (early) {
-    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    EXPECT_OK(db_.call(bank_.compare, call));
   }
   between.go();
   other.join();
   publisher.join();
   if (!early) {
-    EXPECT_OK(db_.run_chopped(bank_.compare, call));
+    EXPECT_OK(db_.call(bank_.compare, call));
   }
   EXPECT_EQ(peek.posted, 1u);
   EXPECT_EQ(call.first, 1);
@@ -373,17 +373,17 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
 // reads a snapshot sees it.
 TEST_P(PublicationRaceTest, WhoAnswersAtOnceMayAnswerBeforeItsPublisher) {
   reopen({});
-  ChoppedOptions options;
+  InstallOptions options;
   options.answers_at_once = true;
   prepare(options);
   TestStop between("chopped.core_committed");
   Background publisher([&] { EXPECT_OK(post()); });
   between.wait_until_reached();
   DeferringBank::Peek peek;
-  EXPECT_OK(db_.run_chopped(bank_.peek, peek));
+  EXPECT_OK(db_.call(bank_.peek, peek));
   EXPECT_EQ(peek.posted, 1u);
   DeferringBank::Compare call;
-  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  EXPECT_OK(db_.call(bank_.compare, call));
   EXPECT_EQ(call.first, 0) << "it is ordered before the publisher";
   std::atomic<bool> read{false};
   DeferringBank::Audit found;
@@ -408,7 +408,7 @@ TEST_P(PublicationRaceTest, WhatAnsweredAtOnceIsNotDurableIfItsPublisherFails) {
     Options options;
     options.data_folders = {folder.path()};
     reopen(options);
-    ChoppedOptions chopped;
+    InstallOptions chopped;
     chopped.answers_at_once = true;
     prepare(chopped);
     ASSERT_OK(db_.wait_durable());
@@ -417,7 +417,7 @@ TEST_P(PublicationRaceTest, WhatAnsweredAtOnceIsNotDurableIfItsPublisherFails) {
     Background publisher([&] {
       DeferringBank::Post failing = bank_.next_post();
       failing.fail_late = true;
-      posted = db_.run_chopped(bank_.post, failing);
+      posted = db_.call(bank_.post, failing);
     });
     between.wait_until_reached();
     DeferringBank::Peek peek;
@@ -426,7 +426,7 @@ TEST_P(PublicationRaceTest, WhatAnsweredAtOnceIsNotDurableIfItsPublisherFails) {
     policy.procedure_id = db_.procedure_id("peek");
     policy.durability = durability;
     policy.commit_number = &number;
-    Background caller([&] { peeked = db_.run_chopped(bank_.peek, peek, policy); });
+    Background caller([&] { peeked = db_.call(bank_.peek, peek, policy); });
     while (commits_of("peek") == 0) std::this_thread::yield();
     if (durability == Durability::kAsync) caller.join();
     between.go();
@@ -461,7 +461,7 @@ TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
   std::atomic<bool> done{false};
   Background other([&] {
     DeferringBank::Peek peek;
-    EXPECT_OK(db_.run_chopped(bank_.peek, peek, RunPolicy{.procedure_id = peek_id}));
+    EXPECT_OK(db_.call(bank_.peek, peek, RunPolicy{.procedure_id = peek_id}));
     done = true;
   });
   until_reached("publications.awaits_publisher", done);
@@ -512,7 +512,7 @@ TEST_P(PublicationRaceTest, ASubscriberThatHasBegunAgainTooOftenKeepsPublishersO
     }));
     while (!alone && !round.audit_waits) std::this_thread::yield();
   };
-  EXPECT_OK(db_.run_chopped(bank_.compare, call));
+  EXPECT_OK(db_.call(bank_.compare, call));
   others.clear();
   EXPECT_TRUE(alone || rounds == kRounds) << "after " << rounds << " rounds";
   EXPECT_EQ(call.first, call.second);

@@ -121,7 +121,7 @@ class ChoppedGroupStressTest : public DatabaseTest {
       DeferringBank::Compare compares[kOfEach];
       DeferringBank::Peek peeks[kOfEach];
       DeferringBank::Audit audits[kOfEach];
-      std::vector<ChoppedCall> calls;
+      std::vector<ProcedureCall> calls;
       for (size_t i = 0; i < kOfEach; ++i) {
         posts[i] = bank_.next_post();
         calls.emplace_back(bank_.post, posts[i]);
@@ -132,7 +132,7 @@ class ChoppedGroupStressTest : public DatabaseTest {
       for (size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[random.below(i)]);
       GroupPolicy policy;
       policy.size = 1 + static_cast<uint32_t>(random.below(calls.size()));
-      EXPECT_OK(db_.run_chopped_group(calls, {}, policy));
+      EXPECT_OK(db_.call_group(calls, {}, policy));
       posted_ += kOfEach;
       compared_ += kOfEach;
       for (size_t i = 0; i < kOfEach; ++i) {
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(On, ChoppedGroupStressTest, testing::ValuesIn(chopped_g
 TEST_P(ChoppedGroupStressTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
   ASSERT_OK(bank_.create_tables(db_));
   ASSERT_OK(bank_.fill(db_));
-  ChoppedOptions options;
+  InstallOptions options;
   options.choices.deferring = true;
   ASSERT_OK(bank_.install(db_, options));
   if (TestPoints::enabled()) TestPoints::on("chopped.core_committed", [] { std::this_thread::yield(); });  // the others see a core alone
@@ -172,7 +172,7 @@ TEST_P(ChoppedGroupStressTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
   for (std::thread& thread : threads) thread.join();
   TestPoints::clear();
   DeferringBank::Audit found;
-  EXPECT_OK(db_.run_chopped(bank_.audit, found));
+  EXPECT_OK(db_.call(bank_.audit, found));
   EXPECT_EQ(bank_.damage(found), "");
   EXPECT_EQ(found.posted, posted_.load());
   EXPECT_EQ(found.marks, compared_.load());

@@ -59,9 +59,9 @@ struct ChoppedBank {
   Table<Account> accounts;
   Table<Branch> branches;
   Table<Entry> journal;
-  Chopped<Transfer> transfer;
-  Chopped<Deposit> deposit;
-  Chopped<Audit> audit;
+  ProcedureHandle<Transfer> transfer;
+  ProcedureHandle<Deposit> deposit;
+  ProcedureHandle<Audit> audit;
   std::atomic<uint64_t> next_entry{0};
 
   Status create_tables(Database& db) {
@@ -97,10 +97,10 @@ struct ChoppedBank {
     using chopping::Operation;
     const auto names = accounts.columns(&Account::branch, &Account::closed);
     const auto balances = accounts.columns(&Account::balance, &Account::transfers);
-    ChoppedProcedures procedures;
+    Procedures procedures;
     transfer = procedures.add(
-        ChoppedProcedure<Transfer>("transfer")
-            .touches([this](const Transfer& call, Touches& touches) {
+        Procedure<Transfer>("transfer")
+            .touch([this](const Transfer& call, Touches& touches) {
               for (const Key key : {call.from, call.to}) touches.row(accounts, key);
             })
             .operation(Operation("names").reads("accounts", {"branch", "closed"}).rolls_back(),
@@ -141,7 +141,7 @@ struct ChoppedBank {
                          return txn.add(branches, call.to_branch, &Branch::turnover, call.amount);
                        }));
     deposit = procedures.add(
-        ChoppedProcedure<Deposit>("deposit")
+        Procedure<Deposit>("deposit")
             .operation(Operation("account").reads("accounts", {"deposits"}).writes("accounts", {"deposits"}),
                        [this](Transaction& txn, Deposit& call) -> Status {
                          return txn.update(accounts, call.account, accounts.columns(&Account::deposits), [](Account& a) { ++a.deposits; });
@@ -149,10 +149,10 @@ struct ChoppedBank {
             .operation(Operation("branch").adds("branches", {"deposited"}), [this](Transaction& txn, Deposit& call) -> Status {
               return txn.add(branches, call.branch, &Branch::deposited, call.amount);
             }));
-    audit = procedures.add(ChoppedProcedure<Audit>("audit").operation(
+    audit = procedures.add(Procedure<Audit>("audit").operation(
         Operation("all").scans("accounts").scans("branches").scans("journal"),
         [this](Transaction& txn, Audit& found) -> Status { return read_all(txn, &found); }));
-    ChoppedOptions options;
+    InstallOptions options;
     options.always_in_pieces = always_in_pieces;
     return db.install(std::move(procedures), options, plan);
   }

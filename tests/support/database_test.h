@@ -39,6 +39,14 @@ void read(Database& database, Body&& body) {
   }));
 }
 
+// Installs one procedure.
+template <class Arguments>
+Status install(Database& database, Procedure<Arguments> procedure) {
+  Procedures procedures;
+  procedures.add(std::move(procedure));
+  return database.install(std::move(procedures));
+}
+
 inline ActiveTransaction begin(Database& database) {
   auto txn = database.begin();
   EXPECT_OK(txn);

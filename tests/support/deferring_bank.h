@@ -63,11 +63,11 @@ struct DeferringBank {
   Table<Book> books;
   Table<Account> accounts;
   Table<Entry> entries;
-  Chopped<Post> post;
-  Chopped<Compare> compare;
-  Chopped<Tick> tick;
-  Chopped<Peek> peek;
-  Chopped<Audit> audit;
+  ProcedureHandle<Post> post;
+  ProcedureHandle<Compare> compare;
+  ProcedureHandle<Tick> tick;
+  ProcedureHandle<Peek> peek;
+  ProcedureHandle<Audit> audit;
   std::atomic<uint64_t> next_entry{0};
 
   Status create_tables(Database& db) {
@@ -97,13 +97,13 @@ struct DeferringBank {
       return {};
     });
   }
-  Status install(Database& db, const ChoppedOptions& options, chopping::Plan* plan = nullptr) {
+  Status install(Database& db, const InstallOptions& options, chopping::Plan* plan = nullptr) {
     using chopping::Operation;
     const auto balance = accounts.columns(&Account::balance);
     const auto marks = accounts.columns(&Account::marks, &Account::marked);
     const auto ticks = accounts.columns(&Account::ticks);
-    ChoppedProcedures procedures;
-    post = procedures.add(ChoppedProcedure<Post>("post")
+    Procedures procedures;
+    post = procedures.add(Procedure<Post>("post")
                               .operation(Operation("book").reads("books", {"posted"}).writes("books", {"posted"}),
                                          [this](Transaction& txn, Post& call) -> Status {
                                            if (call.meanwhile) call.meanwhile(1);
@@ -121,7 +121,7 @@ struct DeferringBank {
                                            if (call.fail_late) return Status::rollback();
                                            return txn.add(accounts, 1, &Account::balance, 1);
                                          }));
-    compare = procedures.add(ChoppedProcedure<Compare>("compare")
+    compare = procedures.add(Procedure<Compare>("compare")
                                  .operation(Operation("look").reads("accounts", {"balance"}),
                                             [=, this](Transaction& txn, Compare& call) -> Status {
                                               auto first = txn.get(accounts, 0, balance);
@@ -148,17 +148,17 @@ struct DeferringBank {
                                                 account.marked = call.first;
                                               });
                                             }));
-    tick = procedures.add(ChoppedProcedure<Tick>("tick").operation(
+    tick = procedures.add(Procedure<Tick>("tick").operation(
         Operation("tick").reads("accounts", {"ticks"}).writes("accounts", {"ticks"}),
         [=, this](Transaction& txn, Tick&) { return txn.update(accounts, 0, ticks, [](Account& account) { ++account.ticks; }); }));
-    peek = procedures.add(ChoppedProcedure<Peek>("peek").operation(
+    peek = procedures.add(Procedure<Peek>("peek").operation(
         Operation("book").reads("books", {"posted"}).adds("books", {"peeks"}), [this](Transaction& txn, Peek& call) -> Status {
           auto book = txn.get(books, 0, books.columns(&Book::posted));
           if (!book.ok()) return book.status();
           call.posted = (*book)->posted;
           return txn.add(books, 0, &Book::peeks, 1);
         }));
-    audit = procedures.add(ChoppedProcedure<Audit>("audit").operation(
+    audit = procedures.add(Procedure<Audit>("audit").operation(
         Operation("all").scans("books").scans("accounts").scans("entries"),
         [this](Transaction& txn, Audit& found) -> Status { return read_all(txn, &found); }));
     return db.install(std::move(procedures), options, plan);

@@ -50,7 +50,7 @@ class Planner {
     return {begin, end - begin};
   }
 
-  DeclaredOperation operation(size_t p, uint32_t o, detail::ProcedureWithBodies& from) const {
+  DeclaredOperation operation(size_t p, uint32_t o, detail::ProcedureDefinition& from) const {
     const Operation& declared = declaration_.procedures[p].operations[o];
     DeclaredOperation operation{declaration_.procedures[p].name, declared.name, std::move(from.bodies[o]), {}};
     for (const Access& access : declared.accesses) {
@@ -141,13 +141,14 @@ void bind_to_publications(Execution* execution) {
 
 }  // namespace
 
-Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
-                      Execution* execution) {
+Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, std::span<const TableRef> tables,
+                      const InstallOptions& options, Execution* execution) {
   if (options.choices.granularity == chopping::Granularity::kColumn)
-    return Status::invalid_argument("ChoppedOptions::choices.granularity is 'column', but commits distinguish commit groups, not columns");
+    return Status::invalid_argument("InstallOptions::choices.granularity is 'column', but commits distinguish commit groups, not columns");
   Declaration declaration;
   for (const TableRef& table : tables) declaration.tables.push_back(chopping::Table::of(table.schema()));
-  for (const detail::ProcedureWithBodies& procedure : procedures) declaration.procedures.push_back(procedure.declared);
+  for (const detail::ProcedureDefinition* const procedure : procedures)
+    declaration.procedures.push_back({procedure->name, procedure->operations});
   const Planner planner(tables, declaration);
   for (chopping::Procedure& procedure : declaration.procedures)
     for (Operation& operation : procedure.operations)
@@ -164,10 +165,8 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
   for (size_t p = 0; p < procedures.size(); ++p) {
     const PlannedProcedure& planned = execution->plan.procedures[p];
     ExecutableProcedure& executable = execution->procedures.emplace_back();
-    executable.identity = procedures[p].identity;
     executable.position = static_cast<uint32_t>(p);
     executable.name = declaration.procedures[p].name;
-    executable.touch = std::move(procedures[p].touch);
     executable.on_snapshot = planned.on_snapshot;
     const auto [begin, count] = planner.core_of(p, planned);
     for (size_t i = 0; i < planned.pieces.size(); ++i) {
@@ -175,7 +174,7 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
                    : planned.on_snapshot || i < begin ? executable.head
                    : i < begin + count                ? executable.core
                                                       : executable.tail;
-      for (const uint32_t o : planned.pieces[i].operations) part.push_back(planner.operation(p, o, procedures[p]));
+      for (const uint32_t o : planned.pieces[i].operations) part.push_back(planner.operation(p, o, *procedures[p]));
     }
   }
   bind_to_publications(execution);
@@ -191,17 +190,6 @@ Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::
     executable.core_adds = std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return added_by_tails.contains(group); });
   }
   return {};
-}
-
-Status refuse_call(const Execution* installed, const detail::ChoppedHandle& handle) {
-  if (installed == nullptr) return Status::invalid_argument("run_chopped: no procedures are installed (Database::install)");
-  if (handle.identity == 0)
-    return Status::invalid_argument("run_chopped: the handle names no procedure (ChoppedProcedures::add returns one that does)");
-  std::string words = "run_chopped: the handle names procedure '" + std::string(interned_name(handle.name_id)) +
-                      "' of another set than the one installed here";
-  if (handle.position < installed->procedures.size())
-    words += ", which has procedure '" + installed->procedures[handle.position].name + "' in its place";
-  return Status::invalid_argument(std::move(words));
 }
 
 void add_sites(const ElisionPolicy& policy, Execution* execution) {

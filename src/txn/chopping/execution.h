@@ -12,14 +12,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "elider/chopped.h"
 #include "elider/elision.h"
+#include "elider/procedure.h"
 #include "htm/site.h"
 #include "txn/chopping/declared_transaction.h"
 
@@ -27,12 +26,9 @@ namespace elider::txn {
 
 struct ExecutableProcedure {
   std::string name;
-  uint64_t identity = 0;  // its handles' (detail::ChoppedHandle)
   uint32_t position = 0;
-  uint32_t id = 0;           // of its name, in counters and histories; the caller's RunPolicy may give another
   bool on_snapshot = false;  // it only reads: all of it is the head
   std::vector<DeclaredOperation> head, core, tail, deferred;
-  std::function<void(const void*, Touches&)> touch;  // what a call will look at; or none
   // What became of its calls' regions; null: they are no regions.
   std::unique_ptr<htm::Site> site;
   bool core_adds = false;         // the core adds where another call's tail may add
@@ -48,23 +44,14 @@ struct Execution {
   ElisionPolicy elision;  // of their sites
   bool checks_accesses = false, always_in_pieces = false, answers_at_once = false;
   chopping::Plan plan;
-
-  // Null: the handle's procedure is not installed here.
-  const ExecutableProcedure* find(const detail::ChoppedHandle& handle) const {
-    if (handle.position >= procedures.size()) return nullptr;
-    const ExecutableProcedure& there = procedures[handle.position];
-    return there.identity == handle.identity ? &there : nullptr;
-  }
 };
 
-// Why a call cannot run. installed: what is; null: nothing.
-Status refuse_call(const Execution* installed, const detail::ChoppedHandle& handle);
-
-// Analyzes and plans. tables: of the database. Statuses:
+// Analyzes and plans procedures that have operations, and takes their bodies. tables: of the
+// database. Statuses:
 //   kInvalidArgument  what analyze() refuses; a table that is not there; a granularity of columns,
 //                     which commits do not tell apart
-Status make_execution(std::vector<detail::ProcedureWithBodies> procedures, std::span<const TableRef> tables, const ChoppedOptions& options,
-                      Execution* execution);
+Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, std::span<const TableRef> tables,
+                      const InstallOptions& options, Execution* execution);
 
 // Calls are to run as regions, of which an abort wastes all: so few are worth another try, 10 after
 // conflicts, 1 for room, 3 at a row that is locked, or fewer by the policy. The execution does not

@@ -27,7 +27,7 @@
 //     itself after the subscriber has looked reads S later.
 //   - Strict: a call that may have seen a publisher's core (conflicts lead from its procedure to
 //     the publisher's) answers when all have ended that are listed then. Without this, which is
-//     ChoppedOptions::answers_at_once, a subscriber that begins after the answer may come before
+//     InstallOptions::answers_at_once, a subscriber that begins after the answer may come before
 //     the publisher: no conflict leads from such a call to a subscriber (the analysis grants no
 //     deferral otherwise), so what they have seen still has a serial order, and real time alone may
 //     not agree. Snapshots and ordinary transactions wait for the publisher as ever.
