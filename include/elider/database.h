@@ -5,17 +5,18 @@
 //                                        .column("balance", &Account::balance));
 //   elider::Status status = db->run([&](elider::Transaction& txn) -> elider::Status { ... });
 //
-// A database that was made by default or moved from is closed. Its functions do nothing: those with
-// a Status or a Result return kFinished, and the others return an empty value.
+// A default-constructed or moved-from database is closed. Its functions do nothing: those that
+// return a Status or a Result return kFinished, and the others return an empty value.
 //
-// Thread safety: everything but closing (the destructor) may be called by all threads at any time;
-// threads need not register, and may come and go. Tables live as long as the database.
+// Thread safety: all threads may call everything at any time, except the destructor. Threads need
+// not register. Tables live as long as the database.
 //
-// fork(): a child cannot use a database that its parent has opened. Every call that returns a
-// Status returns kInvalidArgument there, and the others return nothing or do nothing. The
-// destructor gives memory back to the system and touches neither the files nor the parent's locks.
-// A program that forks, a daemon for one, opens its databases afterwards. The child of a fork
-// within a transaction must not return into it: it ends by exec(), exit() or _exit().
+// fork(): a child process cannot use a database that its parent has opened. Functions that return a
+// Status return kInvalidArgument there; the others return an empty value or do nothing. The
+// destructor returns memory to the system, and touches neither the files nor the parent's locks. A
+// program that forks, such as a daemon, opens its databases afterwards. If a process forks within a
+// transaction, the child must not return into the transaction: it must end with exec(), exit() or
+// _exit().
 #pragma once
 
 #include "elider/language.h"
@@ -57,12 +58,12 @@ struct EndEngine {
 }
 
 namespace detail {
-// Every operation of it gives kFinished.
+// A transaction whose operations all return kFinished.
 Transaction* ended_transaction();
 }
 
-// A transaction outside a procedure, for interactive use. Rolled back when it is destroyed without
-// a commit. A thread may hold several.
+// An interactive transaction. Its destructor rolls it back if it was not committed. A thread may
+// have several open.
 class ActiveTransaction {
  public:
   ActiveTransaction() = default;
@@ -71,14 +72,14 @@ class ActiveTransaction {
   ~ActiveTransaction();
 
   explicit operator bool() const { return txn_ != nullptr; }
-  // After commit(), rollback() or a move to another one, every operation gives kFinished.
+  // After commit(), rollback() or a move from it, every operation returns kFinished.
   Transaction& operator*() const { return *operator->(); }
   Transaction* operator->() const { return txn_ != nullptr ? txn_ : detail::ended_transaction(); }
 
-  // Commits, and ends the transaction whatever it returns. `durability` and `commit_number` mean
-  // what they mean in RunPolicy.
-  //   kConflict         nothing took effect; begin again
-  //   kFinished         the transaction had ended before
+  // Commits. The transaction ends, whatever the result. `durability` and `commit_number` are as in
+  // RunPolicy.
+  //   kConflict         nothing took effect; begin a new transaction
+  //   kFinished         the transaction had already ended
   //   kInvalidArgument  an edit() was not followed by edited(), or the database cannot give this
   //                     durability; nothing took effect
   //   kMemoryLimit, kProcedureThrew
@@ -98,11 +99,12 @@ class ActiveTransaction {
 
 class Database {
  public:
-  // Opens an empty database, or what Options::data_folders hold. Messages name the option, the
+  // Opens an empty database, or the one in Options::data_folders. Messages name the option, the
   // folder, the file, or the first difference.
-  //   kInvalidArgument  an option makes no sense; another database has the folder open; the folder
-  //                     holds a database (Options::error_if_exists), or files of somebody else's
-  //   kNotFound         there is no database, and Options::create_if_missing is false
+  //   kInvalidArgument  an option is wrong; another database has the folder open; the folder holds
+  //                     a database (Options::error_if_exists), or files of another program
+  //   kNotFound         the folder does not hold a database, and Options::create_if_missing is
+  //                     false
   //   kCorrupt, kIoError
   //                     a file is damaged, or could not be read or written
   //   kUnsupported      a file has an unknown version; or Options::htm asks for RTM, which
@@ -113,28 +115,28 @@ class Database {
   //   kSchemaMismatch   Options::schemas leaves out a table that has indexes (but see
   //                     leave_out_indexes), or describes one differently than the folder does
   // If it fails, the folders are unchanged, with one exception: if recovery succeeded and the new
-  // log could not be begun, the manifest may be new. It then discards what a crash left torn, and
-  // with Options::recover_to what came after that number.
+  // log could not be started, the manifest may be new. It then discards what a crash left
+  // incomplete and, with Options::recover_to, what came after that number.
   static Result<Database> open(const Options& options = {});
 
   Database();  // closed
   Database(Database&& other) noexcept;  // leaves the other one closed, as the assignment does
   Database& operator=(Database&& other) noexcept;
-  // No transaction may be running. Brings what was committed to the disk first. It cannot report
-  // an error: call wait_durable() before, to know.
+  // No transaction may be running. Writes what was committed to the disk first. It cannot report an
+  // error; call wait_durable() before to learn of one.
   ~Database();
   bool is_open() const;
 
   // -- tables -------------------------------------------------------------------------------------
 
-  // Makes the table, or returns the one of this name if its schema is the same. Transactions may
-  // run meanwhile. Names that begin with "elider_" are reserved for the database's own tables. A
-  // new table may have such a name only with the schema of the database's own one, so that a
-  // program can copy a database table by table. Tables of such names from an older version keep
-  // working.
+  // Creates the table, or returns the existing one of this name if its schema is the same.
+  // Transactions may run at the same time. Names that begin with "elider_" are reserved for the
+  // database's own tables. A new table may have such a name only with the schema of the database's
+  // own one, so that a program can copy a database table by table. Tables of such names from an
+  // older version keep working.
   //   kSchemaMismatch   the message names the first difference
   //   kInvalidArgument  the message names what is wrong
-  //   kIoError          the log cannot take it; the table was not made
+  //   kIoError          the log could not be written; the table was not created
   template <class Row>
   Result<Table<Row>> create_table(const SchemaOf<Row>& schema) {
     auto table = create_table(schema.schema());
@@ -143,8 +145,8 @@ class Database {
   }
   Result<TableRef> create_table(const Schema& schema);
 
-  // A table that exists.
-  //   kNotFound        none has this name
+  // Finds a table.
+  //   kNotFound        no table has this name
   //   kSchemaMismatch  its rows are not of Row's size
   template <class Row>
   Result<Table<Row>> table(std::string_view name) const {
@@ -155,9 +157,9 @@ class Database {
   Result<TableRef> table(std::string_view name) const { return find_table(name, 0); }
   std::vector<TableRef> tables() const;
 
-  // A secondary index by name.
-  //   kNotFound         the table has none of this name, or was opened without its indexes
-  //                     (Options::leave_out_indexes)
+  // Finds a secondary index.
+  //   kNotFound         no index of the table has this name, or the table was opened without its
+  //                     indexes (Options::leave_out_indexes)
   //   kInvalidArgument  the table belongs to another database
   template <class Row>
   Result<Index<Row>> index(const Table<Row>& table, std::string_view name) const {
@@ -167,13 +169,14 @@ class Database {
   }
   Result<IndexRef> index(const TableRef& table, std::string_view name) const { return find_index(table, name); }
 
-  // Columns by name, for callers without the struct. kInvalidArgument names the unknown one, or the
-  // table, if it belongs to another database.
+  // Finds columns by name, for callers without the struct.
+  //   kInvalidArgument  a column is unknown, or the table belongs to another database; the message
+  //                     names it
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
 
-  // The sequence of this name, which is made if there is none; it lives as long as the database.
-  // Names have 1 to 64 bytes. Sequences are kept in a table of the database, `elider_sequences`, so
-  // this may also return what create_table() and run() return.
+  // Finds the sequence of this name, or creates it. It lives as long as the database. Names have 1
+  // to 64 bytes. Sequences are stored in a table of the database, `elider_sequences`, so this may
+  // also return what create_table() and run() return.
   //   kInvalidArgument  names the wrong argument
   Result<Sequence> sequence(std::string_view name, const SequenceOptions& options);
   Result<Sequence> sequence(std::string_view name, uint32_t chunk = Sequence::kChunk) {
@@ -182,17 +185,17 @@ class Database {
 
   // -- transactions -------------------------------------------------------------------------------
 
-  // Runs procedure(Transaction&), which returns a Status or nothing, and commits; on a conflict
-  // runs it again, as the policy says. If the procedure returns an error or throws, what it did is
-  // undone. Once run() knows that the procedure saw consistent data, it returns that error
-  // (kProcedureThrew for an exception). It also returns
-  //   kDeadline         conflicts used up the policy's attempts or time, or others kept a lock for
-  //                     Options::lock_timeout_us; nothing took effect
-  //   kMemoryLimit      no room for what it writes (memory_limit_bytes, the heap), or too many
-  //                     transactions are open (workers_max); nothing took effect
+  // Runs procedure(Transaction&), which returns a Status or nothing, and commits. After a conflict
+  // it runs the procedure again, as the policy says. If the procedure returns an error or throws,
+  // its writes are undone, and run() returns that error (kProcedureThrew for an exception) when it
+  // knows that the procedure saw consistent data. It also returns
+  //   kDeadline         conflicts used up the policy's attempts or time, or other transactions kept
+  //                     a lock for Options::lock_timeout_us; nothing took effect
+  //   kMemoryLimit      there is not enough memory for its writes (memory_limit_bytes, the heap),
+  //                     or too many transactions are open (workers_max); nothing took effect
   //   kInvalidArgument  a single-threaded database has a transaction open in another thread, or
-  //                     RunPolicy::procedure_id, durability or partitions makes no sense; nothing
-  //                     took effect
+  //                     RunPolicy::procedure_id, durability or partitions is wrong; nothing took
+  //                     effect
   //   kIoError          the log could not be written (wait_durable). Nothing took effect, unless
   //                     run() was already waiting for the disk (kGroup): then the commit took
   //                     effect, and a crash may lose it
@@ -200,30 +203,30 @@ class Database {
   Status run(F&& procedure, const RunPolicy& policy = {}) {
     return run_any(procedure, policy, false);
   }
-  // The same on the newest snapshot: every commit that ended before the call is seen, nothing is
-  // validated, no conflict is possible, and writes are refused (kInvalidArgument). Other statuses
-  // as run(). (DBX, section 5.4) With RunPolicy::snapshot it is a held one.
+  // Runs a procedure that only reads, on the newest snapshot or on RunPolicy::snapshot. The newest
+  // snapshot includes every commit that completed before this call. Reads are not validated and
+  // cannot conflict, and writes return kInvalidArgument. Other statuses are run()'s. (DBX, section
+  // 5.4)
   template <class F>
   Status run_read_only(F&& procedure, const RunPolicy& policy = {}) {
     return run_any(procedure, policy, true);
   }
 
-  // Runs `calls` calls, each a transaction of its own, with the cache misses of many overlapped:
-  // several times as fast as run() where rows are not in the cache (docs/groups.md). It is to
+  // Runs `calls` calls, each of them a separate transaction, and overlaps their cache misses. This
+  // is several times as fast as run() if the rows are not in the cache (docs/groups.md). It is to
   // call_group() what run() is to call(): the code is written where it is used, and is not
-  // installed. Of call i,
-  //   touch(i, Touches&)          names beforehand which rows it will look at (elider/touches.h)
-  //   procedure(i, Transaction&)  is its body, which returns a Status or nothing, as run()'s
-  //   outcomes[i]                 becomes what run() would return; the span has `calls` elements,
-  //                               or none
-  // Calls are taken in groups of GroupPolicy::size. They commit in any order: one that meets a
-  // conflict is tried again when all others have been tried, and touch() is asked again. All run in
-  // this thread, one at a time, so they cannot wait for each other. With durability kGroup there is
-  // one wait for all of them, at the end. Returns ok if every call is; else the outcome of the
-  // first one that is not. If touch() throws, its call does not run, and its outcome is
-  // kProcedureThrew.
+  // installed. For call i,
+  //   touch(i, Touches&)          names in advance the rows that it will access (elider/touches.h)
+  //   procedure(i, Transaction&)  is the transaction; it returns a Status or nothing, as for run()
+  //   outcomes[i]                 becomes what run() would return; the span is empty or has `calls`
+  //                               elements
+  // Calls run in groups of GroupPolicy::size, in this thread and one at a time, so they cannot wait
+  // for each other. They commit in any order: a call that meets a conflict is retried after all
+  // others have been tried, and touch() is called again. If touch() throws, its call does not run,
+  // and its outcome is kProcedureThrew. With durability kGroup the thread waits once, at the end.
+  // Returns ok if all outcomes are; otherwise the first outcome that is not.
   //   kInvalidArgument  `outcomes` has another size, or GroupPolicy::size is out of range
-  // After this, and after any status that run() returns before it begins, nothing was run, and
+  // After this, and after any status that run() returns before it starts, nothing was run, and
   // every outcome is that status.
   template <class Touch, class F>
     requires std::is_invocable_v<Touch&, size_t, Touches&>
@@ -232,8 +235,8 @@ class Database {
       return run_calls(calls, touch, [&](size_t i, Transaction& txn) { return procedure(i, txn), Status(); }, outcomes, policy);
     else return run_calls(calls, touch, procedure, outcomes, policy);
   }
-  // The same for a span of arguments: touch(arguments, Touches&), procedure(arguments,
-  // Transaction&).
+  // Like run_group() above, with one call for each element of a span: touch(element, Touches&),
+  // procedure(element, Transaction&).
   template <class Arguments, class Touch, class F>
     requires std::is_invocable_v<Touch&, Arguments&, Touches&>
   Status run_group(std::span<Arguments> calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {},
@@ -243,62 +246,66 @@ class Database {
         [&](size_t i, Transaction& txn) { return procedure(calls[i], txn); }, outcomes, policy);
   }
 
+  // Begins an interactive transaction, which is not retried.
   //   kMemoryLimit      too many transactions are open (Options::workers_max)
   //   kInvalidArgument  a single-threaded database has one open in another thread
   //   kIoError          the log has failed, and Options::log_failure is kStop
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
-  // At a held snapshot, as RunPolicy::snapshot is for run_read_only(). kInvalidArgument: `at` holds
-  // none, or one of another database.
+  // Begins one that reads a held snapshot, like RunPolicy::snapshot.
+  //   kInvalidArgument  `at` is empty, or belongs to another database
   Result<ActiveTransaction> begin_read_only(const HeldSnapshot& at);
 
-  // Holds the newest snapshot, after waiting for the calls of chopped procedures that belong to it:
-  // every commit that ended before the call is seen at it. Statuses as begin()'s, and
-  //   kInvalidArgument  the thread is within an operation of a chopped procedure
+  // Pins the newest snapshot, which includes every commit that completed before this call. Waits
+  // for the calls in pieces that belong to it. Statuses are begin()'s, and
+  //   kInvalidArgument  the thread is within an operation of a procedure
   Result<HeldSnapshot> hold_snapshot();
 
-  // A number for RunPolicy::procedure_id; the same for the same name. At most 256 names, then 0.
+  // Returns the number of a name, for RunPolicy::procedure_id. After 256 names it returns 0.
   uint32_t procedure_id(std::string_view name);
 
   // -- durability ---------------------------------------------------------------------------------
 
-  // Waits until everything that was committed before the call is on the disk. Ok at once without a
-  // log. kIoError: a file could not be written; the message names it. From then on commits with
-  // writes are refused with the same status, and reads go on as LogFailure says. What was not
-  // acknowledged may or may not be there after the database is opened again. No failed write or
-  // sync is ever tried again: to write again, open the database again.
+  // Waits until everything that was committed before this call is on the disk. Without a log it
+  // returns ok at once.
+  //   kIoError  a file could not be written; the message names it. From then on commits with writes
+  //             return this status, and reads continue as LogFailure says. A failed write or sync
+  //             is not retried: open the database again to write again. Commits that were not
+  //             acknowledged may be lost then
   Status wait_durable();
-  // The same for all commits with numbers up to RunPolicy::commit_number.
+  // Waits only for commits with numbers up to this one (RunPolicy::commit_number).
   Status wait_durable(SnapshotNumber commit_number);
-  // Calls told(status) once, with what wait_durable(commit_number) would return and when it would:
-  // at once in this thread, or later in one of the log's. The log waits for it, so it must be
-  // short, must not throw, and may call nothing of this database but statistics(). Closing the
-  // database calls it at the latest.
+  // Calls told(status) once, when wait_durable(commit_number) would return, with what it would
+  // return: at once in this thread, or later in a thread of the log, but not after the database is
+  // closed. The log waits for `told`, so it must be short, must not throw, and may call only
+  // statistics() of this database.
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told);
-  // What was found when it was opened.
+  // What opening the database found.
   const Recovery& recovery() const;
-  // Writes all rows as of now to the data folders, while transactions run, and waits until that
-  // checkpoint counts; then the log before it is deleted. If one is being taken, waits for it and
-  // takes another. Database::statistics has its figures.
-  //   kInvalidArgument  there is no data folder, or it is not written (Durability::kNone), or a
-  //                     single-threaded database has a transaction open in another thread
+  // Writes a checkpoint of the current rows to the data folders while transactions run. Then the
+  // log before it is deleted. If another checkpoint is in progress, waits for it and writes a new
+  // one. Database::statistics has its figures.
+  //   kInvalidArgument  the database does not have a data folder, or does not write it
+  //                     (Durability::kNone), or is single-threaded and has a transaction open in
+  //                     another thread
   //   kIoError, kMemoryLimit
-  //                     it failed; no checkpoint is damaged, and the message says which holds:
-  //                     - nothing has changed: the old checkpoint counts
-  //                     - the new one counts, and an old file could not be removed (the message
+  //                     it failed. No checkpoint is damaged, and the message says which of these
+  //                     is the case:
+  //                     - nothing has changed, and the old checkpoint is valid
+  //                     - the new one is valid, and an old file could not be removed (the message
   //                       names it; the next checkpoint tries again)
-  //                     - the manifest could not be renamed or synced: opening the database anew
-  //                       shows which of the two counts
-  // If a folder cannot be synced, the log fails, too, as in wait_durable.
+  //                     - the manifest could not be renamed or synced; the next open() shows which
+  //                       of the two is valid
+  // If a folder cannot be synced, the log fails as well, as in wait_durable().
   Status checkpoint();
-  // Writes all rows as of now into a folder of its own, which is made if need be: a database that
-  // can be opened. Works without data folders, and after the log has failed, too.
+  // Writes the current rows to another folder, as a database that can be opened. It creates the
+  // folder if necessary. It works without data folders, and after the log has failed.
   //   kInvalidArgument  the folder is not empty, or a single-threaded database has a transaction
   //                     open in another thread
   //   kIoError          the message names the file
-  //   kMemoryLimit      the heap has no room, or Options::workers_max are in use
-  // If it fails, it removes what it wrote. If it cannot, what stays is a whole backup, or open()
-  // refuses it.
+  //   kMemoryLimit      there is not enough memory, or Options::workers_max are in use
+  // If it fails, it removes what it wrote. If it cannot, what remains is a complete backup, or
+  // open() refuses it.
   Status backup(const std::string& folder);
 
   // -- procedures (elider/procedure.h) ------------------------------------------------------------
@@ -359,15 +366,14 @@ class Database {
   Statistics statistics() const;
   // The sync policy in use: "optimistic", ...
   SyncPolicy sync() const;
-  // What executes its hardware transactions; kNone under other policies than kElided.
+  // What executes its hardware transactions; kNone unless the policy is kElided.
   HtmBackend htm() const;
   Protocol protocol() const;
-  // Frees what no transaction can need any more. The engine does this itself as it runs;
-  // a caller who waits for quiet memory figures may ask for it. Only while no
-  // transaction of this thread runs.
+  // Frees memory that no transaction can need any more. The engine does this as it runs; calling
+  // this is useful before reading memory figures. No transaction of this thread may be running.
   void collect_garbage();
-  // Checks every invariant of every index and row; no transaction may be running. The message of a
-  // failure says which. For tests and tools.
+  // Checks every invariant of every index and row, for tests and tools. No transaction may be
+  // running. The message of a failure names the invariant.
   Status verify();
 
  private:

@@ -34,8 +34,8 @@
 //
 // Bodies of operations. They share the call's arguments, and run in an order that respects
 // Operation::needs(). In addition to the rules above:
-//   - Operations of different pieces have different Transactions, so a body keeps no reference to
-//     its transaction. Views stay valid until the call ends.
+//   - Operations of different pieces have different Transactions, so a body must not keep a
+//     reference to its transaction. Views stay valid until the call ends.
 //   - No other transaction of the database may begin or commit within an operation
 //     (kInvalidArgument). Sequence::next() may need one, so take numbers before the call.
 //   - After the piece that orders the call has committed (chopping::Piece::conflicting), a body
@@ -79,8 +79,8 @@ struct Parameter {
   ValueType type;
 };
 
-// The arguments of a procedure that has no struct for them: Procedure<Values>. For procedures whose
-// shape is known only at run time, such as those of a server or of another language.
+// The arguments of a procedure without a struct: Procedure<Values>. It is for procedures whose
+// parameters are known only at run time, such as those of a server or of another language.
 struct Values {
   std::span<const Value> arguments;  // one for each parameter, of its type
   // Empty when a body begins. Operations share it: it is empty when the call begins, and each
@@ -119,7 +119,7 @@ struct ProcedureDefinition {
   std::vector<Body> bodies;                             // one for each operation
   std::function<void(const void*, Touches&)> touch;     // or none
   bool read_only = false;
-  // For calls by name.
+  // These serve calls by name.
   bool takes_values = false;                            // the type is Values
   std::vector<Parameter> parameters, results;
   std::shared_ptr<void> (*make_arguments)() = nullptr;  // null: it cannot be called by name, unless it takes Values
@@ -148,7 +148,7 @@ class Procedure {
     its_.body = erase<kValues>(std::move(body));
     return *this;
   }
-  // In place of body(): adds the next operation, and what it does.
+  // Adds the next operation, and what it does. Replaces body().
   template <class Body>
     requires std::is_invocable_v<Body&, Transaction&, Arguments&>
   Procedure& operation(chopping::Operation declared, Body body) {
@@ -285,7 +285,7 @@ struct InstallOptions {
   // conflicts with a deferring procedure answers only after the deferred effects that it may depend
   // on have become visible, which costs more than most conflicts.
   chopping::Choices choices = {.deferring = false};
-  // With choices.deferring: a call that has seen the immediate effects of a deferring call does not
+  // With choices.deferring, a call that has seen the immediate effects of a deferring call does not
   // wait for the deferred ones. Calls are then serializable, but not strictly, not even those of
   // one thread: a later call may miss the deferred effects, and is ordered before the earlier one.
   // Read-only and ordinary transactions that begin after the answer see them. If the deferred
