@@ -31,25 +31,26 @@ class alignas(kCacheLinePairBytes) Buffer {
  public:
   // -- the worker ---------------------------------------------------------------------------------
 
-  // seq_cst in all three: the announcement and the worker's later read of the snapshot number stand
-  // against the logger's raise of that number and its look at the announcement (Dekker's pattern).
+  // seq_cst in all three: the worker announces and then reads the snapshot number, while the logger
+  // raises that number and then reads the announcement (Dekker's pattern).
   void announce(SnapshotNumber number) { committing_.store(number); }
-  void withdraw() { committing_.store(0, std::memory_order_release); }  // release: what was published is seen by who sees this
+  void withdraw() { committing_.store(0, std::memory_order_release); }  // release: a thread that sees this also sees what was published
   bool unused() const { return memory_ == nullptr; }
 
-  // Before the first reservation. False: the heap has no room for it.
+  // Called before the first reservation. Returns false if memory is exhausted.
   bool open(size_t capacity) {
     memory_.reset(new (std::nothrow) std::byte[capacity]);  // not set to zero: pages come as they are used
     capacity_ = capacity;
     return memory_ != nullptr;
   }
-  // Room for `bytes`, or null: it is not open, the heap has no room for a block (heap_exhausted()),
-  // or the logger has to take something first. Forgets an earlier reservation.
+  // Reserves room for `bytes`. Returns null if the buffer is not open, memory for a block is
+  // exhausted (heap_exhausted()), or the logger must first take something. Discards an earlier
+  // reservation.
   std::byte* reserve(size_t bytes) {
     if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
     const size_t needed = outside ? kHeaderBytes + kUnit : ring_bytes(bytes);
-    const uint64_t tail = tail_.load(std::memory_order_acquire);  // the logger has copied what stood before it
+    const uint64_t tail = tail_.load(std::memory_order_acquire);  // the logger has copied what was stored before it
     if (tail == end_) oldest_ns_.store(now_ns(), std::memory_order_relaxed);  // relaxed: a statistic
     const size_t to_end = capacity_ - offset(end_);
     const size_t skipped = to_end < needed ? to_end : 0;
@@ -66,9 +67,10 @@ class alignas(kCacheLinePairBytes) Buffer {
     return outside ? block_.get() : at(place_) + kHeaderBytes;
   }
 
-  // At the last reservation that the ring had room for.
+  // Whether memory was exhausted in the last reservation that the ring had room for.
   bool heap_exhausted() const { return heap_exhausted_; }
-  // At the last reservation: the logger should take something before there is no room.
+  // Whether, after the last reservation, the logger should take something before the buffer fills
+  // up.
   bool half_full() const { return half_full_; }
 
   // The first `bytes` of what was reserved are a record.

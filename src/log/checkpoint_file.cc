@@ -16,7 +16,8 @@ namespace {
 constexpr uint64_t kPartMagic = 0x31504b43444c45;  // "ELDCKP1" and a zero
 constexpr uint32_t kBlockMagic = 0x4b4c4245;       // "EBLK"
 constexpr size_t kEndBytes = 24;
-// So that the sync at the end has little left to do, and the log's own syncs do not wait behind it.
+// Periodic syncs leave little for the sync at the end, and the log's own syncs are not delayed by
+// it.
 constexpr uint64_t kSyncEveryBytes = 8u << 20;
 
 uint64_t seed_of(const DatabaseId& database, const CheckpointName& name) {
@@ -86,7 +87,7 @@ Status PartWriter::write(std::span<const std::byte> bytes) {
   return sync();
 }
 
-// So that writing a large database takes no memory from the system's cache.
+// After the sync, the system's cache drops the bytes, so that a large checkpoint does not fill it.
 Status PartWriter::sync() {
   if (Status status = file_->sync(); !status.ok()) return status;
   file_->forget(facts_.bytes - unsynced_bytes_, unsynced_bytes_);

@@ -22,7 +22,7 @@ namespace elider::log {
 inline constexpr uint32_t kCheckpointVersion = 2;  // tables are in tagged records; version 1 is still read
 inline constexpr size_t kCheckpointHeaderBytes = 64;
 inline constexpr size_t kBlockHeaderBytes = 40;
-// A writer ends a block that has so many bytes, and a part.
+// A writer ends a block, or a part, that has reached this size.
 inline constexpr size_t kBlockBytesTarget = 1u << 20;
 inline constexpr uint64_t kPartBytesTarget = 64u << 20;
 inline constexpr size_t kBlockPayloadBytesMax = 64u << 20;
@@ -80,8 +80,8 @@ class PartReader {
   // kNotFound, kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                      std::unique_ptr<PartReader>* reader);
-  // The next block; a kEnd one once all were given and the part is whole. kCorrupt: names file and
-  // offset. kMemoryLimit: the heap has no room for it.
+  // The next block; after the last one, a kEnd block if the part is whole. kCorrupt: the message
+  // names file and offset. kMemoryLimit: memory is exhausted.
   Status next(CheckpointBlock* block);
 
   const PartFacts& facts() const { return facts_; }

@@ -1,18 +1,16 @@
-// CrashDisk: what a disk may hold after a crash, worked out from the calls
-// that MemoryFiles recorded.
+// CrashDisk: what a disk may hold after a crash, derived from the calls that MemoryFiles recorded.
 //
-// The crash model: contents and length of a file are sure up to its last sync; each 512-byte sector
-// that was changed since may be there or not, and the length may be any that was reached. A sync
-// that fails makes nothing sure, and leaves in memory what later syncs take for clean: only what is
-// written again gets to the disk, and the length as far as that. Creations, renames and removals in
-// a folder are sure once that folder is synced; of those since, any number may have happened, in
-// their order, whatever happened in another folder. Emptying a file is making another one of its
-// name.
-//
-// It is moved forward by one call at a time, so that the images of all crash points of a run cost
-// one pass. A process that is killed leaves everything(), and its successor's calls go on with the
-// same disk, of which not all is sure.
-// Thread safety: one thread at a time.
+// The crash model: the contents and length of a file are certain up to its last sync. Each 512-byte
+// The crash model: the contents and length of a file are certain up to its last sync. Each 512-byte
+// sector that changed since then may have its old or its new contents, and the file may have any
+// length that it reached. A failed sync does not make anything certain, and later syncs treat what
+// it left in memory as clean: only what is written again reaches the disk, and the length only as
+// far as that. Creations, renames and removals in a folder are certain once that folder is synced.
+// Any prefix of those since the sync may have happened, independently of other folders. Truncating
+// a file to zero creates another file of the same name.
+// The disk is moved forward by one call at a time, so that one pass generates the images of all
+// crash points of a run. A killed process leaves everything(), and the calls of its successor
+// continue on the same disk, of which not all is certain. Thread safety: one thread at a time.
 #pragma once
 
 #include <algorithm>

@@ -90,7 +90,7 @@ std::vector<Folder*> Directory::folders() const {
 
 std::string Directory::manifest_path() const { return paths_.front() + "/" + kManifestName; }
 
-// kNotFound: there is none, nor any file of one.
+// kNotFound: the folder contains neither a database nor any file of one.
 Status Directory::find_database(bool makes, bool* there) {
   std::vector<std::string> names;
   if (folders_.front() != nullptr)
@@ -138,8 +138,8 @@ Status Directory::refuse_files_of_ours() {
   return {};
 }
 
-// A database is not begun among somebody else's files: such a folder was mistyped. What a database
-// may leave where it has not begun is its lock and its first manifest, not yet renamed.
+// Refuses to create a database among other files, since the path was probably mistyped. Before its
+// creation is complete, a database may have left its lock and its first manifest, not yet renamed.
 Status Directory::refuse_files_of_others() {
   std::vector<std::string> names;
   for (const auto& folder : folders_) {
@@ -230,7 +230,7 @@ Status Directory::check_files() const {
 
 // -- the next generation --------------------------------------------------------------------------
 
-// Whether it has a record that counts behind the base.
+// Whether the generation has a valid record after the base.
 bool Directory::needed(const Generation& generation) const {
   return std::any_of(judged_.begin(), judged_.end(), [&](const LogPiece& piece) {
     return piece.name.generation == generation.generation && piece.range.last_number > oldest_base() &&
@@ -309,7 +309,7 @@ Status Directory::end_generation(SnapshotNumber closed) {
 
 // -- checkpoints ----------------------------------------------------------------------------------
 
-// Segments that hold nothing behind the oldest checkpoint any more, and generations of them.
+// Removes segments, and whole generations, that hold nothing after the oldest checkpoint.
 void Directory::drop_log(Manifest* manifest) {
   const Checkpoint& oldest = ELIDER_MUTANT(kRemoveKeptLog) ? manifest->checkpoints.back() : manifest->checkpoints.front();
   const uint64_t base = oldest.number + (ELIDER_MUTANT(kDropOneMore) ? 1 : 0);

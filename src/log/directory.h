@@ -1,17 +1,17 @@
-// Directory: the folders of one database's files: the manifest, the checkpoints and the generations
-// of the log, and what of them counts.
+// Directory: the folders of one database's files. It decides which manifest, checkpoints and
+// generations of the log are valid.
 //
-// Each folder is opened once and held: by a lock of the folder itself, and by one of its lock file,
-// which is what older programs look at. Before a manifest is written, the path of each folder must
-// still lead to the folder that is open. Otherwise a later program would not find what is written,
-// so the log must end (log_failure()).
+// Each folder is opened once, and locked twice: the folder itself, and its lock file, which is the
+// lock that older programs check. Before a manifest is written, the path of each folder must still
+// lead to the open folder. Otherwise a later program would not find what is written, so the log
+// must end (log_failure()).
 //
-// Each opening writes a generation of its own and changes no older file: of one that a killed
-// process left it only brings to the disk what it accepts. What an older generation may hold
-// beyond the last number that is whole in all of its streams is void: its cut, found when it
-// is closed, or after a crash when it is read for the first time, is kept in the manifest, so
-// that it cannot come to life later. A checkpoint is one once the manifest says so; only then
-// does what it stands for go.
+// Each opening writes a generation of its own and does not change older files, except that it syncs
+// what it accepts of a generation that a killed process left. Records of an older generation beyond
+// the last number that is whole in all of its streams are void. That number, the generation's cut,
+// is found when the generation is closed or, after a crash, when it is first read. It is kept in
+// the manifest, so that void records cannot become valid later. A checkpoint counts once the
+// manifest names it, and the log that it replaces is removed only then.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -36,7 +36,7 @@ struct RecoveryFacts {
   SnapshotNumber last_number = 0;  // the largest number of a record that counts
   SnapshotNumber closed = 0;       // the files hold all commits up to this number, whether there are any or not
   uint64_t frames = 0, records = 0, bytes = 0;
-  uint64_t records_void = 0;  // whole, but behind the last number that is whole in every stream
+  uint64_t records_void = 0;  // whole, but after the last number that is whole in every stream
   std::vector<CutTail> cuts;
 };
 
@@ -55,11 +55,12 @@ class Directory {
     bool error_if_exists = false;
     Hold hold = Hold::kExclusive;  // kShared: the caller only reads, and others may do so meanwhile
   };
-  // Makes the folders and the manifest where there are none, nor any other file. `create`: false,
-  // likewise Rules::create_if_missing, refuses to make anything, with kNotFound. kInvalidArgument:
-  // another database holds one, or the folders are not those it was made with, or there is a
-  // database that should not be there, or there are files of somebody else's; then the message
-  // names one. kCorrupt, kUnsupported, kIoError: the message names the file.
+  // Creates the folders and the manifest if neither they nor any other file exist.
+  //   kNotFound          nothing exists, and `create` or Rules::create_if_missing is false
+  //   kInvalidArgument   another database holds a folder, the folders are not those that the
+  //                      database was created with, a database exists that should not, or there
+  //                      are foreign files; the message then names one
+  //   kCorrupt, kUnsupported, kIoError   the message names the file
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                      std::unique_ptr<Directory>* directory);
   // Without rules; a directory that is not to be created is only read.
@@ -77,38 +78,40 @@ class Directory {
   // where their generation is cut.
   const std::vector<SegmentFacts>& segments() const { return segments_; }
   uint64_t cut_of(uint32_t generation) const;
-  // What to begin with: the newest checkpoint up to `to_number` but for the `skipped` newest of
-  // these; none: with an empty database. kInvalidArgument: the state after that number is not in
-  // the files; says which are. kNotFound: so many cannot be skipped.
+  // Chooses where recovery starts: the newest checkpoint up to `to_number`, not counting the
+  // `skipped` newest of these; none: an empty database.
+  //   kInvalidArgument  the state after that number is not in the files; the message says which are
+  //   kNotFound         fewer checkpoints than `skipped` exist
   Status choose_base(SnapshotNumber to_number, size_t skipped, std::optional<Checkpoint>* base);
-  // The pieces with records behind the base, in the order of their last numbers.
+  // The pieces with records after the base, in the order of their last numbers.
   const std::vector<LogPiece>& pieces() const { return pieces_; }
   // Calls visit(record) for each record of the piece, in order; its bytes live as long as the
   // buffer. kCorrupt: the piece is not what judge() found.
   Status read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit);
 
-  // All of it but the checkpoint: calls visit(generation, stream, record) for each
-  // record that counts, is behind the base, and whose number is at most `to_number`; a
-  // segment's records in order.
+  // All of recovery except the checkpoint: calls visit(generation, stream, record) for each valid
+  // record after the base whose number is at most `to_number`. The records of a segment are visited
+  // in order.
   using Visit = std::function<Status(uint32_t generation, uint32_t stream, const Record& record)>;
   Status recover(SnapshotNumber to_number, const Visit& visit, RecoveryFacts* facts);
 
   // -- writing ------------------------------------------------------------------------------------
 
-  // After choose_base(): brings what recovery accepted to the disk, puts the cuts down and makes
-  // the next generation, with `streams` streams. What is behind the `to_number` of choose_base()
-  // is gone with it. Files that hold nothing that counts go. The numbers of the new generation
-  // are at least first_number().
+  // Called after choose_base(): syncs what recovery accepted, records the cuts, and creates the
+  // next generation with `streams` streams. This discards records after the `to_number` of
+  // choose_base(). Files without valid data are removed. The numbers of the new generation are at
+  // least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
   SnapshotNumber first_number() const { return first_number_; }
-  // The new generation's log has ended well and holds all commits up to this number, and no others:
-  // the manifest says so, and a file of it that is found to be shorter is damage from now on, no
-  // crash. Last of all. Not ok: all is as after a crash.
+  // The new generation's log has ended well and holds exactly the commits up to this number. Writes
+  // that to the manifest: from now on, a file of the generation that is shorter than expected is
+  // damage, not the result of a crash. This must be the last call. Not ok: the state is as after a
+  // crash.
   Status end_generation(SnapshotNumber closed);
-  // The checkpoint's files are whole and synced: from now on it counts. Afterwards checkpoints
-  // go but for the newest `kept`, and so does the log that only they needed. `finished`:
-  // segments of this generation that were finished since the last call. kYes, but not ok: what
-  // should go may not have gone.
+  // The checkpoint's files are whole and synced: from now on it counts. Then removes all
+  // checkpoints except the newest `kept`, and the log that only the removed ones need. `finished`:
+  // segments of this generation that were finished since the last call. If *published is kYes but
+  // the status is not ok, some of these files may remain.
   Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
   // Ok, or why the log must end: the sync of a folder failed, after which it is unknown which names
   // are on the disk, whatever a later sync reports; or a folder was moved or replaced.
@@ -156,11 +159,11 @@ class Directory {
   SnapshotNumber first_number_ = 1;
   Status log_failure_;
 
-  // Of recovery.
+  // The state of recovery.
   SnapshotNumber to_number_ = kNumberMax;
   uint64_t base_ = 0;
   std::vector<uint64_t> cuts_;  // by position in the manifest
-  std::vector<Checkpoint> damaged_;  // that were skipped: they stay until the next one is there, and count for nothing
+  std::vector<Checkpoint> damaged_;  // damaged checkpoints that were skipped: they are kept until the next one exists, but do not count
   uint64_t closed_ = 0;
   std::vector<SegmentFacts> segments_;
   std::vector<LogPiece> judged_;  // all with records that may count

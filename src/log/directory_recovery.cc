@@ -16,7 +16,7 @@ std::string at_end_of(const StreamFacts& stream, const std::string& first_file) 
 }
 }  // namespace
 
-// In order of generation, stream, position; those that are listed.
+// Returns the segments of listed generations, in order of generation, stream and position.
 Status Directory::list_segments(std::vector<SegmentName>* segments) const {
   std::vector<std::string> names;
   for (size_t f = 0; f < folders_.size(); ++f) {

@@ -8,11 +8,12 @@
 
 namespace elider::log {
 
-// Each waits for itself, so that who has to wait for a later group is not woken by this one.
+// Each waiter waits on its own word, so that a later group's waiter is not woken by this group.
 Status Durable::wait(SnapshotNumber number) {
-  // The thread's: whoever tells it may still have its address when the wait has ended.
+  // thread_local, since the thread that notifies may still use its address after the wait has
+  // ended.
   thread_local std::atomic<uint32_t> told{0};
-  told.store(0, std::memory_order_relaxed);  // relaxed: nobody else knows of it yet
+  told.store(0, std::memory_order_relaxed);  // relaxed: no other thread has its address yet
   Status result;
   std::atomic<uint32_t>& mine = told;
   try {
@@ -21,7 +22,7 @@ Status Durable::wait(SnapshotNumber number) {
       mine.store(1, std::memory_order_release);
       mine.notify_one();
     });
-  } catch (const std::bad_alloc&) {  // nobody can be asked to tell
+  } catch (const std::bad_alloc&) {  // memory is exhausted: poll instead
     while (this->number() < number && !failed()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     return this->number() >= number ? Status() : failure();
   }

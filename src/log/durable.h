@@ -1,8 +1,8 @@
-// Durable: up to which number everything is on the disk, who waits for a number, and
-// whether the log has failed.
+// Durable: the number up to which everything is on the disk, the callers that wait for a number,
+// and whether the log has failed.
 //
-// It writes nothing and does not decide what is durable: the log does. A failure is for good: what
-// is not durable then never becomes so, and everybody who waits is told.
+// It does not write and does not decide what is durable: the log does. A failure is final: what is
+// not durable then never becomes so, and all waiting callers are notified.
 //
 // Thread safety: all.
 #pragma once
@@ -40,9 +40,9 @@ class Durable {
   // that calls raise() or fail().
   void when(SnapshotNumber number, Told told);
 
-  // By the log. Numbers that are smaller than before are ignored.
+  // Called by the log. Ignores numbers that are smaller than before.
   void raise(SnapshotNumber number);
-  // By the log. Only the first one counts.
+  // Called by the log. Only the first failure counts.
   void fail(const Status& status);
 
  private:

@@ -64,11 +64,12 @@ class File {
   // memory. Both begin with a page, and the file has as many. Without a mapping of its own it is a
   // copy.
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory);
-  // The same, with memory of its own, which holds zeros already, where the file has holes. To read
-  // a mapped hole takes room on some file systems (tmpfs), and ends the process if there is none.
+  // Like map_copy_on_write(), but where the file has holes it leaves `memory` as it is; it must
+  // already hold zeros there. On some file systems (tmpfs) reading a mapped hole allocates space,
+  // and if none is left the process is killed.
   virtual Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) { return map_copy_on_write(offset, memory); }
-  // These bytes, which are synced, will hardly be read soon: the system
-  // need not keep them in memory.
+  // These bytes are synced and will rarely be read soon: the system need not keep them in its
+  // cache.
   virtual void forget(uint64_t offset, uint64_t bytes) {
     static_cast<void>(offset);
     static_cast<void>(bytes);
@@ -104,7 +105,7 @@ class Folder {
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view name) const;
 
-  // kNotFound: there is no such file. kCorrupt: it is not a regular file.
+  // kNotFound: the file does not exist. kCorrupt: it is not a regular file.
   virtual Status open(const std::string& name, OpenMode mode, std::unique_ptr<File>* file) = 0;
   // All names in it, sorted.
   virtual Status list(std::vector<std::string>* names) = 0;
@@ -137,31 +138,31 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // kNotFound: there is no such folder. kInvalidArgument: no folder has such a path. kIoError.
+  // kNotFound: the folder does not exist. kInvalidArgument: no folder can have this path. kIoError.
   virtual Status open_folder(const std::string& path, std::unique_ptr<Folder>* folder) = 0;
   // Ok if it is there already; *made says whether it was created now. kInvalidArgument, kIoError.
   virtual Status make_folder(const std::string& path, bool* made) = 0;
   // The path as messages show it.
   virtual std::string absolute(const std::string& path) const { return path; }
 
-  // Opens the folder that contains a file, and splits the file's name off. kNotFound: there is no
-  // such folder; otherwise as open_folder().
+  // Opens the folder that contains a file, and returns the file's name within it. kNotFound: the
+  // folder does not exist. Otherwise as open_folder().
   Status open_folder_of(const std::string& path, std::unique_ptr<Folder>* folder, std::string* name);
   // Opens a file by its path. As Folder::open().
   Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file);
 };
 
-// How large the file is. kCorrupt: larger than `bytes_max`, which no file of its
-// kind is; it names the file.
+// The size of the file. kCorrupt: it is larger than `bytes_max`, the limit for files of its kind.
+// The message names the file.
 Status file_bytes(Folder& folder, const std::string& name, uint64_t bytes_max, uint64_t* bytes);
 
 // Room for the contents of a file, or of a part of one, used again for the next one.
 class ReadBuffer {
  public:
-  // Fills it with the whole file. kCorrupt: as file_bytes() says. kMemoryLimit: the heap has no
-  // room for it; it names the file.
+  // Reads the whole file. kCorrupt: as file_bytes(). kMemoryLimit: memory is exhausted; the message
+  // names the file.
   Status read(Folder& folder, const std::string& name, uint64_t bytes_max);
-  // The same with `bytes` from `offset` on; fewer where the file ends before.
+  // Reads `bytes` from `offset` on, or fewer if the file ends before.
   Status read_part(Folder& folder, const std::string& name, uint64_t offset, uint64_t bytes);
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
@@ -176,7 +177,8 @@ class ReadBuffer {
 // Plain system calls, unless a test has put something in their place; lives as long as the process.
 FileSystem& system_files();
 
-// For tests: while it lives, what is opened uses `files` instead of the system's. One at a time.
+// For tests: while it exists, everything opened uses `files` instead of the system's. One at a
+// time.
 class SubstituteFiles {
  public:
   explicit SubstituteFiles(FileSystem& files);

@@ -15,7 +15,7 @@ constexpr uint64_t kSegmentMagic = 0x31474f4c444c45;  // "ELDLOG1" and a zero
 constexpr uint32_t kFrameMagic = 0x4d524645;          // "EFRM"
 constexpr uint64_t kManifestMagic = 0x314e4d444c45;   // "ELDMN1" and zeros
 
-// Of the payload, seeded with that of the header's other fields.
+// The checksum of the payload, seeded with the checksum of the header's other fields.
 uint64_t frame_checksum(Bytes frame, uint64_t seed) {
   return checksum(frame.subspan(kFrameHeaderBytes), checksum(frame.first(kFrameHeaderBytes - 8), seed));
 }
@@ -76,7 +76,8 @@ Status check_header(Bytes bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return Status(Code::kCorrupt, "the segment's header is cut short");
   if (get<uint64_t>(bytes.data()) != kSegmentMagic)
     return Status(Code::kCorrupt, "the segment's header does not begin with its magic number");
-  // The checksum stands there in every version: so an unknown version is one, and no damage.
+  // The checksum is at this offset in every version, so an unknown version is reported as such and
+  // not as damage.
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0))
     return Status(Code::kCorrupt, "the segment header's checksum does not match");
   return check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion);

@@ -25,26 +25,26 @@ inline constexpr uint32_t kFormatVersion = 2;    // of segments: tables are in t
 inline constexpr uint32_t kManifestVersion = 2;  // version 1 knew no checkpoints, and is still read
 inline constexpr uint32_t kStreamsMax = 255;
 inline constexpr SnapshotNumber kNumberMax = ~uint64_t{0};
-// No database comes to so many commits; a file that says so was not written by one, and counting
-// on from there would wrap.
+// No database reaches this many commits. A file with such a number was not written by one, and
+// counting on from it would overflow.
 inline constexpr uint64_t kNumbersEnd = uint64_t{1} << 62;
 
 // kUnsupported names a version that is newer than the newest, or 0.
 Status check_version(uint32_t version, uint32_t newest);
 
-// Where a segment stands: the run of the database, the stream (one a logger
-// thread), its position there.
+// The position of a segment: the generation of the log, the stream (one per logger thread), and the
+// segment's index in it.
 struct SegmentName {
   uint32_t generation = 0;
   uint32_t stream = 0;
   uint32_t segment = 0;
   friend bool operator==(const SegmentName&, const SegmentName&) = default;
 };
-// One that is no longer written: the next one has a synced frame, so its header and its
-// name are on the disk, too.
+// A segment that is no longer written: the next one has a synced frame, so this one's header and
+// name are also on the disk.
 struct FinishedSegment {
   SegmentName name;
-  SnapshotNumber last_number = 0;  // the largest of its records; 0: it has none
+  SnapshotNumber last_number = 0;  // the largest of its records; 0: it does not have any
 };
 std::string file_name(const SegmentName& name);  // "log-00000001-00-00000000"
 bool parse_file_name(const std::string& text, SegmentName* name);
@@ -77,15 +77,15 @@ struct FrameHeader {
   uint32_t payload_bytes = 0;
   uint32_t records = 0;
 };
-// Fills the first kFrameHeaderBytes of `frame`, whose payload stands behind them.
+// Fills the first kFrameHeaderBytes of `frame`; its payload follows them.
 void seal(const FrameHeader& header, uint64_t seed, std::span<std::byte> frame);
-// Whether a whole frame with a fitting checksum stands at the begin of `bytes`.
+// Whether `bytes` begins with a whole frame whose checksum matches.
 bool open_frame(Bytes bytes, uint64_t seed, FrameHeader* header);
-// The header alone, which may be all that `bytes` has: whether it may be one. Without its
-// checksum: it may be damaged.
+// Whether `bytes`, which may hold only a header, begins with a plausible frame header. The checksum
+// is not verified, so the header may be damaged.
 bool peek_frame(Bytes bytes, FrameHeader* header);
-// In words, why the whole frame with this sequence does not stand at the begin of `bytes`,
-// which reach to the file's end.
+// Explains why `bytes`, which reaches to the file's end, does not begin with the whole frame with
+// this sequence.
 std::string frame_fault(Bytes bytes, uint64_t sequence);
 
 // A record: what one commit (or one change of the catalog) appended. Its
@@ -119,7 +119,7 @@ struct Generation {
   uint32_t generation = 0;
   uint32_t streams = 0;
   SnapshotNumber cut = kNumberMax;  // records with larger numbers are void; kNumberMax: not known yet, it may be open
-  std::vector<uint32_t> first_segments;  // by stream: what stood before is in the oldest checkpoint
+  std::vector<uint32_t> first_segments;  // by stream: the oldest checkpoint covers earlier ones
   friend bool operator==(const Generation&, const Generation&) = default;
 };
 struct Manifest {

@@ -17,7 +17,7 @@ namespace elider::log {
 namespace {
 constexpr auto kShortWait = std::chrono::microseconds(50);
 constexpr uint64_t kAwaitNs = 50'000;
-constexpr uint32_t kYieldsBeforeSleep = 16;  // of who waits for another thread that is likely to want this very core
+constexpr uint32_t kYieldsBeforeSleep = 16;  // yields to another thread that probably wants this very core
 
 Status heap_exhausted() { return Status(Code::kMemoryLimit, Cause::kMemoryLimit); }  // without words, which would need memory
 }  // namespace
@@ -107,9 +107,9 @@ void Log::ask_for_room() {
   if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
 }
 
-// Loggers do at once what somebody waits for. Nothing is locked where they are awake: the number
-// stands there before the look at the sleepers, and a logger counts itself among them before it
-// looks at the number (seq_cst).
+// Makes the loggers immediately do what a caller waits for. Does not lock if the loggers are awake:
+// this thread stores the number before it reads the count of sleepers, and a logger increments that
+// count before it reads the number (seq_cst).
 void Log::demand(SnapshotNumber number) {
   for (uint64_t wanted = wanted_.load(); wanted < number;) {
     if (!wanted_.compare_exchange_weak(wanted, number)) continue;
@@ -188,8 +188,8 @@ void Log::run_rounds(uint32_t index) {
     bool demanded;
     {
       std::unique_lock lock(mutex_);
-      // What somebody waits for is done at once; without progress a worker is
-      // in the midst of a commit.
+      // A demand is due at once. Without progress since the last round, a worker is inside a
+      // commit, and the logger retries after a short wait.
       const auto due = [&] { return stopping_ || failed() || is_due(logger) || crowded_.exchange(false); };
       if (idle > kYieldsBeforeSleep && due()) {
         wake_.wait_for(lock, kShortWait);
@@ -213,14 +213,16 @@ void Log::run_rounds(uint32_t index) {
   }
 }
 
-// Whether what somebody waits for needs this logger: numbers to close, or a frame that says which
-// are, where another stream has had a record since they were closed without one. Under the mutex.
+// Whether a waiting caller needs this logger: it has numbers to close, or must write a frame with
+// its closed number, because another stream has had a record since this one closed numbers without
+// writing. Called under the mutex.
 bool Log::is_due(const Logger& logger) const {
   const uint64_t wanted = wanted_.load();
   return wanted > logger.closed || (wanted > durable() && logger.written < logger.closed && logger.written < newest_number());
 }
 
-// Where somebody has waited somebody will soon wait again, and to be woken takes longer than this.
+// A caller that has waited will probably wait again soon, and waking the logger takes longer than
+// this.
 void Log::await_demand(const Logger& logger) {
   const uint64_t begin_ns = now_ns();
   while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // closed: this thread's own
@@ -282,8 +284,8 @@ bool Log::pending(uint32_t index) const {
   return !for_each_buffer(index, [](const Buffer& buffer) { return buffer.empty(); });
 }
 
-// Room in the frame for so many bytes more; twice as much as before, where it has to grow.
-// False: the heap has none.
+// Makes room in the frame for this many more bytes; doubles the capacity if it has to grow. Returns
+// false if memory is exhausted.
 bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   if (frame->capacity() - frame->size() >= bytes) return true;
   try {

@@ -1,27 +1,27 @@
 // Log: takes what commits append and brings it to the disk in groups (DBX, section 5.6; DESIGN.md,
 // "Durability").
 //
-// It knows numbers and bytes, not tables. Numbers are snapshot numbers: every record has one, and
-// one record a commit. A commit calls, in this order,
+// The log handles numbers and bytes and does not depend on tables. The numbers are snapshot
+// numbers: every record has one, and each commit appends one record. A commit calls, in this order,
 //
-//   reserve       room for the record; may wait, so no lock is held
+//   reserve       room for the record; may wait, so no lock may be held
 //   begin_commit  before the commit reads its number
-//   publish       the record, once nothing can fail any more; or not at all
+//   publish       the record, when the commit can no longer fail; or is not called
 //   end_commit
 //
-// A number n is closed for a stream when S > n and none of its workers is inside a commit that may
-// have read a number <= n. A stream writes, beside the records, the largest number that is closed
-// and all of whose records are written. The durable snapshot is the smallest of these over all
-// streams, each synced: exactly what recovery would find.
+// A number n is closed for a stream when S > n and none of the stream's workers is inside a commit
+// that may have read a number <= n. In addition to the records, a stream writes the largest number
+// that is closed and whose records are all written. The durable snapshot is the smallest such
+// number over all streams, each synced: exactly what recovery would find.
 //
-// A failed write or sync ends it, as does a heap that has no room for a single record of a
-// group: nothing is written after it, nothing more becomes durable, every wait returns the
-// error, and reserve() refuses.
+// A failed write or sync ends the log, and so does a heap that cannot hold a single record of a
+// group. After that nothing is written, nothing more becomes durable, every wait returns the error,
+// and reserve() fails.
 //
 // Deviation from the paper: there a group is a snapshot that a read-only transaction would see;
-// here the loggers raise the number themselves, as often as they write.
+// here the loggers advance the number themselves, at each write.
 //
-// Thread safety: the calls of one worker belong to one thread at a time; everything else to all.
+// Thread safety: one thread at a time makes the calls of a worker; any thread may make the others.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,7 @@
 
 namespace elider::log {
 
-// The global snapshot number S, which is somebody else's.
+// The global snapshot number S, which the log does not own.
 class NumberSource {
  public:
   virtual ~NumberSource() = default;
@@ -52,9 +52,9 @@ class NumberSource {
 struct LogOptions {
   std::vector<Folder*> folders;         // stream i writes to folder i modulo their count; they outlive the log
   uint32_t streams = 1;                 // logger threads and files, 1 to 255
-  uint32_t workers = 1;                 // who appends, by id below this; worker i belongs to stream i modulo streams
-  uint64_t flush_interval_us = 1000;    // at the longest between two groups where something was appended
-  uint64_t segment_bytes = 64u << 20;   // of a file; a larger frame has one of its own
+  uint32_t workers = 1;                 // workers that append have ids below this; worker i belongs to stream i modulo streams
+  uint64_t flush_interval_us = 1000;    // greatest time between two groups, if there are records
+  uint64_t segment_bytes = 64u << 20;   // maximum size of a file; a larger frame gets a file of its own
   uint64_t buffer_bytes = 1u << 20;     // a worker may be ahead of its logger by this; a power of two
 };
 
@@ -72,7 +72,7 @@ struct LogFacts {
 
 class Log {
  public:
-  static constexpr size_t kFrameBytesTarget = 4u << 20;  // a frame takes no further record once it is so large
+  static constexpr size_t kFrameBytesTarget = 4u << 20;  // a frame of this size does not take further records
   static constexpr size_t kRecordBytesMax = kFramePayloadBytesMax - kFrameBytesTarget - kRecordHeaderBytes;
 
   // Makes the first segment of every stream and starts the threads. Everything up to
@@ -81,16 +81,17 @@ class Log {
                       std::unique_ptr<Log>* log);
   // As close(), if that was not called.
   ~Log();
-  // Brings everything appended to the disk, and ends. No worker is inside a commit.
-  // Ok: recovery will find all commits up to *closed, and there are no others. Else
-  // the log has failed, with this.
+  // Writes and syncs all appended records, then ends. No worker may be inside a commit. Ok:
+  // recovery will find exactly the commits up to *closed. Otherwise this is the error with which
+  // the log has failed.
   Status close(SnapshotNumber* closed);
 
   // -- a worker's commit --------------------------------------------------------------------------
 
-  // Room for at most `bytes`; waits while the logger is behind. kIoError: the log has failed.
-  // kMemoryLimit: the heap has no room for it; or the log has failed since it had none.
-  // kInvalidArgument: so many bytes are more than a frame can hold.
+  // Reserves room for at most `bytes`; waits while the logger is behind.
+  //   kIoError          the log has failed
+  //   kMemoryLimit      memory is exhausted now, or the log failed because it was
+  //   kInvalidArgument  a frame cannot hold that many bytes
   Status reserve(uint32_t worker, size_t bytes, std::byte** place) {
     if (!failed() && bytes <= kRecordBytesMax) [[likely]] {
       Buffer& buffer = buffers_[worker];
@@ -141,7 +142,7 @@ class Log {
     // Guarded by mutex_.
     uint64_t written = 0;  // closed, as the last synced frame says
     SnapshotNumber closed = 0;   // closed, and all records up to it are synced; larger than `written` where none came since
-    SnapshotNumber newest = 0;   // the largest number of its records so far
+    SnapshotNumber newest = 0;   // the largest number of its records yet
   };
 
   Log(const LogOptions& options, NumberSource& source, uint32_t streams);
@@ -179,7 +180,7 @@ class Log {
   const std::unique_ptr<std::atomic<uint32_t>[]> used_;
   std::atomic<uint32_t> used_count_{0};
 
-  std::atomic<SnapshotNumber> wanted_{0};    // the largest number somebody has waited for
+  std::atomic<SnapshotNumber> wanted_{0};    // the largest number that a thread has waited for
   std::atomic<uint32_t> sleepers_{0};  // loggers that wait, or are about to
 
   mutable std::mutex mutex_;           // guards what follows, the loggers' marked fields, additions to used_; before Durable's

@@ -17,10 +17,10 @@ Status in_file(const std::string& file, const Status& status) {
   return reworded(status.code(), "'" + file + "' at byte 0: ", status);
 }
 
-// Looks for a whole frame in what a segment has from `from` on, with a sequence from `first` to
-// `last`. Ok: there is none. Frames need not be aligned, so every byte is looked at. What a header
-// says is checked before what it checksums, and only so much is checksummed: else a tail of nothing
-// but headers would take the square of its length.
+// Searches the segment's bytes from `from` on for a whole frame with a sequence from `first` to
+// `last`. Ok: the bytes do not contain one. Frames need not be aligned, so the search checks every
+// byte. It checks a header's fields before the checksum, and limits the number of checksummed
+// bytes; otherwise a tail that consists of headers only would take quadratic time.
 Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last,
                      SegmentFacts* facts) {
   constexpr uint64_t kTimes = 16;
@@ -64,7 +64,7 @@ class Pieces {
   const std::string name_;
   const uint64_t bytes_;  // of the file
   ReadBuffer* const buffer_;
-  uint64_t begin_ = 0;    // where the buffer's first byte stands, once it is filled
+  uint64_t begin_ = 0;    // the offset in the file of the buffer's first byte, once it is filled
   bool filled_ = false;
 };
 
@@ -115,7 +115,7 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
     // A crash while the segment was made leaves no frame in it.
     facts->header_fault = in_file(facts->file, status);
     if (status.code() != Code::kCorrupt) return facts->header_fault;
-    facts->tail_fault = words_of(status);  // a crash left it: it is no damage
+    facts->tail_fault = words_of(status);  // a crash left it: this is not damage
     if (status = pieces.take(0, facts->bytes, &rest); !status.ok()) return status;
     facts->bytes = rest.size();
     return find_no_frame(facts->file, rest, 0, seed, 0, kNumberMax, facts).ok() ? Status() : facts->header_fault;
@@ -128,7 +128,7 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
     if (peek_frame(rest, &frame.header))
       if (Status status = pieces.take(at, kFrameHeaderBytes + frame.header.payload_bytes, &rest); !status.ok()) return status;
     if (!open_frame(rest, seed, &frame.header)) {
-      // Once more in the bytes that are judged: somebody may be writing to the file.
+      // Read the bytes again before judging: another process may be writing to the file.
       if (Status status = pieces.take(at, facts->bytes - at, &rest); !status.ok()) return status;
       if (!open_frame(rest, seed, &frame.header)) break;
     }
@@ -228,7 +228,7 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
       facts->cuts.push_back({segment.file, 0, segment.bytes, segment.tail_fault});
       return {};
     }
-    // What stood before a stream's first segment went with a checkpoint.
+    // The frames before a stream's first segment were removed with a checkpoint.
     if (i == 0 && first != 0) next = segment.first_frame;
     if (Status status = check_place(segment, i == 0, next, *facts); !status.ok()) return status;
     facts->found = true;

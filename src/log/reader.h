@@ -1,16 +1,15 @@
-// Reader: reads a stream's segments back, and judges what is a crash and what is damage.
+// Reader: reads a stream's segments, and distinguishes a crash from damage.
 //
-//   crash    the last segment ends in something that is no whole frame, and no whole frame follows
-//            it: the tail is left out, and reported. So is a last segment without a whole header or
-//            frame.
+//   crash    the last segment ends in bytes that are not a whole frame, and no whole frame follows
+//            them: this tail is ignored and reported. The same holds for a last segment that does
+//            not have a whole header or frame.
 //   damage   everything else: a broken frame before a whole one, a missing segment, a frame out of
-//            order. It is kCorrupt, with the file and the offset.
+//            order. The result is kCorrupt, with the file and the offset.
 //
-// A segment is read by itself, so that several are at once; what it is among its neighbours,
-// join_segments() says. Of a segment's frames kRangeBytes are in memory at a time, or one that is
-// larger; what stands behind the last whole one is as a whole.
-// It never writes.
-// Thread safety: each call by itself; calls may run at once.
+// Each segment is read by itself, so several can be read at once; join_segments() checks how they
+// fit together. At most kRangeBytes of a segment's frames are in memory at a time, or one larger
+// frame, but the bytes after the last whole frame are read as a whole. The reader never writes.
+// Thread safety: each call is independent; calls may run concurrently.
 #pragma once
 
 #include <functional>
@@ -37,13 +36,12 @@ struct CutTail {
   std::string file;
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  std::string why;  // it is no whole frame, or no header
+  std::string why;  // why it is not a whole frame, or not a header
 };
 // "'<file>' from byte <offset>: <count> bytes; <why>".
 std::string describe(const CutTail& cut);
 
-// Whole frames of a segment, one behind the other, that are read by themselves
-// once the segment was judged.
+// Consecutive whole frames of a segment, which are read separately after the segment was judged.
 struct FrameRange {
   uint64_t offset = 0;       // in the file
   uint64_t bytes = 0;
@@ -53,7 +51,7 @@ struct FrameRange {
   SnapshotNumber first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
   SnapshotNumber last_number = 0;
 };
-inline constexpr uint64_t kRangeBytes = 1u << 20;  // at the most, unless a single frame is larger
+inline constexpr uint64_t kRangeBytes = 1u << 20;  // upper limit, unless a single frame is larger
 
 struct SegmentFacts {
   std::string file;          // its path
@@ -61,28 +59,28 @@ struct SegmentFacts {
   Status header_fault;       // what is wrong with its header; then no whole frame is in it, and the rest is 0
   uint64_t bytes = 0;        // of the file, without the zeros of room that was not used
   uint64_t whole_bytes = 0;  // up to the end of the last whole frame
-  std::string tail_fault;    // why what stands behind it, or the header, is none; empty where nothing does
+  std::string tail_fault;    // why the header, or the bytes after whole_bytes, are not valid; empty if they are
   uint64_t first_frame = 0;  // as its header says, as is closed_before
   uint64_t closed_before = 0;
   uint64_t frames = 0;
   uint64_t records = 0;
-  uint64_t closed = 0;         // as the last frame says; as its header does where it has none
+  uint64_t closed = 0;         // as the last frame says, or the header if the segment is empty
   uint64_t durable = 0;        // the largest that a frame says was durable, and where
   uint64_t durable_offset = 0;
-  uint64_t searched_bytes = 0; // that were checksummed to see whether a whole frame stands behind the last one
+  uint64_t searched_bytes = 0; // how much was checksummed in the search for a whole frame after the last one
   SnapshotNumber first_number = kNumberMax;  // of any record, as of last_number; no record: this and 0
   SnapshotNumber last_number = 0;
   std::vector<FrameRange> ranges;  // all whole frames, in order
 };
 
-// Calls visit for each whole frame in order; a status other than ok ends it and is returned.
-// kCorrupt: it is damaged, wherever it stands.
+// Calls visit for each whole frame in order; a status other than ok ends the call and is returned.
+// kCorrupt: the segment is damaged at any place.
 using VisitFrame = std::function<Status(const FrameView&)>;
 Status read_segment(Folder& folder, const DatabaseId& database, const SegmentName& name, ReadBuffer* buffer,
                     const VisitFrame& visit, SegmentFacts* facts);
 
-// The same of some frames that were found to be whole. kCorrupt: they are not
-// there any more as they were.
+// Like read_segment(), for a range of frames that were found to be whole. kCorrupt: they are not
+// the same any more.
 Status read_range(Folder& folder, const DatabaseId& database, const SegmentName& name,
                   const FrameRange& range, ReadBuffer* buffer, const VisitFrame& visit);
 

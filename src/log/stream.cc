@@ -9,8 +9,8 @@ namespace elider::log {
 
 namespace {
 constexpr uint64_t kForgetBytes = 1u << 20;
-// Small frames, which somebody waits for, go where room was made for many of them: a sync that need
-// not enlarge the file takes two thirds of the time. Large ones gain nothing.
+// Small frames, for which callers usually wait, are written to preallocated room for many of them:
+// a sync that need not enlarge the file takes two thirds of the time. Large frames would not gain.
 constexpr uint64_t kRoomBytes = 256u << 10;
 constexpr size_t kSmallFrameBytes = 16u << 10;
 }
@@ -18,7 +18,7 @@ constexpr size_t kSmallFrameBytes = 16u << 10;
 Status Stream::begin_segment(uint32_t segment) {
   name_.segment = segment;
   seed_ = seed_of(database_, name_);
-  // In a folder that no path leads to any more, the segment would be lost.
+  // If no path leads to the folder any more, the segment would be lost.
   if (Status status = folder_.check_place(); !status.ok()) return status;
   if (Status status = folder_.open(file_name(name_), OpenMode::kCreate, &file_); !status.ok()) return status;
   std::vector<std::byte> bytes;

@@ -1,8 +1,8 @@
 // Stream: the writing end of one logger's files: frames into segments, each segment up to a size.
 //
-// A frame is one write and one sync, and the next is begun when that sync has succeeded;
-// so a whole frame behind a broken one means damage, and never a crash. After an error
-// it must not be used again.
+// A frame is one write and one sync, and the next frame begins after that sync has succeeded. So a
+// whole frame after a broken one means damage, never a crash. After an error the stream must not be
+// used again.
 // Thread safety: one thread at a time.
 #pragma once
 

@@ -314,7 +314,7 @@ class SystemFolder final : public Folder {
       if (found.st_dev == ours.st_dev && found.st_ino == ours.st_ino) return {};
       leads = "to another folder";
     } else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
-      return {};  // the path cannot be followed at the moment, which is no sign that it leads elsewhere
+      return {};  // the path cannot be followed at the moment, which does not show that it leads elsewhere
     }
     return Status(Code::kIoError, "the folder '" + path() + "' was moved or replaced while it was open: its path leads " + leads);
   }
@@ -338,7 +338,7 @@ class SystemFolder final : public Folder {
     Descriptor descriptor = open_at(*descriptor_, name.c_str(), flags | O_NONBLOCK | O_NOCTTY);
     if (!descriptor) {
       *error = errno;
-      // A socket, and a folder that is to be written, cannot even be opened.
+      // A socket, or a folder to be written, cannot be opened at all.
       if ((*error == ENXIO || *error == EISDIR) && look_at_name(name, &facts) && !S_ISREG(facts.st_mode))
         return not_a_file(path_of(name), facts.st_mode);
       return {};

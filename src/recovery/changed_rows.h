@@ -18,11 +18,11 @@ namespace elider::recovery {
 
 class ChangedRows {
  public:
-  // Takes changes, all of tables below `tables`; those of one record stand in one list, in its
-  // order. What is asked afterwards points into the lists.
+  // Takes the changes, which all belong to tables with ids below `tables`. The changes of one
+  // record are in one list, in the record's order. The results of of_table() point into the lists.
   void group(std::span<const txn::RowChanges* const> lists, size_t tables);
-  // Each row's changes are in the order of (group, generation, sequence), and equal
-  // ones in that of their record.
+  // The changes of a row are in the order of (group, generation, sequence); equal ones are in the
+  // order of their record.
   std::span<const txn::ChangedRow> of_table(size_t table) const {
     return {sorted_.data() + table_begins_[table], table_begins_[table + 1] - table_begins_[table]};
   }

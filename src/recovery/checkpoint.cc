@@ -27,9 +27,9 @@ Status no_snapshot() {
                 "no worker is left to read a snapshot with: other checkpoints or transactions have all of them (Options::workers_max)");
 }
 
-// On a busy machine the caller, and the threads that it starts, get a sixth of what another thread
-// gets: a checkpoint that nobody waits for takes longer, and transactions hardly. Linux keeps this
-// a thread; a refusal harms nothing.
+// Lets the caller, and the threads that it starts, have a sixth of the time that other threads get
+// on a busy machine. So a checkpoint in the background takes longer, and transactions are hardly
+// delayed. Linux keeps the priority per thread. A failure is harmless.
 void give_way() {
   constexpr int kNice = 8;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
@@ -87,7 +87,7 @@ Status CheckpointWriter::write_tables(const SnapshotRows& rows, const SchemaOfTa
   return {};
 }
 
-// Until there are no more; *part is the one that was begun last.
+// Writes all remaining rows; *part is the part that was begun last.
 Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part) {
   StoredRows stored;
   while (rows.next(log::kBlockBytesTarget, log::kBlockHeaderBytes, &stored)) {
@@ -104,7 +104,7 @@ Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::Par
   return {};
 }
 
-// Waits until so many bytes more may be written.
+// Waits until this many more bytes may be written.
 Status CheckpointWriter::pace(size_t bytes) {
   const uint64_t before = paced_bytes_.fetch_add(bytes);
   for (;;) {
@@ -241,8 +241,8 @@ Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* 
   std::unique_ptr<SnapshotRows> rows = target_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   Status status = writer.write(std::move(rows), schema_of_);
-  // What it holds is in the log, too: so a crash that loses the end of the log
-  // loses nothing that it keeps.
+  // The checkpoint's commits must also be in the log, so that a crash that loses the end of the log
+  // does not lose anything that the checkpoint contains.
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
   if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);

@@ -1,10 +1,11 @@
-// Checkpoints: writes all rows of a database to files while transactions run, by command, by the
-// size of the log, by time; and backups, which are checkpoints in a folder of their own.
+// Checkpoints: writes all rows of a database to files while transactions run. A checkpoint is taken
+// on request, after an amount of log, or periodically. A backup is a checkpoint in a folder of its
+// own.
 //
-// A checkpoint is a snapshot: it holds the commits up to its number, and the log behind that number
-// does the rest (docs/durability.md). Rows are streamed: a block a thread is in memory. It counts
-// once the manifest names it, after all of it is synced and the log is durable up to its number; a
-// failure before leaves everything as it was.
+// A checkpoint is a snapshot: it holds the commits up to its number, and recovery reads the later
+// ones from the log (docs/durability.md). Rows are streamed: one block per thread is in memory. The
+// checkpoint counts once the manifest names it. That happens after all of it is synced and the log
+// is durable up to its number; an earlier failure leaves everything as it was.
 //
 // Thread safety: all.
 #pragma once
@@ -71,11 +72,11 @@ class CheckpointWriter {
   std::atomic<bool> failed_{false};
 };
 
-// How much log may grow behind a checkpoint of this size before the next: what it adds to
-// opening is about as much again as the checkpoint takes, since a byte of log takes as long to
-// bring in as four of a checkpoint.
+// How much log may be written after a checkpoint of this size before the next one. This log takes
+// about as long to recover as the checkpoint, since a byte of log takes as long as four bytes of a
+// checkpoint.
 inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
-  constexpr uint64_t kLeast = 64u << 20;  // a small database is not written anew all the time
+  constexpr uint64_t kLeast = 64u << 20;  // avoids frequent checkpoints of a small database
   return std::max(kLeast, checkpoint_bytes / 4);
 }
 
@@ -104,7 +105,7 @@ class Checkpoints {
   // Takes one if the folders held kGenerationsMax, as fast as it can: open() waits for it. A
   // failure is reported in the statistics.
   void take_at_opening();
-  // One is to be taken by who runs transactions.
+  // A checkpoint is due; a thread that runs transactions must take it.
   bool due() const { return due_.load(std::memory_order_relaxed); }  // relaxed: a hint
   Statistics::Checkpoints facts() const;
 

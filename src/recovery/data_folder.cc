@@ -30,7 +30,7 @@ void DataFolder::close() {
   SnapshotNumber closed = 0;
   if (!log->close(&closed).ok()) return;
   try {
-    static_cast<void>(directory_->end_generation(closed));  // nobody is left to be told, and nothing is lost without it
+    static_cast<void>(directory_->end_generation(closed));  // no caller can be informed any more, and recovery works without it
   } catch (const std::bad_alloc&) {
     // As if it had failed.
   }

@@ -31,7 +31,7 @@ class Catalog {
     auto known = std::make_unique<Known>();
     if (!txn::decode_table(description, &id, &known->schema).ok() || !storage::check_rows(known->schema).ok() || tables_.contains(id))
       return;
-    known->schema.indexes.clear();  // the layout needs none
+    known->schema.indexes.clear();  // the layout does not depend on them
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
   }
@@ -55,7 +55,7 @@ class Catalog {
   std::map<uint32_t, std::unique_ptr<Known>> tables_;
 };
 
-// Behind the columns comes what no column describes, without a name.
+// The columns are followed by the bytes that no column describes; they get an empty name.
 void name_columns_of_sized(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
   if (entry.kind != txn::EntryKind::kWhole || !known.layout->fits(entry.bytes.size())) return;
   const auto part = [&](size_t begin, size_t end) {

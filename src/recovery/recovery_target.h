@@ -21,7 +21,9 @@ namespace elider::recovery {
 // How an engine's data folders are opened.
 struct OpenHow {
   std::vector<std::string> skipped;  // what is wrong with checkpoints that are left out, the newest ones
-  bool for_tools = false;            // which have no key functions: tables have no secondary indexes; nothing is made
+  // For tools, which lack key functions: tables are created without secondary indexes, and no file
+  // is created.
+  bool for_tools = false;
   bool read_only = false;            // nothing in the folders changes
 };
 
@@ -36,7 +38,7 @@ class RecoveryTarget {
   // The secondary indexes of all tables, from their rows. progress(rows done, all
   // of them), if there is one.
   virtual Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) = 0;
-  // For checkpoints. Null: too many are being read.
+  // The rows that a checkpoint writes. Null: too many snapshots are being read.
   virtual std::unique_ptr<SnapshotRows> read_snapshot() = 0;
   virtual Statistics statistics() const = 0;
   // Ok, or why what read_snapshot() gives must not be kept: a transaction has stayed half done.

@@ -16,14 +16,14 @@ namespace elider::recovery {
 namespace {
 
 constexpr uint32_t kThreadsMax = 16;
-// Of log that is in memory at a time: with what is made of it about as much as a processor's last
-// cache holds, and pieces enough for kThreadsMax threads.
+// Bytes of log in memory at a time. Together with the changes that are parsed from it this about
+// fills a processor's last-level cache, and it has enough pieces for kThreadsMax threads.
 constexpr uint64_t kWindowBytes = 16u << 20;
-constexpr uint64_t kLittleBytes = 1u << 20;  // of log, which more threads than one would not bring in sooner
-constexpr uint64_t kPartBytes = 128u << 10;  // of a window: what is made of it stays in the second cache
+constexpr uint64_t kLittleBytes = 1u << 20;  // this little log is not recovered faster by several threads
+constexpr uint64_t kPartBytes = 128u << 10;  // of a window: its changes stay in the second-level cache
 constexpr uint32_t kPartsMax = 256;
-// Keys whose entries are in one part: of an ordered index, new keys beside each other then come to
-// the same leaf one after the other, and seldom from two threads at once.
+// Keys whose entries are in one part. Adjacent new keys of an ordered index then reach the same
+// leaf one after the other, and rarely from two threads at once.
 constexpr uint32_t kNeighbours = 256;
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
@@ -38,7 +38,7 @@ uint64_t microseconds_since(uint64_t begin_ns) { return (now_ns() - begin_ns) / 
 
 }  // namespace
 
-// Of the numbers behind `after` up to `to`.
+// The records with numbers above `after`, up to `to`.
 struct Replay::Window {
   uint64_t after = 0, to = 0;
   std::vector<const log::LogPiece*> pieces;
@@ -183,7 +183,7 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   });
 }
 
-// They stand at the begin of the first part.
+// The tables are described at the begin of the first part.
 Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   std::unique_ptr<log::PartReader> part;
   const log::CheckpointName first{checkpoint.number, 0};
@@ -242,7 +242,8 @@ Status Replay::bring_in_log(Recovery* report) {
   window.rows.resize(threads_);
   window.after = base_;
   for (size_t next = 0; next < pieces.size(); window.after = window.to) {
-    // Up to the last number of so many pieces; others that reach into it are read now, and again.
+    // The window ends at the last number of these pieces. Other pieces that reach into it are read
+    // now, and again for the next window.
     uint64_t bytes = 0;
     while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].range.bytes <= kWindowBytes)) bytes += pieces[next++].range.bytes;
     const auto same_end = [&] { return pieces[next].range.last_number == pieces[next - 1].range.last_number; };

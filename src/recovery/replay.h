@@ -1,15 +1,15 @@
-// Replay: makes tables and rows of what the data folders hold: the newest
-// checkpoint, and the log behind it.
+// Replay: restores the tables and rows from the data folders: the newest checkpoint, and the log
+// after it.
 //
-// The log is taken in windows of snapshot numbers, so that memory is bounded, and what is made of a
-// window is still in the processor's caches when it is used: of each window, pieces of segments are
-// parsed in several threads, and the entries, divided by key, are brought together by row
-// (changed_rows.h) and laid over the rows in several threads. All entries of a row with smaller
-// numbers are in earlier windows; so those of a window, by commit group in the order of their
-// sequences, are all that matters. A piece whose numbers reach into several windows is read in
-// each. Memory is that of a piece a thread, and of a window's entries with 40 bytes more each,
-// twice that at the most; and more only where a single number has more log than a window. Secondary
-// indexes are built last, from the rows.
+// The log is processed in windows of snapshot numbers. This bounds the memory, and the changes of a
+// window are still in the processor's caches when they are applied. Several threads parse the
+// pieces of segments of a window. The entries are partitioned by key and grouped by row
+// (changed_rows.h), and several threads apply them to the rows. All entries of a row with smaller
+// numbers are in earlier windows, so the entries of a window, ordered by sequence within each
+// commit group, suffice. A piece whose numbers reach into several windows is read for each of them.
+// The memory needed is a piece per thread, and the entries of a window with 40 more bytes each, at
+// most twice; it is more only if a single number has more log than a window. Secondary indexes are
+// built last, from the rows.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -36,16 +36,17 @@ class Replay {
  public:
   struct How {
     size_t skipped = 0;            // checkpoints that were found to be damaged, the newest
-    bool without_indexes = false;  // for tools, which have no key functions: tables are made without secondary indexes
+    bool without_indexes = false;  // for tools, which lack key functions: tables are created without secondary indexes
   };
   Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how);
 
-  // Makes all tables and rows. kCorrupt: a file or a record makes no sense.
-  // kSchemaMismatch: see Options::schemas.
+  // Restores all tables and rows.
+  //   kCorrupt         a file or a record is malformed
+  //   kSchemaMismatch  see Options::schemas
   Status run(Recovery* report);
   // The failure of run() was the checkpoint's, and there is an older one.
   bool may_skip() const { return may_skip_; }
-  // By table id, as the files have them.
+  // The schemas in the files, by table id.
   const std::vector<Schema>& schemas() const { return schemas_; }
 
  private:
@@ -80,7 +81,7 @@ class Replay {
   std::vector<TableRef> tables_;   // by id
   std::vector<Schema> schemas_;
   std::vector<std::unique_ptr<RowLoader>> loaders_;  // by thread
-  std::mutex mutex_;               // guards done_, and the progress that is told
+  std::mutex mutex_;               // guards done_, and the order of progress reports
   uint64_t done_ = 0;
 };
 

@@ -1,14 +1,14 @@
-// RowLoader: writes rows without transactions, while a database opens: those of a checkpoint, and
-// what the log says became of them.
+// RowLoader: writes rows without transactions while a database opens: the rows of a checkpoint, and
+// the changes from the log.
 //
-// It keeps no versions, writes no log and minds no secondary index: those are built
-// afterwards, from the rows. Each thread has its own; two must not write the same row at
-// once, and nothing else runs.
+// It does not keep versions, write a log or maintain secondary indexes: those are built afterwards,
+// from the rows. Each thread has its own loader. Two threads must not write the same row at once,
+// and nothing else runs.
 //
-// Invariant: the memory limit refuses none of this. It refuses growth, and what the files hold was
-// accepted before: loaded again it may need more, because several threads load into chunks of their
-// own, and index nodes split elsewhere. Memory grows with the files' size only, since each row's
-// bytes are in them.
+// Invariant: the memory limit does not apply. It refuses growth, and what the files hold was
+// accepted before. Loading may need more memory than before, because several threads load into
+// chunks of their own, and index nodes split elsewhere. Memory is bounded by the files' size, since
+// each row's bytes are in them.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -98,7 +98,8 @@ class RowLoaderOf : public RowLoader {
     });
   }
 
-  // Where the group's bytes are, of a sized row so many; null: no memory.
+  // Returns where the group's bytes are stored; `bytes` is the size of a sized row. Null: memory is
+  // exhausted.
   std::byte* payload(TableType& table, Row* row, uint32_t g, size_t bytes) {
     const storage::Group& group = table.layout().group(g);
     Cell& cell = row->cell(table.layout(), g);
@@ -267,8 +268,8 @@ class RowLoaderOf : public RowLoader {
   storage::OwnColumnSets own_sets_;
 };
 
-// Enters the rows of `entries` into the table's secondary indexes, where nobody writes.
-// kProcedureThrew: a key function threw.
+// Inserts the rows of `entries` into the table's secondary indexes, while no other thread writes
+// their rows. kProcedureThrew: a key function threw.
 template <class Sync>
 Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries) {
   struct Found {

@@ -31,7 +31,7 @@ using detail::TableBase;
 inline size_t stored_header_bytes(const Layout& layout) {
   return sizeof(Key) + sizeof(uint64_t) * (layout.group_count() + (layout.sized_rows() ? 1 : 0));
 }
-// Of sized rows, at the most.
+// An upper bound for sized rows.
 inline size_t stored_row_bytes(const Layout& layout) { return stored_header_bytes(layout) + layout.row_bytes(); }
 // How many rows are about `bytes`. Sized ones are taken to be small, but may not
 // be more than a block holds.
@@ -55,8 +55,8 @@ class SnapshotRows {
   SnapshotNumber number() const { return number_; }
   // The tables that were there, in the order of their ids; perhaps later ones too.
   const std::vector<TableBase*>& tables() const { return tables_; }
-  // The next rows, of one table: about `bytes` of them, behind `room` bytes.
-  // False: there are no more.
+  // Reads the next rows of one table: about `bytes` of them, stored after `room` free bytes.
+  // Returns false at the end.
   virtual bool next(size_t bytes, size_t room, StoredRows* rows) = 0;
 
  protected:
@@ -67,7 +67,7 @@ class SnapshotRows {
 template <class Sync>
 class SnapshotRowsOf final : public SnapshotRows {
  public:
-  // The worker is the caller's, and nobody else's until this is destroyed.
+  // The caller passes the worker on: no other user may have it until this is destroyed.
   SnapshotRowsOf(Store& store, Worker& worker) : store_(store), worker_(worker) {
     worker_.enter();
     number_ = store_.snapshots.begin_reading(worker_.id());
@@ -146,7 +146,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     rows->used += sizeof header + block->size;
     return true;
   }
-  // Behind what is used.
+  // Makes room after the used bytes.
   static void make_room(size_t bytes, StoredRows* rows) {
     const size_t needed = rows->used + bytes;
     if (rows->bytes.size() < needed) rows->bytes.resize(std::max(needed, rows->bytes.size() * 5 / 4));
@@ -161,7 +161,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     std::atomic<uint32_t> threads{0};  // that are in it
     std::atomic<bool> ended{false};
   };
-  std::vector<std::unique_ptr<Passage>> passages_;  // one a table, in the order of reading
+  std::vector<std::unique_ptr<Passage>> passages_;  // one per table, in the order of reading
   std::atomic<size_t> table_{0};                    // those before it are done
 };
 
