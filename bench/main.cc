@@ -11,24 +11,14 @@ namespace {
 
 int run(int argc, char** argv) {
   Program program("elider bench",
-                  "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, "
-                  "figures, history (each with its own --help)",
+                  "Measure: tpcc, ycsb, compare, durability, heap, history (each with its own --help)",
                   version_line());
   const Command bench = program.root();
   add_tpcc(bench);
   add_ycsb(bench);
-  add_articles(bench);
-  add_tickets(bench);
   add_compare(bench);
-  add_elision(bench);
-  add_htm(bench);
   add_durability(bench);
-  add_neighbours(bench);
-  add_index(bench);
-  add_scan(bench);
-  add_protocols(bench);
   add_heap(bench);
-  add_figures(bench);
   add_history(bench);
   return program.run({argv + 1, argv + argc});
 }

@@ -1,30 +1,26 @@
 # The functions by which each folder becomes a target. Sources are found by pattern, so a new file
 # needs no change here; a folder without sources is a target without code.
 
-# elider_layer(base DEPENDS ...): the library elider_<name> of this folder's *.cc, all levels deep, and
-# the test program <name>_test of its *_test.cc. A subfolder with a CMakeLists.txt of its own is no part
-# of either. DEPENDS are the layers below that it may include. POLICIES: of what is compiled once a sync policy, which ones
-# ELIDER_ENGINES needs.
+# elider_layer(base DEPENDS ... [SOURCES ...]): the library elider_<name> of this folder's *.cc, all levels deep, and
+# the test program <name>_test of its *_test.cc. A subfolder with a CMakeLists.txt of its own is not part
+# of either, and the files of engines (instances/) are not either. DEPENDS are the layers below that it may include. SOURCES are
+# files of other folders, of the laboratory, that belong to this layer. Files of sync policies that no engine uses are left out
+# (cmake/EliderEngines.cmake); the property ELIDER_LEFT_OUT_OF_<name> lists them.
 function(elider_layer name)
-  cmake_parse_arguments(layer "" "" "DEPENDS;POLICIES" ${ARGN})
+  cmake_parse_arguments(layer "" "" "DEPENDS;SOURCES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   file(GLOB_RECURSE apart CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt")
   foreach(file IN LISTS apart)
     get_filename_component(folder "${file}" DIRECTORY)
     list(FILTER sources EXCLUDE REGEX "^${folder}/")
   endforeach()
-  if(NOT ELIDER_TEST_BACKENDS)
-    list(FILTER sources EXCLUDE REGEX "_always_aborts\\.cc$")
-  endif()
-  foreach(file IN LISTS sources)
-    if(NOT ELIDER_ENGINES STREQUAL "" AND ((file MATCHES "/instances/([a-z_]+)\\.cc$" AND NOT CMAKE_MATCH_1 IN_LIST ELIDER_ENGINES) OR
-                                           (file MATCHES "/policies/([a-z_]+)\\.cc$" AND NOT CMAKE_MATCH_1 IN_LIST layer_POLICIES)))
-      list(REMOVE_ITEM sources "${file}")
-    endif()
-  endforeach()
+  list(FILTER sources EXCLUDE REGEX "/instances/")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(APPEND sources ${layer_SOURCES})
+  elider_keep_compiled_policies(sources left_out)
+  set_property(GLOBAL PROPERTY ELIDER_LEFT_OUT_OF_${name} "${left_out}")
   set(target elider_${name})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
   foreach(file IN LISTS apart)
@@ -32,22 +28,25 @@ function(elider_layer name)
     list(FILTER headers EXCLUDE REGEX "^${folder}/")
   endforeach()
   if(sources)
-    # But for the engines and indexes under each sync policy, which take long one by one.
-    set(together ${sources})
-    list(FILTER together EXCLUDE REGEX "/instances/|/policies/|/(btree|hash|art)_[a-z_]+\\.cc$")
+    # The files of a sync policy take long one by one. Most of what they cost is the headers, so builds for tests compile those of a
+    # policy together, and all builds do so with the laboratory's. What is shipped of the product was optimized file by file.
+    set(together "")
+    foreach(file IN LISTS sources)
+      elider_policy_of("${file}" policy)
+      if(policy STREQUAL "" AND NOT file IN_LIST layer_SOURCES)
+        list(APPEND together "${file}")
+      elseif(policy AND (CMAKE_BUILD_TYPE STREQUAL "Dev" OR file IN_LIST layer_SOURCES))
+        elider_compile_together(${name}_${policy} "${file}")
+      endif()
+    endforeach()
     elider_compile_together(${name} ${together})
-    if(CMAKE_BUILD_TYPE STREQUAL "Dev")
-      # The indexes under one policy: most of what they cost is the headers. Shipped are those that were optimized alone.
-      foreach(file IN LISTS sources)
-        if(file MATCHES "/(btree|hash|art)_([a-z_]+)\\.cc$")
-          elider_compile_together(${name}_${CMAKE_MATCH_2} "${file}")
-        endif()
-      endforeach()
-    endif()
     add_library(${target} STATIC ${sources})
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${ELIDER_UNITY} UNITY_BUILD_MODE GROUP)
     target_link_libraries(${target} PUBLIC elider_headers ${layer_DEPENDS} PRIVATE elider_flags)
     target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+    if(layer_SOURCES)
+      target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")  # "lab/..."
+    endif()
     target_compile_definitions(${target} PUBLIC ELIDER_TEST_POINTS=$<BOOL:${ELIDER_TEST_POINTS}>)
     set_property(GLOBAL APPEND PROPERTY ELIDER_LAYERS ${target})
   else()
@@ -129,4 +128,48 @@ endfunction()
 function(elider_program target)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE elider elider_flags)
+endfunction()
+
+# elider_bench_library(name folder ...): a library of benchmarks, of the *.cc of these folders. Few of them are hot: the others ask,
+# report, compare and judge. The release compiles those with -O1, in two thirds of the time.
+function(elider_bench_library name)
+  set(cold "/(common|history|durability|protocols|figures)/|_(cli|report|figures|facts)\\.cc$|/tpcc/(load|consistency|resume)\\.cc$")
+  set(hot "/common/histogram\\.cc$")
+  set(apart common tpcc history durability protocols compare htm heap)  # compiled together with none but their own
+  foreach(folder IN LISTS ARGN)
+    file(GLOB of_folder CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
+    foreach(file IN LISTS of_folder)
+      if(file MATCHES "${cold}" AND NOT file MATCHES "${hot}")
+        list(APPEND ${folder}_cold "${file}")
+      else()
+        list(APPEND ${folder}_hot "${file}")
+      endif()
+    endforeach()
+    foreach(kind IN ITEMS hot cold)
+      list(LENGTH ${folder}_${kind} files)
+      if(folder IN_LIST apart AND files GREATER 2)
+        elider_compile_together(bench_${folder} ${${folder}_${kind}})
+      elseif(files GREATER 0)
+        elider_compile_together(bench_small ${${folder}_${kind}})
+      endif()
+      list(APPEND ${kind}_sources ${${folder}_${kind}})
+    endforeach()
+  endforeach()
+  add_library(${name}_cold OBJECT ${cold_sources})
+  target_link_libraries(${name}_cold PRIVATE elider_tools elider_flags)
+  target_compile_options(${name}_cold PRIVATE $<$<CONFIG:Release>:-O1>)
+  add_library(${name} STATIC ${hot_sources} $<TARGET_OBJECTS:${name}_cold>)
+  target_link_libraries(${name} PUBLIC elider_tools PRIVATE elider_flags)
+  set_target_properties(${name} ${name}_cold PROPERTIES UNITY_BUILD "${ELIDER_UNITY}" UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# elider_peer(NAME library file header library_file): what a benchmark compares with, where its Debian package is installed. Only
+# the file that speaks to it depends on it.
+function(elider_peer name target file header library)
+  find_path(ELIDER_${name}_INCLUDE ${header})
+  find_library(ELIDER_${name}_LIBRARY ${library})
+  if(ELIDER_${name}_INCLUDE AND ELIDER_${name}_LIBRARY)
+    target_link_libraries(${target} PRIVATE "${ELIDER_${name}_LIBRARY}")
+    set_source_files_properties(${file} PROPERTIES COMPILE_DEFINITIONS ELIDER_HAVE_${name}=1)
+  endif()
 endfunction()

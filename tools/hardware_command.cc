@@ -22,7 +22,7 @@ void add_hardware(Command app) {
     if (json_file->empty()) {
       fmt::print("{}", machine.to_text());
       if (machine.usable)
-        fmt::print("try next          elider bench htm --quick (the capacity of regions), elider bench elision (their speed)\n");
+        fmt::print("try next          elider-lab htm --quick (the capacity of regions), elider-lab elision (their speed)\n");
       return;
     }
     if (Status status = write_json(*json_file, Json::parse(machine.to_json())); !status.ok()) {

@@ -31,14 +31,14 @@ constexpr const char* kExamples =
     "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
     "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
     "  elider hardware                                              does this machine have hardware transactions?\n"
-    "  elider bench htm --json htm.json                             capacity of regions, causes of aborts\n"
+    "  elider-lab htm --json htm.json                             capacity of regions, causes of aborts\n"
     "  elider check data                                            are a database's files intact?\n"
     "  elider backup data copy                                      copy them; see also restore, recover, checkpoint, log\n"
     "  elider heap check book.heap                                  is the file of a durable heap intact?\n"
     "  elider plot *.json -o speed.png                              plot results of --json\n"
     "\n"
     "Exit code: 0 success; 1 failure; 2 an option is invalid, and the command did not run; 3 this machine does\n"
-    "not have the hardware transactions that bench htm and bench elision need; 130 Ctrl-C ended a benchmark, which\n"
+    "not have the hardware transactions that elider-lab htm and elider-lab elision need; 130 Ctrl-C ended a benchmark, which\n"
     "then reported its results until then.\n"
     "All commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
 
@@ -55,8 +55,7 @@ int run(int argc, char** argv) {
   Program program("elider", kAbout, version_line());
   const Command app = program.root();
   Command(app).add("bench",
-                   "Measure: tpcc, ycsb, articles, tickets, compare, durability, elision, htm, neighbours, index, scan, protocols, heap, "
-                   "figures, history (each with its own --help)");
+                   "Measure: tpcc, ycsb, compare, durability, heap, history (each with its own --help)");
   add_check_history(app);
   add_hardware(app);
   add_heap(app);

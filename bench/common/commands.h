@@ -11,18 +11,9 @@ using namespace tools;  // the benchmarks are one of the tools, and speak as the
 
 void add_tpcc(Command bench);
 void add_ycsb(Command bench);
-void add_articles(Command bench);
-void add_tickets(Command bench);
 void add_compare(Command bench);
-void add_elision(Command bench);
-void add_htm(Command bench);
 void add_durability(Command bench);
-void add_neighbours(Command bench);
-void add_index(Command bench);
-void add_scan(Command bench);
-void add_protocols(Command bench);
 void add_heap(Command bench);
-void add_figures(Command bench);
 void add_history(Command bench);
 
 }  // namespace elider::bench

@@ -16,7 +16,7 @@
 #include "bench/heap/heap_history.h"
 #include "bench/heap/heap_study.h"
 #include "elider/heap_option_table.h"
-#include "elider/regions.h"
+#include "elider/hardware.h"
 #include "elider/try.h"
 #include "tools/common/environment.h"
 #include "tools/common/interrupt.h"
@@ -36,7 +36,7 @@ constexpr const char* kHeapHelp =
     "  lines    the cache lines that a transaction of TPC-C reads and writes, by kind\n"
     "  replay   replay of the log, compared with records that are linked in their order\n"
     "\n"
-    "--figure runs these studies by thread count to make DUMBO's figures, as `bench protocols` does for other papers:\n"
+    "--figure runs these studies by thread count to make DUMBO's figures, as `elider-lab protocols` does for other papers:\n"
     "dumbo-1, dumbo-4, dumbo-6 to dumbo-8 use tpcc, dumbo-table-1 uses lines, dumbo-9 uses replay. Without --backend,\n"
     "updates of the figures run in hardware transactions if the processor has them, as in the paper.\n"
     "\n"
@@ -108,8 +108,7 @@ Status heap_figures(HeapChosen& chosen) {
     chosen.study.replayed = 20'000;
   }
   if (chosen.threads == 0) chosen.study.threads = std::clamp(std::thread::hardware_concurrency(), 2u, 64u);
-  if (HtmBackend found = HtmBackend::kAutomatic; chosen.study.backend == HtmBackend::kAutomatic)
-    chosen.study.backend = find_regions(&found).ok() ? found : HtmBackend::kNone;
+  if (chosen.study.backend == HtmBackend::kAutomatic) chosen.study.backend = hardware().automatic_htm;
   const std::string by = tools::machine_line();
   Json document = {{"configuration", configuration_of(chosen)}, {"figures", Json::array()}};
   document["configuration"]["regions_by"] = by;

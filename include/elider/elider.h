@@ -13,7 +13,6 @@
 #include "elider/key.h"
 #include "elider/options.h"
 #include "elider/procedure.h"
-#include "elider/regions.h"
 #include "elider/recovery.h"
 #include "elider/schema.h"
 #include "elider/sequence.h"

@@ -159,9 +159,7 @@ Status open_engine(const Options& options, const recovery::OpenHow& how, std::un
       return Status(Code::kIoError, "cannot start a thread for the log or for checkpoints: " + refused.code().message());
     }
   }
-  std::string asked = "sync policy '" + std::string(name_of(sync)) + "', protocol '" + std::string(name_of(options.protocol)) + "'";
-  if (sync == SyncPolicy::kElided) asked += ", htm '" + std::string(name_of(htm)) + "'";
-  return Status::invalid_argument("Options: this build does not include an engine for " + asked + " (see the CMake option ELIDER_ENGINES)");
+  return refuse_combination(sync, htm, options.protocol);
 }
 
 }  // namespace detail

@@ -1,11 +1,12 @@
-// What depends on the sync policy alone is compiled once a policy, in policies/NAME.cc, whatever
-// protocols run on it: the engine's base, read-only transactions on snapshots, the reclaiming of
-// rows and the lookups of groups, which all protocols share. An engine's file (instances/) says so
-// of its policies, and CMakeLists.txt has them for it.
+// What depends on the sync policy alone is compiled once for each policy, in policies/NAME.cc: the
+// engine's base, read-only transactions on snapshots, the reclamation of rows and the lookups of
+// groups. All protocols share it. The file of an engine names its policies with
+// ELIDER_USES_POLICY; its registration tells CMake which files they need.
 // Thread safety: declarations.
 #pragma once
 
 #include "engine/engine_base.h"
+#include "index/policies.h"
 #include "txn/reclaim.h"
 #include "txn/snapshot_transaction.h"
 #include "txn/touched_rows.h"
@@ -22,3 +23,12 @@
                                                                     elider::storage::Row*, elider::detail::KeyRef, uint64_t);     \
   linkage template void elider::txn::retire_entry<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,           \
                                                                   elider::storage::Row*, elider::detail::KeyRef, uint32_t, uint64_t);
+
+// In a file that compiles an engine of the policy.
+#define ELIDER_USES_POLICY(policy)         \
+  ELIDER_INDEXES_OF_POLICY(extern, policy) \
+  ELIDER_OF_POLICY(extern, policy)
+// In the file that compiles what the engines of the policy share.
+#define ELIDER_COMPILES_POLICY(policy)     \
+  ELIDER_INDEXES_OF_POLICY(extern, policy) \
+  ELIDER_OF_POLICY(, policy)

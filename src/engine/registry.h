@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "elider/options.h"
 #include "elider/status.h"
@@ -14,7 +16,7 @@ namespace elider::detail {
 
 class Engine;
 
-// One shipped combination.
+// One compiled combination.
 struct Combination {
   SyncPolicy sync;
   HtmBackend htm;  // of kElided; else kNone
@@ -23,29 +25,24 @@ struct Combination {
 };
 // All of them; the first is what kAutomatic chooses.
 std::span<const Combination> registry();
+
+// A combination that this build could have: the names of the options' values, and the smallest set
+// of ELIDER_ENGINES that has it.
+struct KnownCombination {
+  std::string_view sync, htm, protocol, set;
+};
+// What CMake makes of the registrations of engines (cmake/EliderEngines.cmake).
+using EngineRegistration = std::span<const Combination> (*)();
+std::span<const EngineRegistration> registered_engines();
+std::span<const KnownCombination> known_combinations();
+std::string_view chosen_engines();  // ELIDER_ENGINES
+
 // What kAutomatic stands for beside this protocol, on this machine. Neither of the two
 // is kAutomatic afterwards.
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);
 // Ok, or why this machine cannot run it.
 Status can_run(const Combination& combination);
-
-std::unique_ptr<Engine> make_optimistic(const Options& options);
-std::unique_ptr<Engine> make_latched(const Options& options);
-std::unique_ptr<Engine> make_single_threaded(const Options& options);
-std::unique_ptr<Engine> make_timestamp_optimistic(const Options& options);
-std::unique_ptr<Engine> make_timestamp_latched(const Options& options);
-std::unique_ptr<Engine> make_timestamp_elided_none(const Options& options);
-std::unique_ptr<Engine> make_timestamp_elided_rtm(const Options& options);       // on x86-64
-std::unique_ptr<Engine> make_timestamp_elided_emulated(const Options& options);  // in builds with the emulator
-std::unique_ptr<Engine> make_two_phase_locking(const Options& options);
-std::unique_ptr<Engine> make_chopped(const Options& options);
-std::unique_ptr<Engine> make_chopped_latched(const Options& options);
-std::unique_ptr<Engine> make_chopped_always_aborts(const Options& options);  // in builds with tests
-std::unique_ptr<Engine> make_chopped_rtm(const Options& options);            // on x86-64
-std::unique_ptr<Engine> make_chopped_emulated(const Options& options);       // in builds with the emulator
-std::unique_ptr<Engine> make_elided_none(const Options& options);
-std::unique_ptr<Engine> make_elided_always_aborts(const Options& options);  // in builds with tests
-std::unique_ptr<Engine> make_elided_rtm(const Options& options);       // on x86-64
-std::unique_ptr<Engine> make_elided_emulated(const Options& options);  // in builds with the emulator
+// Why the registry lacks a combination: nothing has it, or it was not compiled.
+Status refuse_combination(SyncPolicy sync, HtmBackend htm, Protocol protocol);
 
 }  // namespace elider::detail

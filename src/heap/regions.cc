@@ -8,7 +8,7 @@
 #include "htm/test_points.h"
 
 #if defined(ELIDER_EMULATOR)
-#include "htm/emulator/emulator.h"
+#include "htm/emulator.h"
 #endif
 
 namespace elider::heap {

@@ -1,4 +1,4 @@
-// Emulated: regions run by the emulator (src/htm/emulator), in builds that have it
+// Emulated: regions run by the emulator (lab/emulator), in builds that have it
 // (ELIDER_EMULATOR).
 //
 // Its speed says nothing about a processor's. An abort restores the frame that called

@@ -61,45 +61,6 @@ class Inside {
   Worker& worker_;
 };
 
-template <class S, class K>
-struct Combination {
-  using Sync = S;
-  using Key = K;
-};
-using TreeCombinations =
-    testing::Types<Combination<sync::Optimistic, uint64_t>, Combination<sync::Optimistic, SecondaryKey>,
-                   Combination<sync::Latched, uint64_t>, Combination<sync::Latched, SecondaryKey>,
-                   Combination<sync::SingleThreaded, uint64_t>, Combination<sync::SingleThreaded, SecondaryKey>,
-                   Combination<sync::Elided<htm::None>, uint64_t>, Combination<sync::Elided<htm::AlwaysAborts>, SecondaryKey>
-#if defined(ELIDER_EMULATOR)
-                   ,
-                   Combination<sync::Elided<htm::Emulated>, uint64_t>, Combination<sync::Elided<htm::Emulated>, SecondaryKey>
-#endif
-                   >;
-using ConcurrentTreeCombinations = testing::Types<Combination<sync::Optimistic, uint64_t>, Combination<sync::Optimistic, SecondaryKey>,
-                                                  Combination<sync::Latched, uint64_t>,
-                                                  Combination<sync::Elided<htm::None>, SecondaryKey>,
-                                                  Combination<sync::Elided<htm::AlwaysAborts>, uint64_t>
-#if defined(ELIDER_EMULATOR)
-                                                  ,
-                                                  Combination<sync::Elided<htm::Emulated>, uint64_t>
-#endif
-                                                  >;
-
-using TablePolicies = testing::Types<sync::Optimistic, sync::Latched, sync::SingleThreaded, sync::Elided<htm::None>,
-                                     sync::Elided<htm::AlwaysAborts>
-#if defined(ELIDER_EMULATOR)
-                                     ,
-                                     sync::Elided<htm::Emulated>
-#endif
-                                     >;
-using ConcurrentTablePolicies = testing::Types<sync::Optimistic, sync::Latched, sync::Elided<htm::None>, sync::Elided<htm::AlwaysAborts>
-#if defined(ELIDER_EMULATOR)
-                                               ,
-                                               sync::Elided<htm::Emulated>
-#endif
-                                               >;
-
 // Returns the n-th key in order. Groups of secondary keys have equal values, so that both halves
 // matter.
 template <class Key>

@@ -2,11 +2,6 @@
 // operation. Guards then cost nothing and cannot fail. Writers still increase versions, because
 // Witnesses are checked outside operations.
 //
-//   Latched          one spinlock per index, held for the whole operation: the papers' tree with a
-//                    spinlock (DBX, figure 6). Commits lock rows. The baseline for commits is
-//                    Protocol::kSpinlock
-//   SingleThreaded   one thread at a time uses the whole database; no locked instructions
-//
 // Thread safety: described at each.
 #pragma once
 
@@ -84,30 +79,5 @@ struct ExclusiveGuards {
     uint64_t after_;
   };
 };
-
-struct Latched : ExclusiveGuards {
-  static constexpr std::string_view kName = "latched";
-  static constexpr bool kConcurrent = true;
-
-  using Latch = SpinLatch;
-  template <class Body>
-  static auto section(Latch& latch, Operation, Body&& body) {
-    const std::lock_guard<SpinLatch> held(latch);
-    return std::forward<Body>(body)();
-  }
-};
-static_assert(Policy<Latched>);
-
-struct SingleThreaded : ExclusiveGuards {
-  static constexpr std::string_view kName = "single-threaded";
-  static constexpr bool kConcurrent = false;
-
-  struct Latch {};
-  template <class Body>
-  static auto section(Latch&, Operation, Body&& body) {
-    return std::forward<Body>(body)();
-  }
-};
-static_assert(Policy<SingleThreaded>);
 
 }  // namespace elider::sync

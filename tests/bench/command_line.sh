@@ -26,7 +26,7 @@ expect() {
 expect 0 'elider bench tpcc' "$elider" --help
 expect 0 '^elider [0-9]+\.[0-9]+\.[0-9]+ \(commit ' "$elider" --version
 expect 2 'Usage: elider' "$elider"
-for command in 'bench tpcc' 'bench ycsb' 'bench compare' 'bench htm' 'bench history' 'check-history' 'plot'; do
+for command in 'bench tpcc' 'bench ycsb' 'bench compare' 'bench durability' 'bench history' 'check-history' 'plot'; do
   # shellcheck disable=SC2086  # two words are two arguments
   expect 0 'Usage: elider|Options:' "$elider" $command --help
 done
@@ -69,45 +69,8 @@ expect 2 'garbage.json: not JSON' "$elider" plot "$folder/garbage.json" -o "$fol
 expect 2 'nothere.json' "$elider" plot nothere.json -o "$folder/x.png"
 expect 2 'png' "$elider" plot "$0" -o "$folder/x.pdf"
 
-expect 2 '--threads' "$elider" bench neighbours --threads 0
-expect 0 '^ +2 +scanned ' "$elider" bench neighbours --threads 1,2 --seconds 0.1
-expect 0 '"index": *"unique"' "$elider" bench neighbours --threads 2 --seconds 0.1 --json -
-
-expect 2 '--zones' "$elider" bench scan --zoned --zones 0
-expect 0 'zoned / B\+-tree' "$elider" bench scan --zoned --rows 20000 --threads 2 --seconds 0.05
-expect 0 '"tree_rows_per_s"' "$elider" bench scan --rows 5000 --seconds 0.05 --json - --quiet
-
-expect 2 "figure.*wishful" "$elider" bench protocols --figure wishful
-expect 2 "protocol.*wishful" "$elider" bench protocols --protocol wishful
-expect 2 'requires --sync elided' "$elider" bench protocols --protocol spinlock
-expect 0 'hyper-12: One number' "$elider" bench protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
-expect 0 'hyper-19' "$elider" bench protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json "$folder/protocols.json"
-# The figures of durability. Nothing is left of their databases, also after an error: here the disk takes no large file.
-mkdir "$folder/logs"
-expect 0 '' "$elider" bench protocols --quick --quiet --figure dbx-16,dbx-17 --threads 2 --seconds 0.2 --data "$folder/logs" \
-  --json "$folder/durable.json"
-expect 0 '' python3 - "$folder/durable.json" <<'PYTHON'
-import json, sys
-document = json.load(open(sys.argv[1]))
-figures = {figure["figure"]: {line["name"]: line["points"] for line in figure["series"]} for figure in document["figures"]}
-assert list(figures["dbx-16"]) == ["no log", "async"], figures
-latency = figures["dbx-17"]
-assert list(latency) == [f"{quantile}, transactions {what}" for what in ("go on", "wait") for quantile in ("p50", "p99")], latency
-for lines in figures.values():
-    assert all([point["x"] for point in points] == [1, 2] and all(point["y"] > 0 for point in points) for points in lines.values()), lines
-for what in ("go on", "wait"):
-    for fast, slow in zip(latency[f"p50, transactions {what}"], latency[f"p99, transactions {what}"]):
-        assert fast["y"] <= slow["y"] and fast["durable_latency_us"][0]["samples"] > 0, (fast, slow)
-PYTHON
-expect 0 'dbx-16: TPC-C with a log' env TMPDIR="$folder/logs" "$elider" bench protocols --quick --figure dbx-16 --threads 1 --seconds 0.1
-expect 1 'dbx-17: .*logs' bash -c "trap '' XFSZ; ulimit -f 64; exec \"\$@\"" limited \
-  "$elider" bench protocols --quick --figure dbx-17 --threads 1 --data "$folder/logs"
-[ -z "$(ls -A "$folder/logs")" ] || { echo "FAILED: bench protocols left $(ls -A "$folder/logs")"; failed=1; }
-expect 1 "cannot create a folder below '/proc'" "$elider" bench protocols --quick --figure dbx-16 --data /proc
-expect 2 "'/no/such/folder' is not a folder" "$elider" bench protocols --figure dbx-16 --data /no/such/folder
 tpcc=("$elider" bench tpcc --items 1000 --customers 30 --threads 2 --seconds 0.2)
 expect 2 'durable-every.*data' "${tpcc[@]}" --durable-every 8
-expect 2 'resume.*not for tickets' "$elider" bench tickets --data "$folder/tickets" --resume
 expect 2 'durable-every.*requires a log' "${tpcc[@]}" --durable-every 8 --durability none --data "$folder/sampled"
 for way in async group; do
   for together in '' '--group 8'; do
@@ -123,26 +86,10 @@ PYTHON
     rm -rf "$folder/sampled"
   done
 done
-expect 0 '^# HyPer-HTM' "$elider" bench figures --no-run
-expect 0 'Made by .*--no-run., which measured nothing' "$elider" bench figures --no-run
-expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
-expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider" bench figures --paper hyper,dbx-tc --no-run
-# A page shows the command that was run, and a document the seconds.
-expect 0 'bench protocols --figure hyper-19 --json FILE --quick`' "$elider" bench figures --paper hyper --from "$folder/protocols.json"
-expect 0 '"seconds": *0\.3[,}]?$' "$elider" bench protocols --quick --figure hyper-12 --protocol occ --threads 1 --json -
-expect 2 "paper.*wishful" "$elider" bench figures --paper wishful
-expect 1 'garbage.json.*no document of figures' "$elider" bench figures --from "$folder/garbage.json"
-expect 1 'nothere.json.*cannot be read' "$elider" bench figures --from nothere.json
 expect 0 'dumbo-9: Replay' "$elider" bench heap --figure dumbo-9 --quick --json "$folder/dumbo.json"
-expect 0 '^[|] 9 [|].*heap [0-9.]+ [MG]; linked records' "$elider" bench figures --paper dumbo --from "$folder/dumbo.json"
 expect 2 'figure.*dumbo-2' "$elider" bench heap --figure dumbo-2
 expect 2 'study excludes .*figure' "$elider" bench heap --figure dumbo-9 --study replay
 expect 2 'figure excludes .*history' "$elider" bench heap --history "$folder/h.jsonl" --figure dumbo-9
-index=("$elider" bench index --records 2000 --seconds 0.02 --keys sparse --index btree)
-expect 0 'growing/s' "${index[@]}" --mix 50/25/25
-expect 2 "mix.*'50'.*50/25/25" "${index[@]}" --mix 50
-expect 2 "mix.*'50/25/26' is not 100%" "${index[@]}" --mix 50/25/26
-expect 2 "mix.*'99/1/0'.*inserts" "${index[@]}" --mix 99/1/0
 expect 0 'all 1[0-9] conditions hold' "$elider" bench tpcc --items 1000 --customers 30 --warehouses 2 --threads 2 --seconds 0.2 --sequence \
   --partition-crossing 50 --protocol two-phase-locking
 
@@ -205,16 +152,11 @@ PYTHON
 # Every benchmark writes histories, one a database.
 expect 0 '' "$elider" bench compare --records 500 --seconds 0.1 --repeat 1 --mix 50/50 --peers sqlite --quiet --history "$folder/compare.jsonl"
 expect 0 'strictly serializable' "$elider" check-history "$folder/compare.jsonl"
-expect 0 '' "$elider" bench elision --htm always-aborts --records 500 --seconds 0.1 --bounds 3,10 --quiet --data "$folder/elision" \
-  --history "$folder/elision.jsonl"
-for history in "$folder/elision.jsonl" "$folder/elision.jsonl.2"; do expect 0 'strictly serializable' "$elider" check-history "$history"; done
 
 # What a run leaves in --data the next one continues on, under the same command or another of the same table.
 small=(--records 500 --seconds 0.1 --threads 2 --quiet)
 "$elider" bench ycsb "${small[@]}" --mix 50/50 --index btree --data "$folder/kept" || failed=1
-expect 2 "'$folder/kept' is not empty" "$elider" bench elision --htm always-aborts "${small[@]}" --data "$folder/kept"
 for round in 1 2; do
-  expect 0 '"resume": true' "$elider" bench elision --htm always-aborts "${small[@]}" --bounds 3,10 --data "$folder/kept" --resume --json -
   expect 0 "in $folder/kept: [0-9]+ rows" "$elider" bench compare "${small[@]}" --repeat 2 --mix 80/20,50/50 --index btree --peers sqlite \
     --data "$folder/kept" --resume --json -
 done
@@ -257,11 +199,6 @@ done
 expect 1 "not have a table 'elements'" "$elider" bench history --workload scan --data "$folder/kept" --out "$folder/none.jsonl" --transactions 10 --resume
 expect 1 'key index .(hash|btree). versus .(hash|btree).' "$elider" bench history --workload bank --index hash --data "$folder/bank-btree" \
   --out "$folder/none.jsonl" --transactions 10 --resume
-
-# Where nothing runs regions the others have no databases, and htm says so with exit code 3.
-expect 0 '"durability": "group"' "$elider" bench htm --htm always-aborts --quick --seconds 0.1 --threads 1 --figure hyper-9,dbx-9,dbx-10 \
-  --data "$folder/htm" --durability group --json -
-[ -d "$folder/htm" ] && [ -z "$(ls -A "$folder/htm")" ] || { echo "FAILED: htm made no database in --data, or left one"; failed=1; }
 
 # Another system beside TPC-C with its log.
 peer=("$elider" bench durability --data "$folder/disk" --only peer --seconds 0.2 --repeat 1)

@@ -1,25 +1,10 @@
 // In place of the optimistic engine, where this program is linked: ordered tables
 // have keys that are bytes.
-#include "index/art/art_batch.h"
-#include "index/art/art_find.h"
-#include "index/art/art_insert.h"
-#include "index/art/art_remove.h"
-#include "index/art/art_scan.h"
-#include "index/art/art_verify.h"
-#include "index/btree/btree_batch.h"
-#include "index/btree/btree_find.h"
-#include "index/btree/btree_insert.h"
-#include "index/btree/btree_remove.h"
-#include "index/btree/btree_scan.h"
-#include "index/btree/btree_verify.h"
-#include "index/hash/hash_grow.h"
-#include "index/hash/hash_operations.h"
-#include "index/hash/hash_read.h"
-#include "index/hash/hash_verify.h"
+#include "index/all_operations.h"
 #include "tests/byte_keys/byte_keyed.h"
 #include "tests/model/model.h"
 
-#include "engine/registry.h"
+#include "engine/registration.h"
 
 namespace elider::test {
 namespace {
@@ -31,10 +16,4 @@ namespace {
 }  // namespace
 }  // namespace elider::test
 
-namespace elider::detail {
-
-std::unique_ptr<Engine> make_optimistic(const Options& options) {
-  return std::make_unique<EngineOf<test::ByteKeyedSync, test::ByteKeyedOcc>>(options, SyncPolicy::kOptimistic);
-}
-
-}  // namespace elider::detail
+ELIDER_ENGINE(optimistic, combination_of<test::ByteKeyedSync, test::ByteKeyedOcc, SyncPolicy::kOptimistic>())

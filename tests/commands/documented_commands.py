@@ -23,7 +23,7 @@ NOT_RUN_HERE = ("git ", "cd ", "cmake ", "ctest ", "ninja ", "sudo ", "apt-get "
 # Each option of a long run and the most that a check gives it.
 AT_MOST = {"--seconds": 0.1, "--records": 20000, "--warehouses": 1, "--threads": 2, "--repeat": 1, "--transactions": 2000}
 # What is added to such a command where it does not say it.
-UNLESS_GIVEN = {"bench index": {"--seconds": 0.1, "--records": 20000}, "bench heap": {"--seconds": 0.1, "--repeat": 1}}
+UNLESS_GIVEN = {"elider-lab index": {"--seconds": 0.1, "--records": 20000}, "elider bench heap": {"--seconds": 0.1, "--repeat": 1}}
 
 
 def commands_of(path):
@@ -68,7 +68,7 @@ def shortened(command):
         return f"{option}{space}{min(float(value), AT_MOST[option]):g}"
 
     for begin, options in UNLESS_GIVEN.items():
-        if f"elider {begin} " in command:
+        if f"{begin} " in command:
             command += "".join(f" {option} {value}" for option, value in options.items() if option not in command)
     names = "|".join(AT_MOST)
     return re.sub(rf"({names})([ =])([0-9.]+)", cut, command)

@@ -11,7 +11,7 @@ done
 
 # docs/lab/papers.md has a place for each figure that the program measures, in the same order and below a heading that names the
 # figure, with the command that measures it. The files that it names exist.
-"$ELIDER" bench figures --no-run >figures.md || exit 1
+"$ELIDER-lab" figures --no-run >figures.md || exit 1
 python3 - "$ELIDER_SOURCE_DIR" figures.md <<'PY' || exit 1
 import os, re, sys
 
@@ -25,7 +25,7 @@ measured = list(dict.fromkeys(re.findall(r"^### (.*)\n\nNot measured: `(.*) --js
 names = [re.search(r"--figure (\S+)", command).group(1) for _, command in measured]
 measured = [one for i, one in enumerate(measured) if names[i] not in names[:i]]
 places, label = [], ""
-for line in re.findall(r"^(#+ .*|<!-- measured .* -->|Unit: .* `elider bench .*)$", text, re.M):
+for line in re.findall(r"^(#+ .*|<!-- measured .* -->|Unit: .* `elider(?:-lab| bench) .*)$", text, re.M):
     if line.startswith("#"):
         label = line.lstrip("# ").split(":")[0]
     elif line.startswith("<!--"):

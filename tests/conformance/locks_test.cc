@@ -1,4 +1,4 @@
-// Two-phase locking (txn/baseline/row_locks.h) through the API: who is refused, who waits, who is
+// Two-phase locking (lab/baselines/row_locks.h) through the API: who is refused, who waits, who is
 // given up, and what a lock keeps from others.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Partitions (txn/baseline/partitioned.h) through the API: who waits for whom, what is refused, and
-// that a declaration which is broken costs no correctness.
+// Partitions (lab/baselines/partitioned.h) through the API: who waits for whom, what is refused,
+// and that a declaration which is broken costs no correctness.
 #include <gtest/gtest.h>
 
 #include <array>

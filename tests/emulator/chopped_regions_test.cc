@@ -16,7 +16,7 @@
 
 #include "base/test_points.h"
 #include "elider/try.h"
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 #include "tests/support/chopped_bank.h"
 #include "tests/support/database_test.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 
 namespace elider::emulator_test {

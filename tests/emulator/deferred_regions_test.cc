@@ -8,7 +8,7 @@
 
 #include "base/cache_line.h"
 #include "base/test_points.h"
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
 #include "tests/support/deferring_bank.h"

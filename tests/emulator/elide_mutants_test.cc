@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/racy.h"
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "index/art/art_batch.h"
 #include "index/art/art_find.h"
 #include "index/art/art_insert.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 
 namespace elider::emulator_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
 

@@ -14,7 +14,7 @@
 #include "base/test_points.h"
 #include "elider/heap.h"
 #include "elider/try.h"
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "htm/status.h"
 #include "tests/emulator/support.h"
 #include "tests/heap/persistent_heap.h"

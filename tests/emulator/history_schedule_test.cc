@@ -32,7 +32,7 @@
 #include "tools/check_history/check_history.h"
 #include "tools/check_history/load.h"
 #include "bench/history/history_run.h"
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 #include "tests/support/temporary_folder.h"
 

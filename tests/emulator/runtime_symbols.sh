@@ -4,7 +4,7 @@
 # presets: emulator
 set -eu
 
-archive="$ELIDER_BUILD_DIR/src/htm/emulator/libelider_emulator.a"
+archive="$ELIDER_BUILD_DIR/lab/emulator/libelider_emulator.a"
 symbols=$(nm -C "$archive")
 grep -q ' T __tsan_write8$' <<<"$symbols" || { echo "$archive has no __tsan_write8" >&2; exit 1; }
 weak=$(grep -E ' [WVu] ' <<<"$symbols" || true)

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/spin.h"
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 
 namespace elider::emulator_test {

@@ -1,5 +1,5 @@
 // Where this program runs: threads of an emulated machine stay on one processor
-// (src/htm/emulator/turn.cc), and the system sees no need to put two such programs apart. So shards
+// (lab/emulator/turn.cc), and the system sees no need to put two such programs apart. So shards
 // of it that run side by side each begin on a processor of their own.
 #include <gtest/gtest.h>
 #include <sched.h>

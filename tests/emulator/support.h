@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "htm/emulator/emulator.h"
+#include "htm/emulator.h"
 
 namespace elider::emulator_test {
 

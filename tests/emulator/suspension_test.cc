@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 
 namespace elider::emulator_test {

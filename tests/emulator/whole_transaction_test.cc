@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "htm/emulator/schedule.h"
+#include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
 

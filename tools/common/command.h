@@ -29,7 +29,7 @@ namespace elider::tools {
 // The exit codes of commands.
 inline constexpr int kExitFailed = 1;         // it ran and failed: a check failed, or a file is wrong
 inline constexpr int kExitUsage = 2;          // an option is invalid, and the command did not run
-inline constexpr int kExitUnsupported = 3;    // this machine cannot run it (bench htm without hardware transactions)
+inline constexpr int kExitUnsupported = 3;    // this machine cannot run it (elider-lab htm without hardware transactions)
 inline constexpr int kExitInterrupted = 130;  // it was interrupted and reported its results until then; the shells' code for SIGINT
 
 // Sets and returns main's exit code, 0 by default.

@@ -1,17 +1,7 @@
-#include "engine/elided_engine.h"
-#include "engine/policies.h"
-#include "engine/registry.h"
+#include "engine/registration.h"
+#include "sync/elided.h"
+#include "txn/occ/occ.h"
 
-#if ELIDER_HAVE_RTM
+ELIDER_USES_POLICY(sync::Elided<elider::htm::Rtm>)
 
-ELIDER_OF_POLICY(extern, sync::Elided<elider::htm::Rtm>)
-
-namespace elider::detail {
-
-std::unique_ptr<Engine> make_elided_rtm(const Options& options) {
-  return make_elided<htm::Rtm>(options, HtmBackend::kRtm);
-}
-
-}  // namespace elider::detail
-
-#endif
+ELIDER_ENGINE(elided_rtm, combination_of<sync::Elided<htm::Rtm>, txn::Occ, SyncPolicy::kElided, HtmBackend::kRtm>())

@@ -1,4 +1,4 @@
 #include "engine/policies.h"
 #include "sync/optimistic.h"
 
-ELIDER_OF_POLICY(, sync::Optimistic)
+ELIDER_COMPILES_POLICY(sync::Optimistic)

@@ -246,23 +246,4 @@ class RadixTree {
   ShardedCounts counts_;
 };
 
-extern template class RadixTree<sync::Optimistic, uint64_t>;
-extern template class RadixTree<sync::Optimistic, ByteKey>;
-extern template class RadixTree<sync::Latched, uint64_t>;
-extern template class RadixTree<sync::Latched, ByteKey>;
-extern template class RadixTree<sync::SingleThreaded, uint64_t>;
-extern template class RadixTree<sync::SingleThreaded, ByteKey>;
-extern template class RadixTree<sync::Elided<htm::None>, uint64_t>;
-extern template class RadixTree<sync::Elided<htm::None>, ByteKey>;
-extern template class RadixTree<sync::Elided<htm::AlwaysAborts>, uint64_t>;
-extern template class RadixTree<sync::Elided<htm::AlwaysAborts>, ByteKey>;
-#if ELIDER_HAVE_RTM
-extern template class RadixTree<sync::Elided<htm::Rtm>, uint64_t>;
-extern template class RadixTree<sync::Elided<htm::Rtm>, ByteKey>;
-#endif
-#if defined(ELIDER_EMULATOR)
-extern template class RadixTree<sync::Elided<htm::Emulated>, uint64_t>;
-extern template class RadixTree<sync::Elided<htm::Emulated>, ByteKey>;
-#endif
-
 }  // namespace elider::index

@@ -233,23 +233,4 @@ class BTree {
   ShardedCounts counts_;
 };
 
-extern template class BTree<sync::Optimistic, uint64_t>;
-extern template class BTree<sync::Optimistic, SecondaryKey>;
-extern template class BTree<sync::Latched, uint64_t>;
-extern template class BTree<sync::Latched, SecondaryKey>;
-extern template class BTree<sync::SingleThreaded, uint64_t>;
-extern template class BTree<sync::SingleThreaded, SecondaryKey>;
-extern template class BTree<sync::Elided<htm::None>, uint64_t>;
-extern template class BTree<sync::Elided<htm::None>, SecondaryKey>;
-extern template class BTree<sync::Elided<htm::AlwaysAborts>, uint64_t>;
-extern template class BTree<sync::Elided<htm::AlwaysAborts>, SecondaryKey>;
-#if ELIDER_HAVE_RTM
-extern template class BTree<sync::Elided<htm::Rtm>, uint64_t>;
-extern template class BTree<sync::Elided<htm::Rtm>, SecondaryKey>;
-#endif
-#if defined(ELIDER_EMULATOR)
-extern template class BTree<sync::Elided<htm::Emulated>, uint64_t>;
-extern template class BTree<sync::Elided<htm::Emulated>, SecondaryKey>;
-#endif
-
 }  // namespace elider::index

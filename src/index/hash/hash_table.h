@@ -218,16 +218,4 @@ class HashTable {
   std::array<Bucket, kFirstBuckets> first_buckets_;
 };
 
-extern template class HashTable<sync::Optimistic>;
-extern template class HashTable<sync::Latched>;
-extern template class HashTable<sync::SingleThreaded>;
-extern template class HashTable<sync::Elided<htm::None>>;
-extern template class HashTable<sync::Elided<htm::AlwaysAborts>>;
-#if ELIDER_HAVE_RTM
-extern template class HashTable<sync::Elided<htm::Rtm>>;
-#endif
-#if defined(ELIDER_EMULATOR)
-extern template class HashTable<sync::Elided<htm::Emulated>>;
-#endif
-
 }  // namespace elider::index

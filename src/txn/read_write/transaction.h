@@ -63,7 +63,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   using typename Base::TableType;
 
  public:
-  // spinlock: held over each commit and each read of a row (txn/baseline/spinlock.h), or null.
+  // spinlock: held over each commit and each read of a row (lab/baselines/spinlock.h), or null.
   ReadWriteTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims = {})
       : Base(store, worker, counters, Sync::kRegions || RunsInRegion<Claims>), spinlock_(spinlock), claims_(claims) {}
 

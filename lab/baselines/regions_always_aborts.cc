@@ -1,0 +1,3 @@
+#include "lab/baselines/regions.h"
+
+ELIDER_REGION_BASELINES(regions_always_aborts, AlwaysAborts, kAlwaysAborts)

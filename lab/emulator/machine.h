@@ -1,0 +1,217 @@
+// The state of the emulated machine: its threads, who has the turn, the regions, and the way
+// into and out of the runtime.
+//
+// Every call of the runtime goes through enter() and leave(). Between them the thread has the turn,
+// and may change all of the machine that is not said to need the lock.
+// Thread safety: as said at each group.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/emulator/cache.h"
+#include "htm/emulator.h"
+#include "lab/emulator/lines.h"
+#include "lab/emulator/pages.h"
+#include "lab/emulator/system.h"
+
+namespace elider::emulator {
+
+inline constexpr uint32_t kThreadsMax = 256;
+inline constexpr int32_t kRegionsMax = 64;  // at a time: Line::readers has a bit for each
+
+inline constexpr unsigned kStarted = 0xFFFFFFFFu;
+inline constexpr unsigned kExplicitBit = 1u << 0;
+inline constexpr unsigned kRetryBit = 1u << 1;
+inline constexpr unsigned kConflictBit = 1u << 2;
+inline constexpr unsigned kCapacityBit = 1u << 3;
+inline constexpr unsigned kNestedBit = 1u << 5;
+
+// What a call preserves, with the stack pointer as it is after begin has returned.
+struct Registers {
+  uintptr_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
+};
+
+// One written line: the old bytes of those that were written. Not of the others, which may belong
+// to code that the runtime does not see, such as the heap's own headers.
+struct UndoLine {
+  uint64_t number;
+  uint64_t mask;
+  unsigned char old[1u << kLineShift];
+};
+
+struct Region {
+  uint32_t depth;   // 0: none
+  int32_t id;       // its bit among the readers of a line
+  bool doomed;      // it has been undone, and its thread does not know yet
+  unsigned status;  // why
+  Suspension suspended;  // kNone: all accesses are tracked
+  bool frame_due;        // it was undone while suspended; its thread puts the frame back when it meets the abort
+  Registers at_begin;
+  uintptr_t frame_end;   // of the frame that called begin
+  uintptr_t returns_to;  // what that frame returns to, while it lives
+  uintptr_t copied_end;  // the copy of the stack reaches from at_begin.rsp to here
+  unsigned char* frame;   // the copy
+  UndoLine* undo;
+  uint32_t undo_count;
+  uint64_t* read_lines;
+  uint32_t read_count;
+  Cache* cache;
+  RegionSize last;       // of the one that committed last
+  uint32_t spurious_in;  // accesses until it aborts for no reason; 0: it does not
+};
+
+enum class ThreadState : uint32_t { kFree, kAway, kReady, kRunning, kBlocked };
+
+// A plain write whose access may still be to come when the next call is a
+// read: the copy of an object.
+struct PendingWrite {
+  uintptr_t address;
+  size_t bytes;
+  uint64_t turns;
+};
+
+struct Thread {
+  // Its own.
+  void* (*function)(void*);  // that it was created with
+  void* argument;
+  uint32_t inside;  // in the runtime; the thief of its turn reads it after a membarrier
+  PendingWrite pending;
+  Random random;
+
+  // Guarded by the turn.
+  uint64_t progress;  // calls
+  uint64_t quantum;   // calls until the turn passes
+  uint64_t until_interrupt;
+  Region region;
+  Counters counters;
+
+  // Guarded by machine.lock.
+  ThreadState state;
+  const void* waits_for;
+  bool timed;      // the wait ends by itself when nobody else can run
+  bool timed_out;
+  uint64_t ticket;  // who has waited longest
+  uint32_t go;      // futex: it has been given the turn
+  int tid;
+  uint64_t ordinal;
+  pthread_t handle;
+};
+
+struct Machine {
+  uint32_t armed;  // 0: accesses are plain, nobody needs the turn. Once 1 it stays 1
+  uint32_t processor;  // on which all threads stay once it is armed
+  Options options;
+
+  // Changed under the lock; `holder` is read by its own thread without it.
+  Lock lock;
+  Thread* holder;
+  uint32_t ready;   // threads that wait for the turn
+  uint64_t turns;   // how often it has passed
+  uint64_t tickets;
+  uint64_t ordinals;
+  Thread threads[kThreadsMax];
+  uint32_t threads_end;  // of those ever used
+
+  // Guarded by the turn.
+  Random scheduler;
+  uint32_t switch_one_in;
+  uint64_t accesses;
+  uint64_t accesses_max;
+  uint64_t trace;
+  uint32_t active_regions;
+  Thread* regions[kRegionsMax];
+  LineTable lines;
+  Pages pages;
+  Counters ended;  // of threads that are gone
+};
+
+extern Machine machine;
+extern constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
+
+// --- the turn (turn.cc) ---
+
+// The first region, or a deterministic mode, is about to begin: from here on the turn is needed.
+void arm();
+void stay_on_its_processor(const Thread* thread);  // of an armed machine
+void take_turn(Thread* thread);
+// Gives the turn away and becomes `state`: kReady and kBlocked come back with it, kAway without.
+void pass_turn(Thread* thread, ThreadState state);
+void draw_turn(Thread* thread);      // kDeterministic: perhaps another goes on
+void quantum_over(Thread* thread);   // kParallel
+// Lets threads that are blocked at `address` run again, at most `most` of them; says how many.
+uint32_t wake(const void* address, uint32_t most);
+// Waits for wake(address). False: timed, and nobody else could run.
+bool block(Thread* thread, const void* address, bool timed);
+
+// --- threads (threads.cc) ---
+
+Thread* register_thread();  // the calling one
+Thread* allocate_thread(pthread_t handle);
+void start_thread(Thread* thread);  // the calling one is `thread`
+void seed_thread(Thread* thread);
+
+// --- regions (region.cc) ---
+
+void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
+// Whether the thread's accesses are its region's.
+inline bool tracks(const Region& region) { return region.depth != 0 && region.suspended != Suspension::kAll; }
+// An access outside any region, or untracked: the regions that are in its way lose.
+void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
+[[noreturn]] void abort_region(Thread* thread, unsigned status, uint64_t Counters::*cause);
+[[noreturn]] void resume_doomed(Thread* thread);
+// The function with this frame returns: it must not have a region open.
+void check_exit(const Thread* thread, uintptr_t frame);
+void interrupt(Thread* thread);
+
+// --- the way in and out ---
+
+inline uint64_t next_quantum(Thread* thread) { return 1 + thread->random.below(2 * uint64_t{machine.options.accesses_per_turn} - 1); }
+
+// nullptr: the access is plain, either because nothing is emulated yet or
+// because it is the runtime's own.
+inline Thread* enter() {
+  if (machine.armed == 0) return nullptr;
+  Thread* thread = self;
+  if (thread == nullptr) thread = register_thread();
+  if (thread == nullptr || thread->inside != 0) return nullptr;
+  thread->inside = 1;
+  compiler_barrier();  // the store before the load: steal_turn() makes processors agree, with membarrier
+  if (*const_cast<Thread* volatile*>(&machine.holder) != thread) take_turn(thread);
+  return thread;
+}
+
+inline void leave(Thread* thread) {
+  compiler_barrier();
+  *const_cast<volatile uint32_t*>(&thread->inside) = 0;
+}
+
+// A point where the turn may pass, and where a doomed region ends.
+inline void step(Thread* thread) {
+  ++thread->progress;
+  if (thread->until_interrupt != 0 && --thread->until_interrupt == 0) interrupt(thread);
+  if (machine.options.mode == Mode::kDeterministic) {
+    draw_turn(thread);
+  } else if (--thread->quantum == 0) {
+    quantum_over(thread);
+  }
+  if (thread->region.doomed && thread->region.suspended != Suspension::kAll) resume_doomed(thread);
+}
+
+inline void access(Thread* thread, uintptr_t address, size_t bytes, bool write) {
+  if (bytes == 0) return;
+  if (tracks(thread->region)) {
+    region_access(thread, address, bytes, write);
+  } else {
+    outside_access(thread, address, bytes, write);
+  }
+}
+inline void access(Thread* thread, const volatile void* address, size_t bytes, bool write) {
+  access(thread, reinterpret_cast<uintptr_t>(address), bytes, write);
+}
+
+}  // namespace elider::emulator
+
+extern "C" [[noreturn]] void elider_emulator_resume(const elider::emulator::Registers* registers, unsigned status);

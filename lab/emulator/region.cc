@@ -1,0 +1,354 @@
+// Regions: begin, commit, abort, and what an access does to the regions in its way.
+#include "lab/emulator/machine.h"
+
+namespace elider::emulator {
+
+namespace {
+
+constexpr uint32_t kLineBytes = 1u << kLineShift;
+constexpr uint32_t kDepthMax = 7;             // of nested regions, as on the processor
+constexpr size_t kFrameBytesMax = 64 * 1024;  // of a frame that calls begin
+constexpr size_t kStackArgumentBytes = 64;    // above the frame: parameters that the function may change
+constexpr uint32_t kUndoLinesMax = 1u << 18;
+constexpr uint32_t kReadLinesMax = 1u << 24;
+constexpr uint32_t kFrameLine = 0xFFFFFFFFu;  // Line::undo of a line that the copy of the frame covers
+constexpr uint32_t kSpuriousAccesses = 32;
+
+uintptr_t here() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)); }
+
+[[noreturn]] void commit_is_missing(const Region& region) {
+  die("a function returned without committing the region it had begun: a commit is missing (begin was called at %p)",
+      reinterpret_cast<void*>(region.at_begin.rip));
+}
+
+// A region that is open although the frame that began it is gone could not be rolled back.
+void check_frame(const Thread* thread) {
+  const Region& region = thread->region;
+  const uintptr_t* const returns_to = reinterpret_cast<const uintptr_t*>(region.frame_end) - 1;
+  if (here() >= region.at_begin.rsp || *returns_to != region.returns_to) commit_is_missing(region);
+}
+
+void release_lines(Region& region) {
+  for (uint32_t i = 0; i < region.undo_count; ++i) machine.lines.release(region.undo[i].number, region.id);
+  for (uint32_t i = 0; i < region.read_count; ++i) machine.lines.release(region.read_lines[i], region.id);
+  const uint64_t last = (region.copied_end - 1) >> kLineShift;
+  for (uint64_t line = region.at_begin.rsp >> kLineShift; line <= last; ++line) machine.lines.release(line, region.id);
+}
+
+void end_region(Thread* owner) {
+  Region& region = owner->region;
+  release_lines(region);
+  machine.regions[region.id] = nullptr;
+  --machine.active_regions;
+  region.depth = 0;
+}
+
+void restore_frame(const Region& region) {
+  copy_bytes(reinterpret_cast<void*>(region.at_begin.rsp), region.frame, region.copied_end - region.at_begin.rsp);
+}
+
+// Makes memory what it was at begin. Its thread is here, or parked below the frame of begin.
+void roll_back(Thread* owner, unsigned status) {
+  Region& region = owner->region;
+  if (region.depth > 1) status |= kNestedBit;
+  for (uint32_t i = 0; i < region.undo_count; ++i) {
+    const UndoLine& line = region.undo[i];
+    auto* bytes = reinterpret_cast<unsigned char*>(line.number << kLineShift);
+    for (uint32_t k = 0; k < kLineBytes; ++k) {
+      if ((line.mask >> k & 1) != 0) bytes[k] = line.old[k];
+    }
+  }
+  // A thread that goes on suspended still works in that frame.
+  region.frame_due = region.suspended == Suspension::kAll;
+  if (!region.frame_due) restore_frame(region);
+  end_region(owner);
+  region.status = status;
+  region.doomed = true;
+}
+
+void doom(Thread* owner) {
+  ++owner->counters.conflict_aborts;
+  roll_back(owner, kConflictBit | kRetryBit);
+}
+
+// Dooms the regions other than `own` that an access of this line conflicts with.
+void win_line(uint64_t number, bool write, int32_t own) {
+  const uint64_t own_bit = own == kNoRegion ? 0 : uint64_t{1} << own;
+  while (true) {
+    const Line* line = machine.lines.find(number);
+    if (line == nullptr) return;
+    if (line->writer != kNoRegion && line->writer != own) {
+      doom(machine.regions[line->writer]);
+    } else if (write && (line->readers & ~own_bit) != 0) {
+      doom(machine.regions[__builtin_ctzll(line->readers & ~own_bit)]);
+    } else {
+      return;
+    }
+  }
+}
+
+void use_cache(Thread* thread, uint64_t number, bool write) {
+  const Options& options = machine.options;
+  const Cache::Evicted evicted = thread->region.cache->access(number, write);
+  if (evicted == Cache::Evicted::kWrittenLine) abort_region(thread, kCapacityBit, &Counters::capacity_aborts);
+  if (evicted == Cache::Evicted::kReadLine) {
+    const double rate = options.read_eviction_abort_rate * (options.hyperthreading ? 2 : 1);
+    if (rate > 0 && thread->random.with_probability(rate)) abort_region(thread, kCapacityBit, &Counters::capacity_aborts);
+  }
+  if (thread->region.read_count > (options.hyperthreading ? options.read_lines_max / 2 : options.read_lines_max)) {
+    abort_region(thread, kCapacityBit, &Counters::capacity_aborts);
+  }
+}
+
+void keep_old_bytes(Region& region, Line& line, uintptr_t address, size_t bytes) {
+  if (line.writer != region.id || line.undo == kFrameLine) {
+    if (region.undo_count == kUndoLinesMax) die("a region wrote more than %u lines", kUndoLinesMax);
+    line.writer = region.id;
+    line.undo = region.undo_count++;
+    region.undo[line.undo].number = line.number;
+    region.undo[line.undo].mask = 0;
+  }
+  UndoLine& undo = region.undo[line.undo];
+  const uint32_t from = address & (kLineBytes - 1);
+  const uint64_t mask = (bytes == kLineBytes ? ~uint64_t{0} : (uint64_t{1} << bytes) - 1) << from;
+  if ((mask & ~undo.mask) == 0) return;
+  const auto* memory = reinterpret_cast<const unsigned char*>(line.number << kLineShift);
+  for (uint32_t k = from; k < from + bytes; ++k) {
+    if ((undo.mask >> k & 1) == 0) undo.old[k] = memory[k];
+  }
+  undo.mask |= mask;
+}
+
+void region_access_line(Thread* thread, uintptr_t address, size_t bytes, bool write) {
+  Region& region = thread->region;
+  if (machine.options.page_faults && !machine.pages.present(address, write)) {
+    abort_region(thread, 0, &Counters::page_fault_aborts);
+  }
+  const uint64_t number = address >> kLineShift;
+  win_line(number, write, region.id);
+  if (!write && region.suspended == Suspension::kLoads) return;
+  Line& line = machine.lines.find_or_insert(number);
+  const uint64_t bit = uint64_t{1} << region.id;
+  if (write) {
+    keep_old_bytes(region, line, address, bytes);
+  } else if (line.writer != region.id && (line.readers & bit) == 0) {
+    if (region.read_count == kReadLinesMax) die("a region read more than %u lines", kReadLinesMax);
+    line.readers |= bit;
+    region.read_lines[region.read_count++] = number;
+  }
+  use_cache(thread, number, write);
+}
+
+void prepare(Region& region) {
+  if (region.frame != nullptr) return;
+  region.frame = static_cast<unsigned char*>(map_memory(kFrameBytesMax + kStackArgumentBytes));
+  region.undo = static_cast<UndoLine*>(map_memory(kUndoLinesMax * sizeof(UndoLine)));
+  region.read_lines = static_cast<uint64_t*>(map_memory(kReadLinesMax * sizeof(uint64_t)));
+  region.cache = static_cast<Cache*>(map_memory(sizeof(Cache)));
+}
+
+// The frame of begin, and the parameters above it, belong to the region: copied, and owned like
+// written lines, so that another thread that looks at a shared local wins like any other.
+void own_frame(Region& region, const Registers& registers) {
+  if (registers.rbp < registers.rsp || registers.rbp - registers.rsp > kFrameBytesMax - 2 * sizeof(uintptr_t)) {
+    die("begin was called at %p by a function without a frame pointer, or with a frame above %zu bytes",
+        reinterpret_cast<void*>(registers.rip), kFrameBytesMax);
+  }
+  region.at_begin = registers;
+  region.frame_end = registers.rbp + 2 * sizeof(uintptr_t);
+  region.returns_to = reinterpret_cast<const uintptr_t*>(region.frame_end)[-1];
+  region.copied_end = region.frame_end + kStackArgumentBytes;
+  copy_bytes(region.frame, reinterpret_cast<const void*>(registers.rsp), region.copied_end - registers.rsp);
+  for (uint64_t line = registers.rsp >> kLineShift; line <= (region.copied_end - 1) >> kLineShift; ++line) {
+    win_line(line, true, kNoRegion);
+    Line& owned = machine.lines.find_or_insert(line);
+    owned.writer = region.id;
+    owned.undo = kFrameLine;
+  }
+}
+
+unsigned start(Thread* thread, const Registers& registers) {
+  Region& region = thread->region;
+  if (region.suspended != Suspension::kNone) die("a region was begun while another region's tracking was suspended");
+  if (region.depth != 0) {
+    // The same call of the same frame: the round before has not committed.
+    if (registers.rip == region.at_begin.rip && registers.rsp >= region.at_begin.rsp) commit_is_missing(region);
+    if (region.depth == kDepthMax) abort_region(thread, 0, &Counters::call_aborts);
+    ++region.depth;
+    return kStarted;
+  }
+  int32_t id = 0;
+  while (id < kRegionsMax && machine.regions[id] != nullptr) ++id;
+  if (id == kRegionsMax) return kRetryBit;  // more regions at a time than processors have threads
+  prepare(region);
+  region.id = id;
+  region.undo_count = 0;
+  region.read_count = 0;
+  own_frame(region, registers);
+  region.depth = 1;
+  machine.regions[id] = thread;
+  ++machine.active_regions;
+  ++thread->counters.begun;
+  const Options& options = machine.options;
+  region.cache->start(options.sets, options.hyperthreading && options.ways > 1 ? options.ways / 2 : options.ways);
+  const bool spurious = options.spurious_abort_rate > 0 && thread->random.with_probability(options.spurious_abort_rate);
+  region.spurious_in = spurious ? 1 + static_cast<uint32_t>(thread->random.below(kSpuriousAccesses)) : 0;
+  return kStarted;
+}
+
+[[noreturn]] void abort_spuriously(Thread* thread) {
+  abort_region(thread, thread->random.below(2) == 0 ? 0 : kRetryBit, &Counters::spurious_aborts);
+}
+
+}  // namespace
+
+void Cache::start(uint32_t sets, uint32_t ways) {
+  if (sets_ == nullptr) sets_ = static_cast<Set*>(map_memory(kSetsMax * sizeof(Set)));
+  count_ = sets;
+  ways_ = ways;
+  ++generation_;
+}
+
+void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write) {
+  Region& region = thread->region;
+  check_frame(thread);
+  if (region.spurious_in != 0 && --region.spurious_in == 0) abort_spuriously(thread);
+  // The frame of begin is restored from its copy, and what is below it has
+  // no reader after an abort.
+  if (address >= here() && address + bytes <= region.copied_end) return;
+  while (bytes != 0) {
+    const size_t in_line = kLineBytes - (address & (kLineBytes - 1));
+    const size_t part = bytes < in_line ? bytes : in_line;
+    region_access_line(thread, address, part, write);
+    address += part;
+    bytes -= part;
+  }
+}
+
+void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write) {
+  if (machine.options.page_faults) machine.pages.touch(address, bytes, write);
+  if (machine.active_regions == 0) return;
+  const uint64_t last = (address + bytes - 1) >> kLineShift;
+  const Region& region = thread->region;
+  // Of a suspended region: the frame of begin and what is below it are its own, and what it wrote
+  // it may read.
+  if (region.suspended != Suspension::kNone && address >= here() && address + bytes <= region.copied_end) return;
+  const int32_t own = region.depth != 0 && !write ? region.id : kNoRegion;
+  for (uint64_t line = address >> kLineShift; line <= last; ++line) win_line(line, write, own);
+}
+
+void check_exit(const Thread* thread, uintptr_t frame) {
+  const Region& region = thread->region;
+  if ((region.depth != 0 || region.suspended != Suspension::kNone) && region.at_begin.rbp == frame) commit_is_missing(thread->region);
+}
+
+void abort_region(Thread* thread, unsigned status, uint64_t Counters::*cause) {
+  check_frame(thread);
+  ++(thread->counters.*cause);
+  roll_back(thread, status);
+  resume_doomed(thread);
+}
+
+void resume_doomed(Thread* thread) {
+  check_frame(thread);
+  if (thread->region.frame_due) restore_frame(thread->region);
+  thread->region.frame_due = false;
+  thread->region.doomed = false;
+  thread->region.suspended = Suspension::kNone;
+  thread->pending.bytes = 0;
+  leave(thread);
+  elider_emulator_resume(&thread->region.at_begin, thread->region.status);
+}
+
+void interrupt(Thread* thread) {
+  thread->until_interrupt = machine.options.accesses_per_interrupt;
+  if (thread->region.depth == 0) return;
+  if (tracks(thread->region)) abort_region(thread, 0, &Counters::interrupt_aborts);
+  ++thread->counters.interrupt_aborts;
+  roll_back(thread, 0);
+}
+
+namespace {
+
+// From the library's calls: suspends tracking, or takes it up again.
+void set_suspension(Suspension what) {
+  Thread* const thread = enter();
+  if (thread == nullptr) die("tracking was suspended or resumed outside a region");
+  step(thread);
+  Region& region = thread->region;
+  // One that was undone while suspended is no region any more until it has met its abort.
+  if (region.depth == 0 && !region.doomed) die("tracking was suspended or resumed outside a region");
+  if (what > machine.options.suspension) die("this processor does not support this kind of suspension");
+  if (region.depth != 0) check_frame(thread);
+  region.suspended = what;
+  thread->pending.bytes = 0;
+  if (region.doomed && what != Suspension::kAll) resume_doomed(thread);
+  leave(thread);
+}
+
+}  // namespace
+
+}  // namespace elider::emulator
+
+using namespace elider::emulator;
+
+extern "C" {
+
+// Called by elider_emulator_begin (context.cc) with the caller's registers.
+unsigned elider_emulator_start(const Registers* registers) {
+  if (machine.armed == 0) arm();
+  Thread* const thread = enter();
+  if (thread == nullptr) die("a region was begun inside the runtime");
+  step(thread);
+  thread->pending.bytes = 0;
+  const unsigned status = start(thread, *registers);
+  leave(thread);
+  return status;
+}
+
+void elider_emulator_commit() {
+  Thread* const thread = enter();
+  if (thread == nullptr) die("commit outside a region");
+  step(thread);
+  Region& region = thread->region;
+  if (region.depth == 0) die("commit outside a region");
+  check_frame(thread);
+  if (region.suspended != Suspension::kNone) die("commit while tracking is suspended");
+  if (region.depth > 1) {
+    --region.depth;
+  } else {
+    if (region.spurious_in != 0) abort_spuriously(thread);
+    Counters& counters = thread->counters;
+    ++counters.committed;
+    if (region.undo_count > counters.lines_written_max) counters.lines_written_max = region.undo_count;
+    if (region.read_count > counters.lines_read_max) counters.lines_read_max = region.read_count;
+    counters.lines_read += region.read_count;
+    counters.lines_written += region.undo_count;
+    region.last = {region.read_count, region.undo_count};
+    end_region(thread);
+  }
+  leave(thread);
+}
+
+void elider_emulator_abort(unsigned char code) {
+  Thread* const thread = enter();
+  if (thread == nullptr) return;
+  step(thread);
+  if (thread->region.suspended == Suspension::kAll) die("abort while all tracking is suspended");
+  if (thread->region.depth != 0) {
+    abort_region(thread, kExplicitBit | static_cast<unsigned>(code) << 24, &Counters::explicit_aborts);
+  }
+  leave(thread);
+}
+
+int elider_emulator_active() {
+  const Thread* const thread = self;
+  if (thread == nullptr || thread->region.suspended == Suspension::kAll) return 0;
+  return thread->region.depth != 0 || thread->region.doomed ? 1 : 0;
+}
+
+void elider_emulator_suspend() { set_suspension(Suspension::kAll); }
+void elider_emulator_suspend_loads() { set_suspension(Suspension::kLoads); }
+void elider_emulator_track() { set_suspension(Suspension::kNone); }
+
+}  // extern "C"

@@ -1,0 +1,240 @@
+// The command `elider-lab figures`: measures the figures of the papers and writes them as a page,
+// or into the places of a document.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/common/child_command.h"
+#include "lab/commands.h"
+#include "lab/figures/measured.h"
+#include "lab/figures/papers.h"
+#include "tools/common/values.h"
+
+namespace elider::bench {
+
+namespace {
+
+struct ChosenFigures {
+  std::vector<std::string> papers;   // empty: all
+  std::vector<std::string> files;    // documents to read instead of measuring
+  std::vector<std::string> figures;  // by the paper's number or our name; empty: all
+  std::string output;                // of the page; empty: a default, or no page if `into` is set
+  std::string into;                  // a document to update
+  std::string folder = "papers";     // for measured documents and drawings
+  bool no_run = false, quick = false;
+  bool measures() const { return !no_run && files.empty(); }
+};
+
+// A figure that was measured here, or the reason why it could not be.
+struct Made {
+  std::string drawing;   // in the folder
+  std::string left_out;  // the reason; empty: it was measured
+};
+using MadeOnes = std::map<std::string, Made>;
+
+bool is_wanted(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
+  return chosen.figures.empty() ||
+         std::any_of(chosen.figures.begin(), chosen.figures.end(), [&](const std::string& one) { return papers::is_called(figure, one); });
+}
+
+// Where the document of a figure that is measured here is written.
+std::string document_of(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
+  return chosen.folder + "/" + figure.name + ".json";
+}
+
+// One figure of the page. `measured` is null if it was not measured.
+std::string section_of(const papers::PaperFigure& figure, const MeasuredFigure* measured, const ChosenFigures& chosen,
+                       const std::string& drawing) {
+  if (measured == nullptr)
+    return fmt::format("\n### {}\n\nNot measured: `{}`.\n", papers::label_of(figure),
+                       papers::command_of(figure, "elider", "FILE", chosen.quick));
+  const std::string title = text_in(measured->figure, "title"), here = text_in(measured->figure, "here");
+  std::string section =
+      fmt::format("\n### {}: {}\n\nPublished: {}.\n\n", papers::label_of(figure), title, text_in(measured->figure, "published"));
+  if (!here.empty()) section += fmt::format("In this run: {}.\n\n", here);
+  const std::string file = chosen.measures() ? document_of(chosen, figure) : "";
+  section += markdown_of(*measured, papers::command_of(figure, "elider", file, measured->quick));
+  return drawing.empty() ? section : section + fmt::format("\n![{}]({})\n", title, drawing);
+}
+
+std::string page_of(const papers::Paper& paper, const Measured& measured, const ChosenFigures& chosen, const MadeOnes& made) {
+  std::string page =
+      fmt::format("# {}\n\nWritten by `elider-lab figures --paper {}{}`. docs/lab/papers.md describes the paper's sections, and how "
+                  "these figures differ from the paper's.\n",
+                  paper.title, paper.name,
+                  chosen.no_run        ? " --no-run"
+                  : !chosen.measures() ? " --from FILES"
+                  : chosen.quick       ? " --quick"
+                                       : "");
+  for (const papers::PaperFigure& figure : paper.figures) {
+    if (!is_wanted(chosen, figure)) continue;
+    const auto one = made.find(figure.name);
+    if (one != made.end() && !one->second.left_out.empty()) {
+      page += fmt::format("\n{} is left out: {}\n", papers::label_of(figure), one->second.left_out);
+      continue;
+    }
+    const auto found = measured.find(figure.name);
+    page += section_of(figure, found != measured.end() ? &found->second : nullptr, chosen, one != made.end() ? one->second.drawing : "");
+  }
+  return page;
+}
+
+// The reason that a command gave before it ended with kExitUnsupported: its last line.
+std::string why_unsupported(const std::string& said) {
+  if (said.find("no hardware transactions run here") != std::string::npos)
+    return "nothing runs hardware transactions here (`elider hardware`)";
+  std::string words = said.substr(0, said.find_last_not_of(" \n") + 1);
+  words.erase(0, words.rfind('\n') + 1);
+  for (const std::string_view begin : {"elider-lab htm: ", "unsupported: "})
+    if (words.starts_with(begin)) words.erase(0, begin.size());
+  return words.empty() ? "it cannot be measured here" : words;
+}
+
+// Measures each wanted figure in a process of its own, and draws it.
+Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted, MadeOnes* made) {
+  std::vector<std::pair<const papers::Paper*, const papers::PaperFigure*>> to_make;
+  for (const papers::Paper* paper : wanted)
+    for (const papers::PaperFigure& figure : paper->figures)
+      if (is_wanted(chosen, figure) &&
+          std::none_of(to_make.begin(), to_make.end(), [&](const auto& one) { return std::string_view(one.second->name) == figure.name; }))
+        to_make.emplace_back(paper, &figure);
+  if (to_make.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(chosen.folder, error);
+  if (error) return Status(Code::kIoError, fmt::format("'{}' cannot be made: {}", chosen.folder, error.message()));
+  const std::string own = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "elider").string();
+  const auto begin = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < to_make.size(); ++i) {
+    const auto& [paper, figure] = to_make[i];
+    const std::string file = document_of(chosen, *figure), drawing = std::string(figure->name) + ".svg";
+    const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 60;
+    fmt::print(stderr, "{} of {}, after {:.0f} minutes: {}, {} ({})\n", i + 1, to_make.size(), minutes, paper->title,
+               papers::label_of(*figure), figure->name);
+    std::string said;
+    constexpr double kSecondsMax = 3 * 3600.0;
+    int exit_code = 0;
+    const std::string command = papers::command_of(*figure, fmt::format("'{}'", own), fmt::format("'{}'", file), chosen.quick) + " --quiet";
+    Status status = run_command(command, {.seconds_max = kSecondsMax, .variable = {}}, &said, &exit_code);
+    if (exit_code == kExitUnsupported) {
+      (*made)[figure->name].left_out = why_unsupported(said);
+      continue;
+    }
+    if (!status.ok()) return Status(status.code(), fmt::format("{}: {}", figure->name, status.message()));
+    chosen.files.push_back(file);
+    status = run_command(fmt::format("'{}' plot '{}' -o '{}/{}'", own, file, chosen.folder, drawing), {}, &said);
+    if (!status.ok()) return Status(status.code(), fmt::format("{} cannot be drawn: {}", figure->name, status.message()));
+    (*made)[figure->name].drawing = drawing;
+  }
+  return {};
+}
+
+std::vector<const papers::Paper*> chosen_papers(const ChosenFigures& chosen) {
+  std::vector<const papers::Paper*> wanted;
+  const auto all = papers::all();
+  if (chosen.papers.empty())
+    for (const papers::Paper& paper : all) wanted.push_back(&paper);
+  for (const std::string& name : chosen.papers) {
+    const auto paper = std::find_if(all.begin(), all.end(), [&](const papers::Paper& one) { return name == one.name; });
+    if (paper == all.end()) refuse_option("--paper", fmt::format("'{}' is not one of dbx, ydb, hyper, dbx-tc and dumbo", name));
+    wanted.push_back(&*paper);
+  }
+  for (const std::string& one : chosen.figures)
+    if (std::none_of(wanted.begin(), wanted.end(), [&](const papers::Paper* paper) {
+          return std::any_of(paper->figures.begin(), paper->figures.end(),
+                             [&](const papers::PaperFigure& figure) { return papers::is_called(figure, one); });
+        }))
+      refuse_option("--figure", fmt::format("'{}' is not a figure of these papers", one));
+  return wanted;
+}
+
+Status write_page(const std::string& file, const std::string& page) {
+  if (file == "-") {
+    fmt::print("{}", page);
+    return {};
+  }
+  std::ofstream out(file);
+  out << page;
+  out.flush();
+  return out ? Status() : Status(Code::kIoError, fmt::format("'{}' could not be written", file));
+}
+
+Status figures_of(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted) {
+  if (chosen.output.empty() && chosen.into.empty()) chosen.output = chosen.measures() ? chosen.folder + "/papers.md" : "-";
+  const ChosenFigures asked = chosen;  // make_figures() adds to its files
+  MadeOnes made;
+  if (chosen.measures())
+    if (Status status = make_figures(chosen, wanted, &made); !status.ok()) return status;
+  auto measured = read_documents(chosen.files);
+  if (!measured.ok()) return measured.status();
+  if (!chosen.into.empty()) {
+    std::vector<const papers::PaperFigure*> figures;
+    for (const papers::Paper* paper : wanted)
+      for (const papers::PaperFigure& figure : paper->figures)
+        if (is_wanted(chosen, figure)) figures.push_back(&figure);
+    if (Status status = merge_into(chosen.into, figures, *measured); !status.ok()) return status;
+  }
+  if (chosen.output.empty()) return {};
+  std::string page;
+  for (const papers::Paper* paper : wanted) page += (page.empty() ? "" : "\n") + page_of(*paper, *measured, asked, made);
+  return write_page(chosen.output, page);
+}
+
+void run_figures(ChosenFigures& chosen) {
+  const std::vector<const papers::Paper*> wanted = chosen_papers(chosen);
+  if (chosen.no_run && !chosen.into.empty()) refuse_option("--into", "--no-run measures nothing that could be written there");
+  if (Status status = figures_of(chosen, wanted); !status.ok()) {
+    fmt::print(stderr, "elider-lab figures: {}\n", status.message());
+    set_exit_code(kExitFailed);
+  }
+}
+
+}  // namespace
+
+void add_figures(Command bench) {
+  auto chosen = std::make_shared<ChosenFigures>();
+  Command command = bench.add("figures", "Measures the figures of the papers, and writes them as a page or into a document");
+  command.option("--paper", chosen->papers, "Only these papers, separated by commas: dbx, ydb, hyper, dbx-tc, dumbo [all]")
+      .between_commas()
+      .type("NAMES");
+  command.option("--figure", chosen->figures, "Only these figures, by the paper's number or our name, separated by commas [all]")
+      .between_commas()
+      .type("N");
+  command.flag("--quick", chosen->quick, "Short runs on small databases: minutes instead of hours");
+  command.option("--folder", chosen->folder, "The folder for documents, drawings and, without -o, the page").type("FOLDER").shows_default();
+  command
+      .option("--from", chosen->files,
+              "Read these documents, separated by commas, instead of measuring: what protocols, htm and heap wrote with --json")
+      .between_commas()
+      .type("FILES");
+  command.flag("--no-run", chosen->no_run, "Measure nothing: list the figures and the commands that measure them");
+  command
+      .option("--into", chosen->into,
+              "Update this Markdown document: replace what is between <!-- measured NAME --> and <!-- end of NAME --> for each figure")
+      .type("FILE.md");
+  command
+      .option("-o,--output", chosen->output,
+              "The page, in Markdown; - is standard output [FOLDER/papers.md; - if nothing is measured; no page with --into]")
+      .type("FILE.md");
+  command.footer(
+      "  elider-lab figures --paper dbx --quick\n"
+      "  elider-lab figures --paper dbx --figure 8,15 --folder dbx\n\n"
+      "Figures that need hardware transactions or the emulator are left out where these are missing, and the page says so.\n\n"
+      "From documents that were written before:\n\n"
+      "  elider-lab protocols --json protocols.json\n"
+      "  elider-lab htm --json htm.json\n"
+      "  elider-lab figures --paper hyper,dbx-tc --from protocols.json,htm.json -o papers.md\n"
+      "  elider-lab figures --from protocols.json,htm.json --into docs/lab/papers.md\n");
+  command.runs([chosen] { run_figures(*chosen); });
+}
+
+}  // namespace elider::bench

@@ -1,0 +1,272 @@
+// The papers' studies of databases on hardware transactions: DBX figures 9, 10 and 15 (sections 7.3
+// and 7.5), DBX-TC figure 1c (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lab/htm/studies.h"
+#include "bench/tpcc/tpcc.h"
+#include "bench/ycsb/ycsb.h"
+#include "elider/options.h"
+#include "lab/studies/regions.h"
+
+namespace elider::bench::htm {
+
+namespace {
+
+// What became of a run's sections, all or those of one site.
+struct Sections {
+  uint64_t regions = 0, aborted = 0, took_lock = 0, runs = 0;
+  std::array<uint64_t, kRegionCauseCount> causes{};
+};
+Sections sections_of(const RunResult& result, const std::string& site = "") {
+  Sections sum;
+  for (const Statistics::Elision& each : result.elision) {
+    if (!site.empty() && each.site != site) continue;
+    sum.regions += each.attempts();
+    sum.aborted += each.aborts_total();
+    sum.took_lock += each.fallbacks + each.direct;
+    sum.runs += each.commits + each.in_vain + each.fallbacks + each.direct;
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) sum.causes[cause] += each.aborts[cause];
+  }
+  return sum;
+}
+
+double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
+
+Json more_of(const RunResult& result, const Sections& sections) {
+  Json aborts = Json::object();
+  for (size_t cause = 0; cause < kRegionCauseCount; ++cause) aborts[std::string(region_cause_name(cause))] = sections.causes[cause];
+  return {{"throughput_txns_per_s", result.throughput()}, {"regions", sections.regions}, {"took_lock", sections.took_lock},
+          {"runs", sections.runs},                        {"aborts", aborts}};
+}
+
+// 1, 2, 4, ... and the last.
+std::vector<uint32_t> thread_counts(const StudyOptions& options) {
+  std::vector<uint32_t> counts;
+  for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
+  counts.push_back(options.threads);
+  return counts;
+}
+
+CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
+  CommonOptions common;
+  common.threads = threads;
+  common.seconds = options.seconds;
+  common.seed = options.seed;
+  common.sync = SyncPolicy::kElided;
+  common.htm = options.htm;
+  common.elision.window_runs = 0;  // no site shuts itself off: the papers' do not
+  common.data = options.data;
+  common.history_file = options.history_file;
+  common.quiet = true;
+  return common;
+}
+
+// One TPC-C of so many warehouses, its conditions checked. Where a look is enough, and on the
+// emulator, each warehouse is a small one.
+Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& common, uint32_t warehouses, bool snapshots = true) {
+  tpcc::TpccOptions tpcc;
+  tpcc.sizes.warehouses = warehouses;
+  tpcc.snapshots = {snapshots, snapshots};
+  tpcc.index = options.mixed_indexes ? tpcc::IndexChoice::kMixed : tpcc::IndexChoice::kBtree;
+  tpcc.groups = options.groups;
+  tpcc.additions = options.additions;
+  if (options.quick || options.emulated()) {
+    tpcc.sizes.items = 1000;
+    tpcc.sizes.customers = 60;
+  }
+  auto outcome = tpcc::measure_tpcc(common, tpcc);
+  empty_data_folders(common.data);
+  if (!outcome.ok()) return outcome.status();
+  if (!outcome->ok) return outcome->status();
+  return std::move(outcome->report.result);
+}
+
+// So many for every cause, and whatever the height of the tree.
+ElisionPolicy uniform(ElisionPolicy policy, uint32_t restarts) {
+  policy.conflict_aborts_max = policy.capacity_aborts_max = policy.system_aborts_max = restarts;
+  policy.less_for_tall_trees = false;
+  return policy;
+}
+
+// To go behind other words.
+std::string of_small_warehouses(const StudyOptions& options) {
+  return options.quick || options.emulated() ? "; warehouses of 1000 items and 600 customers" : "";
+}
+
+}  // namespace
+
+Result<Figure> dbx_9(const StudyOptions& options) {
+  Figure figure{"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", "threads", "%",
+                "aborted: 0.05% on 1 thread, 1.4% on 8; locks per transaction: 0.001% and 0.002%",
+                "what was too large to try counts as a lock" + of_small_warehouses(options), {}};
+  Series aborted{"aborted regions", {}}, locks{"locks per transaction", {}};
+  for (const uint32_t threads : thread_counts(options)) {
+    auto result = run_tpcc(options, common_of(options, threads), threads);
+    if (!result.ok()) return result.status();
+    const Sections sections = sections_of(*result);
+    aborted.points.push_back({static_cast<double>(threads), percent(sections.aborted, sections.regions), more_of(*result, sections)});
+    locks.points.push_back({static_cast<double>(threads), percent(sections.took_lock, result->engine_commits), Json::object()});
+  }
+  figure.series = {std::move(aborted), std::move(locks)};
+  return figure;
+}
+
+// Both run the read-only transactions as the others, as the paper does.
+Result<Figure> dbx_10(const StudyOptions& options) {
+  Figure figure{"dbx-10", "TPC-C: transactions that take the lock, whole transactions against small regions", "threads",
+                "locks per transaction in %", "whole transactions: 42% on 1 thread, 82% on 8",
+                "both validate what StockLevel and OrderStatus read" + of_small_warehouses(options), {}};
+  for (const Protocol protocol : {Protocol::kWholeTransaction, Protocol::kOcc}) {
+    Series series{std::string(name_of(protocol)), {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      CommonOptions common = common_of(options, threads);
+      common.protocol = protocol;
+      auto result = run_tpcc(options, common, threads, false);
+      if (!result.ok()) return result.status();
+      const Sections sections = sections_of(*result, protocol == Protocol::kWholeTransaction ? "whole transaction" : "");
+      const uint64_t transactions = protocol == Protocol::kWholeTransaction ? sections.runs : result->engine_commits;
+      series.points.push_back({static_cast<double>(threads), percent(sections.took_lock, transactions), more_of(*result, sections)});
+    }
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+// Each step on top of the one before.
+Result<Figure> dbx_15(const StudyOptions& options) {
+  Figure figure{"dbx-15",
+                "TPC-C: what each part is worth",
+                "run",
+                "transactions/s",
+                "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots "
+                "cost a little",
+                fmt::format("{} threads, a warehouse each; the spinlock of commits has the lock bits of rows besides; with commits as "
+                            "regions come reads as regions{}",
+                            options.threads, of_small_warehouses(options)),
+                {}};
+  constexpr uint32_t kUniform = 100;
+  struct Step {
+    const char* name;
+    Protocol protocol;
+    bool own_allocators, by_cause, hints, reclaims, snapshots;
+  };
+  constexpr Step kSteps[] = {
+      {"commits and reads under a spinlock, memory under one lock", Protocol::kSpinlock, false, false, false, true, true},
+      {"+ an allocator per thread", Protocol::kSpinlock, true, false, false, true, true},
+      {"+ commits as regions, each tried 100 times", Protocol::kOcc, true, false, false, true, true},
+      {"+ bounds by the cause of aborts", Protocol::kOcc, true, true, false, true, true},
+      {"+ hints", Protocol::kOcc, true, true, true, true, true},
+      {"+ no reclamation", Protocol::kOcc, true, true, true, false, true},
+      {"+ no snapshots", Protocol::kOcc, true, true, true, false, false}};
+  for (const Step& step : kSteps) {
+    CommonOptions common = common_of(options, options.threads);
+    common.protocol = step.protocol;
+    if (!step.by_cause) common.elision = uniform(common.elision, kUniform);
+    common.parts = {.hints = step.hints, .reclamation = step.reclaims, .own_allocators = step.own_allocators};
+    auto result = run_tpcc(options, common, options.threads, step.snapshots);
+    if (!result.ok()) return result.status();
+    figure.series.push_back({step.name, {{1, result->throughput(), more_of(*result, sections_of(*result))}}});
+  }
+  return figure;
+}
+
+Result<Figure> dbx_tc_1c(const StudyOptions& options) {
+  Figure figure{"dbx-tc-1c", "TPC-C as whole transactions, by contention", "threads",
+                options.emulated() ? "locks per transaction in %" : "transactions/s",
+                "hardly scales, with one warehouse per thread or with one in total; 88% take the lock on 1 thread",
+                "a lock after the first abort by capacity; writes are buffered" + of_small_warehouses(options), {}};
+  for (const bool local : {true, false}) {
+    Series series{local ? "one warehouse per thread" : "one warehouse", {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      CommonOptions common = common_of(options, threads);
+      common.protocol = Protocol::kWholeTransaction;
+      common.elision.capacity_aborts_max = 0;
+      auto result = run_tpcc(options, common, local ? threads : 1, false);
+      if (!result.ok()) return result.status();
+      const Sections sections = sections_of(*result, "whole transaction");
+      const double share = percent(sections.took_lock, sections.runs);
+      series.points.push_back(
+          {static_cast<double>(threads), options.emulated() ? share : result->throughput(), more_of(*result, sections)});
+    }
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+// Reads alone: what aborts is transient, and a second try succeeds. The emulator has no such
+// aborts unless it is told.
+Result<Figure> hyper_9(const StudyOptions& options) {
+  Figure figure{"hyper-9", "lookups in a B+-tree, by restarts before the lock is taken", "threads",
+                options.emulated() ? "sections that took the lock in %" : "transactions/s",
+                "scales with 7 restarts or more, and not with fewer, on 28 cores and 64 million entries", "", {}};
+  YcsbOptions ycsb;
+  ycsb.records = options.quick || options.emulated() ? std::min<uint64_t>(options.records, 20'000) : options.records;
+  ycsb.mix = "100/0";
+  ycsb.key_index = KeyIndex::kOrdered;
+  ycsb.value_bytes = 8;
+  ycsb.skip_check = true;
+  figure.here = fmt::format("{} entries, one per transaction", ycsb.records);
+  if (options.emulated()) {
+    static_cast<void>(configure_emulator("spurious_abort_rate=0.05"));
+    figure.here += "; 5% of all regions abort for no reason of their own";
+  }
+  Status status;
+  const auto add_series = [&](std::string name, const std::function<void(CommonOptions*)>& choose) {
+    Series series{std::move(name), {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      ycsb.common = common_of(options, threads);
+      choose(&ycsb.common);
+      resolve(ycsb);
+      auto outcome = run_ycsb(ycsb);
+      empty_data_folders(ycsb.common.data);
+      if (!outcome.ok()) {
+        status = outcome.status();
+        break;
+      }
+      const RunResult& result = outcome->report.result;
+      const Sections sections = sections_of(result);
+      const double share = percent(sections.took_lock, sections.runs);
+      series.points.push_back({static_cast<double>(threads), options.emulated() ? share : result.throughput(), more_of(result, sections)});
+    }
+    figure.series.push_back(std::move(series));
+  };
+  for (const uint32_t restarts : {0u, 1u, 3u, 7u, 20u, 30u})
+    add_series(fmt::format("{} restarts", restarts), [restarts](CommonOptions* common) {
+      common->elision = uniform(common->elision, restarts);
+    });
+  // Nearest to the paper's tree without any synchronization, and right: readers write nothing.
+  if (!options.emulated())
+    add_series("optimistic latches", [](CommonOptions* common) {
+      common->sync = SyncPolicy::kOptimistic;
+      common->htm = HtmBackend::kAutomatic;
+    });
+  if (options.emulated()) static_cast<void>(configure_emulator(""));
+  if (!status.ok()) return status;
+  return figure;
+}
+
+Result<Figure> hyper_21(const StudyOptions& options) {
+  Figure figure{"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", "restarts", "%",
+                "locks: 6% with none on 4 threads, and nearly none with a few", "", {}};
+  figure.here = fmt::format("{} threads, a warehouse each, no zones of inserts{}", options.threads, of_small_warehouses(options));
+  Series locks{"sections that took the lock", {}}, aborted{"aborted regions", {}};
+  for (const uint32_t restarts : {0u, 1u, 2u, 3u, 5u, 7u, 10u}) {
+    CommonOptions common = common_of(options, options.threads);
+    common.elision = uniform(common.elision, restarts);
+    auto result = run_tpcc(options, common, options.threads);
+    if (!result.ok()) return result.status();
+    const Sections sections = sections_of(*result);
+    locks.points.push_back({static_cast<double>(restarts), percent(sections.took_lock, sections.runs), more_of(*result, sections)});
+    aborted.points.push_back({static_cast<double>(restarts), percent(sections.aborted, sections.regions), Json::object()});
+  }
+  figure.series = {std::move(locks), std::move(aborted)};
+  return figure;
+}
+
+}  // namespace elider::bench::htm

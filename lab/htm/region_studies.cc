@@ -1,0 +1,392 @@
+// The papers' studies of bare regions: DBX figure 1 (section 2.2), HyPer-HTM figures 5 and
+// 6 (section 2.2), DBX-TC figure 1b (section 2.1). Every thread has lines of its own, so
+// that no region meets another.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/common/processors.h"
+#include "bench/common/random.h"
+#include "bench/common/ticks.h"
+#include "lab/htm/studies.h"
+#include "lab/studies/regions.h"
+
+namespace elider::bench::htm {
+
+namespace {
+
+constexpr size_t kLineBytes = 64, kLineWords = kLineBytes / sizeof(uint64_t);
+constexpr size_t kLinesOfKib = 1024 / kLineBytes;
+constexpr double kCertain = 0.9;  // a set is feasible if no larger share of its regions abort
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+// Lines that have been written, on pages of their own.
+using Lines = std::unique_ptr<uint64_t[], FreeMemory>;
+Lines make_lines(size_t count) {
+  constexpr size_t kAlignment = size_t{2} << 20;
+  const size_t bytes = (count * kLineBytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* const memory = std::aligned_alloc(kAlignment, bytes);
+  std::memset(memory, 0, bytes);
+  return Lines(static_cast<uint64_t*>(memory));
+}
+
+struct Tally {
+  uint64_t regions = 0, aborted = 0;
+  std::array<uint64_t, kRegionCauseCount> causes{};
+  double percent() const { return regions == 0 ? 0 : 100 * static_cast<double>(aborted) / static_cast<double>(regions); }
+  Json to_json() const {
+    Json by_cause = Json::object();
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) by_cause[std::string(region_cause_name(cause))] = causes[cause];
+    return {{"regions", regions}, {"aborts", by_cause}};
+  }
+};
+
+// What one thread does: prepare(round) outside, then body() as a region.
+class Work {
+ public:
+  virtual ~Work() = default;
+  virtual void prepare(Random&) {}
+  virtual void body() = 0;
+};
+
+// `rounds` regions on each of `threads` threads, which begin together, each on a processor of its
+// own, if there are as many: of different cores, or `side_by_side`. make() runs on the thread.
+template <class Make>
+Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds, Make make, bool side_by_side = false) {
+  const std::vector<uint32_t> processors = side_by_side ? processors_side_by_side() : processors_core_by_core();
+  std::vector<Tally> tallies(threads);
+  std::atomic<uint32_t> ready{0};
+  std::vector<std::thread> running;
+  for (uint32_t t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      if (!processors.empty()) bind_thread(processors[t % processors.size()]);
+      Random random(options.seed, t);
+      const std::unique_ptr<Work> work = make();
+      Tally mine;
+      ready.fetch_add(1);
+      while (ready.load() < threads) std::this_thread::yield();
+      for (uint32_t round = 0; round < rounds; ++round) {
+        work->prepare(random);
+        const uint32_t status = try_region(options.htm, [&work] { work->body(); });
+        ++mine.regions;
+        if (status == kRegionCommitted) continue;
+        ++mine.aborted;
+        ++mine.causes[region_cause_of(status)];
+      }
+      tallies[t] = mine;
+    });
+  for (std::thread& thread : running) thread.join();
+  Tally sum;
+  for (const Tally& tally : tallies) {
+    sum.regions += tally.regions;
+    sum.aborted += tally.aborted;
+    for (size_t cause = 0; cause < kRegionCauseCount; ++cause) sum.causes[cause] += tally.causes[cause];
+  }
+  return sum;
+}
+
+// Reads and writes lines in order; the reads are of other lines than the writes.
+class InOrder : public Work {
+ public:
+  InOrder(size_t reads, size_t writes, bool reads_first)
+      : lines_(make_lines(reads + writes)), reads_(reads), writes_(writes), reads_first_(reads_first) {}
+  void body() override {
+    if (reads_first_) read();
+    volatile uint64_t* const word = lines_.get();
+    for (size_t i = 0; i < writes_; ++i) word[i * kLineWords] = i;
+    if (!reads_first_) read();
+  }
+
+ private:
+  void read() {
+    const volatile uint64_t* const word = lines_.get() + writes_ * kLineWords;
+    for (size_t i = 0; i < reads_; ++i) static_cast<void>(word[i * kLineWords]);
+  }
+  const Lines lines_;
+  const size_t reads_, writes_;
+  const bool reads_first_;
+};
+
+// Writes random lines of 4 MiB.
+class RandomWrites : public Work {
+ public:
+  explicit RandomWrites(uint32_t count) : lines_(make_lines(kLines)), picks_(count) {}
+  void prepare(Random& random) override {
+    for (uint32_t& pick : picks_) pick = static_cast<uint32_t>(random.below(kLines));
+  }
+  void body() override {
+    volatile uint64_t* const word = lines_.get();
+    for (const uint32_t pick : picks_) word[pick * kLineWords] = pick;
+  }
+
+ private:
+  static constexpr size_t kLines = 65536;
+  const Lines lines_;
+  std::vector<uint32_t> picks_;
+};
+
+// Writes along a chain of random elements of an array of 4 MiB: each element names the next.
+class Chain : public Work {
+ public:
+  explicit Chain(uint32_t count) : array_(make_lines(kElements * sizeof(uint32_t) / kLineBytes)), count_(count) {
+    std::vector<uint32_t> order(kElements);
+    std::iota(order.begin(), order.end(), 0u);
+    Random random(count);
+    for (size_t i = kElements - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+    for (size_t i = 0; i < kElements; ++i) elements()[order[i]] = order[(i + 1) % kElements];
+  }
+  void prepare(Random& random) override { at_ = static_cast<uint32_t>(random.below(kElements)); }
+  void body() override {
+    volatile uint32_t* const element = elements();
+    uint32_t at = at_;
+    for (uint32_t i = 0; i < count_; ++i) {
+      const uint32_t next = element[at];
+      element[at] = next;
+      at = next;
+    }
+  }
+
+ private:
+  static constexpr size_t kElements = size_t{1} << 20;
+  uint32_t* elements() { return reinterpret_cast<uint32_t*>(array_.get()); }
+  const Lines array_;
+  const uint32_t count_;
+  uint32_t at_ = 0;
+};
+
+// Does nothing, so many times.
+class Spinning : public Work {
+ public:
+  // reads: one line over and over, which is what the emulator counts; else nothing
+  // but registers is touched.
+  Spinning(uint64_t turns, bool reads) : line_(make_lines(1)), turns_(turns), reads_(reads) {}
+  void body() override {
+    const uint64_t turns = turns_;
+    if (reads_) {
+      const volatile uint64_t* const word = line_.get();
+      for (uint64_t i = 0; i < turns; ++i) static_cast<void>(*word);
+    } else {
+      for (uint64_t i = 0; i < turns; ++i) asm volatile("" : "+r"(i));
+    }
+  }
+
+ private:
+  const Lines line_;
+  const uint64_t turns_;
+  const bool reads_;
+};
+
+// The emulated processor for the life of a study; on others it does nothing.
+class WithEmulator {
+ public:
+  WithEmulator(const StudyOptions& options, const char* text) : emulated_(options.emulated()) {
+    if (emulated_) static_cast<void>(configure_emulator(text));
+  }
+  ~WithEmulator() {
+    if (emulated_) static_cast<void>(configure_emulator(""));
+  }
+  WithEmulator(const WithEmulator&) = delete;
+  WithEmulator& operator=(const WithEmulator&) = delete;
+
+ private:
+  const bool emulated_;
+};
+
+uint32_t rounds_of(const StudyOptions& options, uint32_t full) { return options.quick ? std::max(full / 10, 10u) : full; }
+
+// Every second point of a list, its first and last among them, where a look is enough.
+std::vector<uint32_t> thinned(const StudyOptions& options, std::vector<uint32_t> all) {
+  if (!options.quick) return all;
+  std::vector<uint32_t> kept;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i % 2 == 0 || i + 1 == all.size()) kept.push_back(all[i]);
+  return kept;
+}
+
+void add_working_set(const StudyOptions& options, uint32_t threads, Figure& figure, bool side_by_side = false) {
+  Series reads{"reads", {}}, writes{"writes", {}};
+  for (const uint32_t kib : thinned(options, {32, 64, 128, 256, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 4352})) {
+    const Tally tally = run_regions(options, threads, rounds_of(options, 200),
+                                    [kib] { return std::make_unique<InOrder>(kib * kLinesOfKib, 0, true); }, side_by_side);
+    reads.points.push_back({static_cast<double>(kib), tally.percent(), tally.to_json()});
+  }
+  for (const uint32_t kib : thinned(options, {1, 2, 4, 8, 12, 16, 20, 22, 24, 26, 28, 30, 31, 32, 34})) {
+    const Tally tally = run_regions(options, threads, rounds_of(options, 1000),
+                                    [kib] { return std::make_unique<InOrder>(0, kib * kLinesOfKib, true); }, side_by_side);
+    writes.points.push_back({static_cast<double>(kib), tally.percent(), tally.to_json()});
+  }
+  figure.series = {std::move(reads), std::move(writes)};
+}
+
+// The most lines that a region may read in order beside so many written.
+size_t feasible_reads(const StudyOptions& options, size_t writes, bool reads_first) {
+  size_t feasible = 0, step = 65536;
+  for (; step >= 64; step /= 2) {
+    const size_t tried = feasible + step;
+    const Tally tally = run_regions(options, 1, rounds_of(options, 30),
+                                    [&] { return std::make_unique<InOrder>(tried, writes, reads_first); });
+    if (tally.percent() <= 100 * kCertain) feasible = tried;
+  }
+  return feasible;
+}
+
+struct Duration {
+  std::string axis;
+  Series series;
+};
+// Regions that do nothing but last. On the emulator a duration is a number of accesses, and the
+// timer comes every 100,000 of them; on a processor it is in cycles of the tick counter,
+// measured without a region.
+Duration durations(const StudyOptions& options, const std::vector<uint32_t>& thousandths_of_timer, const std::vector<uint64_t>& cycles) {
+  constexpr uint64_t kTimerAccesses = 100'000;
+  const WithEmulator timer(options, "accesses_per_interrupt=100000");
+  Duration result{options.emulated() ? "accesses" : "cycles", {options.emulated() ? "one line read over and over" : "registers", {}}};
+  const auto spinning = [&options](uint64_t turns) {
+    return [turns, reads = options.emulated()] { return std::make_unique<Spinning>(turns, reads); };
+  };
+  if (options.emulated()) {
+    for (const uint32_t share : thousandths_of_timer) {
+      const uint64_t turns = kTimerAccesses * share / 1000;
+      const Tally tally = run_regions(options, 1, rounds_of(options, 400), spinning(turns));
+      result.series.points.push_back({static_cast<double>(turns), tally.percent(), tally.to_json()});
+    }
+    return result;
+  }
+  constexpr uint64_t kTrialTurns = 10'000'000;
+  Spinning trial(kTrialTurns, false);
+  const uint64_t begin = ticks();
+  trial.body();
+  const double cycles_a_turn = static_cast<double>(ticks() - begin) / kTrialTurns;
+  for (const uint64_t wanted : cycles) {
+    const auto turns = static_cast<uint64_t>(static_cast<double>(wanted) / cycles_a_turn);
+    const Tally tally = run_regions(options, 1, rounds_of(options, 400), spinning(turns));
+    result.series.points.push_back({static_cast<double>(wanted), tally.percent(), tally.to_json()});
+  }
+  return result;
+}
+
+template <class MakeWork>
+Series sweep(const StudyOptions& options, std::string name, const char* emulator, const std::vector<uint32_t>& counts, double unit,
+             MakeWork make) {
+  const WithEmulator processor(options, emulator);
+  Series series{std::move(name), {}};
+  for (const uint32_t count : counts) {
+    const Tally tally = run_regions(options, 1, rounds_of(options, 1000), [&] { return make(count); });
+    series.points.push_back({count * unit, tally.percent(), tally.to_json()});
+  }
+  return series;
+}
+
+}  // namespace
+
+Result<Figure> dbx_1a(const StudyOptions& options) {
+  Figure figure{"dbx-1a",
+                "abort rate over the working set, in order",
+                "KiB",
+                "aborted regions in %",
+                "at most 4 MB read (47%) and 31 KB written (90%), 4 threads on 4 cores",
+                "",
+                {}};
+  const uint32_t threads = std::clamp(std::min(options.threads, core_count()), 1u, 4u);
+  figure.here = fmt::format("{} threads on {} cores", threads, threads);
+  add_working_set(options, threads, figure);
+  return figure;
+}
+
+Result<Figure> dbx_1b(const StudyOptions& options) {
+  Figure figure{
+      "dbx-1b",
+      "the same where two threads share a core",
+      "KiB",
+      "aborted regions in %",
+      "at most 2 MB read (58%) and 22 KB written (99%), 8 threads on 4 cores",
+      options.emulated() ? "half the ways, and half the read set" : fmt::format("{} threads on {} cores", options.threads, core_count()),
+      {}};
+  const WithEmulator shared(options, "hyperthreading=1");
+  add_working_set(options, options.threads, figure, true);
+  return figure;
+}
+
+Result<Figure> dbx_1c(const StudyOptions& options) {
+  Figure figure{"dbx-1c",
+                "how much can be read, depending on what is written",
+                "KiB written",
+                "KiB read",
+                "reads before writes: 3 MB beside 28 KB; writes before reads far less",
+                "one thread; the most at which one region of ten commits",
+                {}};
+  for (const bool reads_first : {true, false}) {
+    Series series{reads_first ? "reads before writes" : "writes before reads", {}};
+    for (const uint32_t kib : thinned(options, {2, 4, 8, 12, 16, 20, 24, 28})) {
+      const size_t lines = feasible_reads(options, kib * kLinesOfKib, reads_first);
+      series.points.push_back({static_cast<double>(kib), static_cast<double>(lines) / kLinesOfKib, Json::object()});
+    }
+    figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+Result<Figure> dbx_1d(const StudyOptions& options) {
+  Duration duration =
+      durations(options, {10, 50, 100, 200, 400, 500, 600, 800, 900, 1000, 1100},
+                {100'000, 500'000, 1'000'000, 2'000'000, 4'000'000, 6'000'000, 8'000'000, 10'000'000, 12'000'000, 14'000'000});
+  return Figure{"dbx-1d",
+                "abort rate over the duration",
+                duration.axis,
+                "aborted regions in %",
+                "rises with the duration, to all at the timer's 4 ms",
+                options.emulated() ? "one thread; the timer comes every 100000 accesses" : "one thread",
+                {std::move(duration.series)}};
+}
+
+Result<Figure> hyper_6(const StudyOptions& options) {
+  Duration duration = durations(options, {1, 3, 10, 30, 100, 300, 1000},
+                                {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000, 3'000'000, 10'000'000});
+  return Figure{
+      "hyper-6",
+      "abort rate over the duration, in decades",
+      duration.axis,
+      "aborted regions in %",
+      "beyond a million cycles (0.3 ms) most abort, though nothing but registers is touched",
+      options.emulated() ? "the timer comes every 100000 accesses; one line is read, as nothing else is seen" : "",
+      {std::move(duration.series)}};
+}
+
+Result<Figure> hyper_5(const StudyOptions& options) {
+  const std::vector<uint32_t> counts = thinned(options, {16, 32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512});
+  const auto make = [](uint32_t count) { return std::make_unique<RandomWrites>(count); };
+  Figure figure{"hyper-5", "abort rate over random lines written", "lines", "aborted regions in %",
+                "rises quickly beyond 128 lines, a quarter of the cache", "", {}};
+  figure.series.push_back(sweep(options, options.emulated() ? "64 sets of 8 ways" : "this processor", "", counts, 1, make));
+  if (options.emulated()) {
+    figure.series.push_back(sweep(options, "hyperthreading: 4 ways", "hyperthreading=1", counts, 1, make));
+    figure.series.push_back(sweep(options, "64 sets of 12 ways", "ways=12", counts, 1, make));
+  }
+  return figure;
+}
+
+Result<Figure> dbx_tc_1b(const StudyOptions& options) {
+  constexpr double kElementBytes = 4;
+  const std::vector<uint32_t> counts = thinned(options, {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256});
+  const auto make = [](uint32_t count) { return std::make_unique<Chain>(count); };
+  Figure figure{"dbx-tc-1b", "abort rate over a chain of random elements written", "bytes", "aborted regions in %",
+                "more than 90% at 448 bytes, which are 112 elements of 4 MB", "", {}};
+  figure.series.push_back(sweep(options, options.emulated() ? "64 sets of 8 ways" : "this processor", "", counts, kElementBytes, make));
+  if (options.emulated()) {
+    figure.series.push_back(sweep(options, "hyperthreading: 4 ways", "hyperthreading=1", counts, kElementBytes, make));
+    figure.here = "whether threads shared cores is not published";
+  }
+  return figure;
+}
+
+}  // namespace elider::bench::htm

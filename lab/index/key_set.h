@@ -1,0 +1,45 @@
+// KeySet: the keys of an index study, made from a seed: numbers, or bytes that it keeps.
+//
+// All keys of a set are different, and stand in an order that tells nothing of theirs.
+// Thread safety: constant once it is made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/studies/index_study.h"
+
+namespace elider::bench {
+
+// dense     0, 1, 2, ...
+// sparse    random numbers of 64 bits
+// random16  16 random bytes
+// urls      addresses of pages of some sites, in folders and with queries, 30 to 90 bytes
+// emails    addresses of people at some providers and many small domains, 12 to 40 bytes
+enum class KeyShape : uint8_t { kDense, kSparse, kRandom16, kUrls, kEmails };
+inline constexpr KeyShape kKeyShapes[] = {KeyShape::kDense, KeyShape::kSparse, KeyShape::kRandom16, KeyShape::kUrls, KeyShape::kEmails};
+std::string_view name_of(KeyShape shape);
+bool parse(std::string_view name, KeyShape* shape);
+StudyKeys study_keys_of(KeyShape shape);
+
+class KeySet {
+ public:
+  KeySet(KeyShape shape, uint64_t count, uint64_t seed);
+  KeySet(const KeySet&) = delete;
+  KeySet& operator=(const KeySet&) = delete;
+
+  const std::vector<IndexStudy::StudyKey>& keys() const { return keys_; }
+  // Without what a number takes elsewhere.
+  double bytes_a_key() const;
+
+ private:
+  void add(std::string_view text);
+
+  std::vector<IndexStudy::StudyKey> keys_;
+  std::vector<std::vector<uint64_t>> blocks_;  // where the bytes are
+  uint64_t text_bytes_ = 0;
+};
+
+}  // namespace elider::bench

@@ -1,0 +1,19 @@
+// The lock-free hash table of others that ours are compared with (DBX, figure 7): liburcu's
+// cds_lfht, of the userspace RCU library, which grows by split-ordered lists and frees by quiescent
+// states.
+#pragma once
+
+#include <memory>
+
+#include "lab/studies/index_study.h"
+
+namespace elider::bench {
+
+inline constexpr const char* kLockFree = "lock-free";  // its name among the kinds of index
+
+// Of numbers, with a bucket for each of `records`: as it grows by itself, a thread that keeps its
+// processor busy may leave it with chains of hundreds. kUnsupported: this build found no liburcu
+// (Debian's liburcu-dev).
+Result<std::unique_ptr<IndexStudy>> make_lock_free_table(uint64_t records);
+
+}  // namespace elider::bench

@@ -1,0 +1,4 @@
+#include "engine/policies.h"
+#include "sync/elided.h"
+
+ELIDER_COMPILES_POLICY(sync::Elided<elider::htm::None>)

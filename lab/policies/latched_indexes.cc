@@ -1,0 +1,4 @@
+#include "index/all_operations.h"
+#include "lab/policies/exclusive.h"
+
+ELIDER_INDEXES_OF_POLICY(, sync::Latched)

@@ -1,0 +1,212 @@
+#include "lab/protocols/chopping_studies.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lab/articles/articles.h"
+#include "bench/common/scratch.h"
+#include "bench/common/spread.h"
+#include "lab/protocols/points.h"
+#include "elider/chopping.h"
+#include "elider/try.h"
+
+namespace elider::bench::protocols {
+
+namespace {
+
+// A protocol, and how its sections are guarded.
+struct Competitor {
+  std::string name;
+  Protocol protocol;
+  Guard guard;
+};
+
+// The paper's, in its order: whole transactions as regions, DBX, two-phase locking and DBX-TC; and
+// ours that need no regions.
+std::vector<Competitor> competitors() {
+  const Guard regions = best_guard(), latches;
+  std::vector<Competitor> all;
+  if (regions.regions()) {
+    all.push_back({"whole transactions as regions", Protocol::kWholeTransaction, regions});
+    all.push_back({"occ, regions", Protocol::kOcc, regions});
+    all.push_back({"chopped, regions", Protocol::kChopped, regions});
+  }
+  all.push_back({"two-phase locking", Protocol::kTwoPhaseLocking, latches});
+  all.push_back({"occ", Protocol::kOcc, latches});
+  all.push_back({"chopped", Protocol::kChopped, latches});
+  return all;
+}
+
+using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
+
+// The paper's naive transactions read as they write: they have no snapshots.
+Result<Point> run_pieces(const StudyOptions& options, const Competitor& who, uint32_t threads, uint32_t warehouses, const Set& set = {}) {
+  ELIDER_ASSIGN(Point point, run_tpcc(options, who.protocol, threads, warehouses, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
+                  common->sync = who.guard.sync;
+                  common->htm = who.guard.htm;
+                  if (who.protocol == Protocol::kWholeTransaction) tpcc->snapshots = {false, false};
+                  if (set) set(common, tpcc);
+                }));
+  point.x = threads;
+  return point;
+}
+
+Status add_line(const StudyOptions& options, std::string name, const Competitor& who, bool one_warehouse, const Set& set, Figure* figure) {
+  Series line{std::move(name), {}};
+  for (const uint32_t threads : thread_counts(options)) {
+    ELIDER_ASSIGN(Point point, run_pieces(options, who, threads, one_warehouse ? 1 : threads, set));
+    line.points.push_back(std::move(point));
+  }
+  figure->series.push_back(std::move(line));
+  return {};
+}
+
+Competitor in_pieces() { return {"chopped", Protocol::kChopped, best_guard()}; }
+
+}  // namespace
+
+Result<Figure> dbx_tc_12(const StudyOptions& options) {
+  Figure figure{"dbx-tc-12",
+                "TPC-C in pieces and whole, by contention",
+                "threads",
+                "transactions/s",
+                "8 threads, a warehouse each: 604,220 a second, 5.77 times whole transactions as regions, 36 to 43% above DBX; all at one: "
+                "102% above DBX",
+                fmt::format("no Silo; readers take the newest snapshot{}{}", sizes_of(options), left_out()),
+                {}};
+  for (const bool one_warehouse : {false, true})
+    for (const Competitor& who : competitors())
+      ELIDER_TRY(add_line(options, fmt::format("{}, {}", who.name, one_warehouse ? "one warehouse" : "one warehouse per thread"), who,
+                          one_warehouse, {}, &figure));
+  return figure;
+}
+
+Result<Figure> dbx_tc_13a(const StudyOptions& options) {
+  Figure figure{"dbx-tc-13a",
+                "TPC-C in pieces, with and without snapshots",
+                "threads",
+                "transactions/s",
+                "all threads at one warehouse: without snapshots it stops scaling after 4 threads",
+                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}",
+                            guarded_by(best_guard()), sizes_of(options)),
+                {}};
+  for (const bool snapshots : {true, false})
+    ELIDER_TRY(add_line(
+        options, snapshots ? "snapshots" : "readers validate what they read", in_pieces(), true,
+        [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
+          tpcc->snapshots = {snapshots, snapshots};
+        },
+        &figure));
+  return figure;
+}
+
+Result<Figure> dbx_tc_13b(const StudyOptions& options) {
+  Figure figure{"dbx-tc-13b",
+                "TPC-C in pieces and whole, with and without a log",
+                "threads",
+                "transactions/s",
+                "8 threads, a warehouse each: a log costs DBX-TC 11 to 16%, DBX 9 to 18%",
+                fmt::format("one warehouse per thread; {}; one log, no checkpoints; commits return before they are durable{}",
+                            guarded_by(best_guard()), sizes_of(options)),
+                {}};
+  const Scratch scratch(options.folder, "elider_dbx_tc_13b");
+  if (scratch.path().empty())
+    return Status(Code::kIoError, fmt::format("cannot create a folder below '{}'; use --data to name another", options.folder));
+  for (const Competitor& who : {in_pieces(), Competitor{"occ", Protocol::kOcc, best_guard()}})
+    for (const bool logged : {false, true})
+      ELIDER_TRY(add_line(
+          options, fmt::format("{}, {}", who.name, logged ? "async" : "no log"), who, false,
+          [&](CommonOptions* common, tpcc::TpccOptions*) {
+            if (!logged) return;
+            common->data.folders = {scratch.path().string()};
+            common->data.durability = Durability::kAsync;
+            common->data.checkpoint_log_bytes = 0;
+          },
+          &figure));
+  return figure;
+}
+
+// Each step on top of the one before.
+Result<Figure> dbx_tc_14(const StudyOptions& options) {
+  Figure figure{"dbx-tc-14",
+                "TPC-C in pieces: what each part is worth",
+                "run",
+                "transactions/s",
+                "each of chopping, snapshots, the cache of fresh rows and deferral adds to the one before",
+                fmt::format("{} threads, one warehouse; {}; no cache of fresh rows; our steps besides: finer conflicts, and "
+                            "pieces only where calls meet{}{}",
+                            options.threads, guarded_by(best_guard()), sizes_of(options), left_out()),
+                {}};
+  struct Step {
+    const char* name;
+    Competitor who;
+    bool snapshots = true, fine = true, deferring = true, where_calls_meet = true;
+    std::vector<double> throughputs = {};
+  };
+  std::vector<Step> steps;
+  if (best_guard().regions()) steps.push_back({"whole transactions as regions", {"", Protocol::kWholeTransaction, best_guard()}, false});
+  steps.push_back({"pieces: conflicts by table, adds commute, reordered", in_pieces(), false, false, false, false});
+  steps.push_back({"+ snapshots for readers", in_pieces(), true, false, false, false});
+  steps.push_back({"+ conflicts by column group, and rows that belong to a claimed row", in_pieces(), true, true, false, false});
+  steps.push_back({"+ customers of a Delivery deferred", in_pieces(), true, true, true, false});
+  steps.push_back({"without deferral, in pieces only where calls meet", in_pieces(), true, true, false, true});
+  // In turns: a machine that slows down meanwhile does so for all of them.
+  StudyOptions once = options;
+  once.repeats = 1;
+  for (uint32_t repeat = 0; repeat < options.repeats; ++repeat)
+    for (Step& step : steps) {
+      ELIDER_ASSIGN(const Point point, run_pieces(once, step.who, options.threads, 1, [&](CommonOptions*, tpcc::TpccOptions* tpcc) {
+                      tpcc->snapshots = {step.snapshots, step.snapshots};
+                      tpcc->chopped.always_in_pieces = !step.where_calls_meet;
+                      tpcc->chopped.choices.granularity = step.fine ? chopping::Granularity::kGroup : chopping::Granularity::kTable;
+                      tpcc->chopped.choices.tokens = step.fine;
+                      tpcc->chopped.choices.deferring = step.deferring;
+                    }));
+      step.throughputs.push_back(point.y);
+    }
+  for (const Step& step : steps)
+    figure.series.push_back({step.name, {{1, spread_of(step.throughputs).median, {{"runs", step.throughputs}}}}});
+  return figure;
+}
+
+Result<Figure> dbx_tc_15(const StudyOptions& options) {
+  Figure figure{"dbx-tc-15",
+                "Articles, under each protocol",
+                "threads",
+                "transactions/s",
+                "DBX-TC 475,875 a second with 8 threads, some 10% above DBX and 30% above two-phase locking",
+                fmt::format("no Silo{}", left_out()),
+                {}};
+  for (const Competitor& who : competitors()) {
+    Series line{who.name, {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      articles::ArticlesOptions study;
+      if (options.quick) study.articles = 10'000, study.users = 1000;
+      study.common.protocol = who.protocol;
+      study.common.sync = who.guard.sync;
+      study.common.htm = who.guard.htm;
+      study.common.threads = threads;
+      study.common.seconds = options.seconds;
+      study.common.seed = options.seed;
+      study.common.quiet = true;
+      std::vector<double> throughputs;
+      for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+        ELIDER_ASSIGN(const auto outcome, articles::run_articles(study));
+        if (!outcome.ok)
+          return Status(Code::kCorrupt,
+                        outcome.report.result.failure.empty() ? "Articles: the final rows are wrong" : outcome.report.result.failure);
+        throughputs.push_back(outcome.report.result.throughput());
+      }
+      line.points.push_back({static_cast<double>(threads), spread_of(throughputs).median, {{"runs", throughputs}}});
+    }
+    figure.series.push_back(std::move(line));
+  }
+  return figure;
+}
+
+}  // namespace elider::bench::protocols

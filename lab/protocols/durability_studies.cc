@@ -1,0 +1,135 @@
+#include "lab/protocols/durability_studies.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/common/scratch.h"
+#include "bench/common/spread.h"
+#include "lab/protocols/points.h"
+#include "elider/try.h"
+
+namespace elider::bench::protocols {
+
+namespace {
+
+// Of a thread's transactions that go on before they are durable, one in so many asks when it is.
+constexpr uint32_t kSampleEvery = 16;
+
+// One TPC-C, one warehouse per thread; under occ as DBX has it. In memory alone where `folder` is
+// empty.
+// `sample_every`: TpccOptions::durable_sample_every.
+Result<Point> run_logged(const StudyOptions& options, Protocol protocol, const Guard& guard, uint32_t threads, const std::string& folder,
+                         Durability durability, uint32_t sample_every) {
+  ELIDER_ASSIGN(Point point, run_tpcc(options, protocol, threads, threads, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
+                  common->sync = guard.sync;
+                  common->htm = guard.htm;
+                  tpcc->durable_sample_every = sample_every;
+                  if (protocol == Protocol::kOcc) {
+                    common->elision.window_runs = 0;  // no site shuts itself off: the paper's do not
+                    tpcc->index = tpcc::IndexChoice::kBtree;
+                    tpcc->groups = tpcc->additions = false;
+                  }
+                  if (folder.empty()) return;
+                  common->data.folders = {folder};
+                  common->data.durability = durability;
+                  common->data.checkpoint_log_bytes = 0;  // the paper has no checkpoints
+                }));
+  point.x = threads;
+  return point;
+}
+
+Result<std::string> path_of(const StudyOptions& options, const Scratch& scratch) {
+  if (!scratch.path().empty()) return scratch.path().string();
+  return Status(Code::kIoError, fmt::format("cannot create a folder below '{}'; use --data to name another", options.folder));
+}
+
+std::string as_the_paper(const StudyOptions& options, const Guard& guard) {
+  return fmt::format("{}; B+-trees, neither column groups nor additions, one warehouse per thread, one log, no checkpoints{}",
+                     guarded_by(guard), sizes_of(options));
+}
+
+// In milliseconds: the median of what the point's runs gave.
+double latency_ms(const Point& point, const char* quantile) {
+  std::vector<double> values;
+  for (const Json& run : point.more["durable_latency_us"]) values.push_back(run[quantile].get<double>() * 1e-3);
+  return spread_of(values).median;
+}
+
+constexpr const char* kWhenAsked =
+    "from the begin of a transaction; a group is written when a session requests it. Sessions that continue request "
+    "durability of one in";
+
+// Two lines of transactions that go on before they are durable, two of those that wait.
+Status add_latencies(const StudyOptions& options, Protocol protocol, Figure* figure) {
+  const Scratch scratch(options.folder, "elider_latency");
+  ELIDER_ASSIGN(const std::string folder, path_of(options, scratch));
+  for (const auto& [durability, name] : {std::pair{Durability::kAsync, "go on"}, std::pair{Durability::kGroup, "wait"}}) {
+    Series p50{fmt::format("p50, transactions {}", name), {}}, p99{fmt::format("p99, transactions {}", name), {}};
+    for (const uint32_t threads : thread_counts(options)) {
+      ELIDER_ASSIGN(Point point, run_logged(options, protocol, best_guard(), threads, folder, durability,
+                                            durability == Durability::kAsync ? kSampleEvery : 1));
+      point.more["throughput_txns_per_s"] = point.y;
+      point.y = latency_ms(point, "p50");
+      Point slow{point.x, latency_ms(point, "p99"), Json::object()};
+      p50.points.push_back(std::move(point));
+      p99.points.push_back(std::move(slow));
+    }
+    figure->series.push_back(std::move(p50));
+    figure->series.push_back(std::move(p99));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Figure> dbx_16(const StudyOptions& options) {
+  const Guard guard = best_guard();
+  Figure figure{"dbx-16",
+                "TPC-C with a log and without",
+                "threads",
+                "transactions/s",
+                "30% above Silo's on average, both with a log; beyond 2 threads it costs a little: two loggers share 4 cores with them",
+                as_the_paper(options, guard) + "; commits return before they are durable; no Silo",
+                {}};
+  const Scratch scratch(options.folder, "elider_dbx_16");
+  ELIDER_ASSIGN(const std::string folder, path_of(options, scratch));
+  Series without{"no log", {}}, with{"async", {}};
+  for (const uint32_t threads : thread_counts(options)) {
+    ELIDER_ASSIGN(Point plain, run_logged(options, Protocol::kOcc, guard, threads, "", Durability::kDefault, 0));
+    without.points.push_back(std::move(plain));
+    ELIDER_ASSIGN(Point logged, run_logged(options, Protocol::kOcc, guard, threads, folder, Durability::kAsync, 0));
+    with.points.push_back(std::move(logged));
+  }
+  figure.series = {std::move(without), std::move(with)};
+  return figure;
+}
+
+Result<Figure> dbx_17(const StudyOptions& options) {
+  Figure figure{"dbx-17",
+                "TPC-C: latency until durable",
+                "threads",
+                "ms",
+                "38 to 63 ms, 1 to 8 threads: snapshots advance every 40 ms; Silo 117 to 480 ms",
+                fmt::format("{}; {} {}; others wait", as_the_paper(options, best_guard()), kWhenAsked, kSampleEvery),
+                {}};
+  ELIDER_TRY(add_latencies(options, Protocol::kOcc, &figure));
+  return figure;
+}
+
+Result<Figure> dbx_tc_13c(const StudyOptions& options) {
+  Figure figure{"dbx-tc-13c",
+                "TPC-C in pieces: latency until durable",
+                "threads",
+                "ms",
+                "114 ms with 8 threads, 54 ms where readers raise the snapshot number; DBX 58 ms",
+                fmt::format("{}; one warehouse per thread, one log, no checkpoints{}; {} {}; others wait", guarded_by(best_guard()),
+                            sizes_of(options), kWhenAsked, kSampleEvery),
+                {}};
+  ELIDER_TRY(add_latencies(options, Protocol::kChopped, &figure));
+  return figure;
+}
+
+}  // namespace elider::bench::protocols

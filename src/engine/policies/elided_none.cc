@@ -1,4 +1,0 @@
-#include "engine/policies.h"
-#include "sync/elided.h"
-
-ELIDER_OF_POLICY(, sync::Elided<elider::htm::None>)

@@ -1,4 +1,0 @@
-#include "engine/policies.h"
-#include "sync/exclusive.h"
-
-ELIDER_OF_POLICY(, sync::SingleThreaded)

@@ -1,0 +1,32 @@
+// Registration: what the file of an engine includes to say which engines it has. The file is named
+// in src/engine/engines.cmake or lab/engines.cmake, and defines ELIDER_ENGINE(name, ...) with the
+// name that stands there.
+// Thread safety: pure functions.
+#pragma once
+
+#include <memory>
+
+#include "engine/engine_of.h"
+#include "engine/policies.h"
+#include "engine/registry.h"
+
+namespace elider::detail {
+
+// The engine of a sync policy and a protocol, which Options ask for by these names.
+template <class Sync, template <class> class ProtocolOf, SyncPolicy kSync, HtmBackend kHtm = HtmBackend::kNone>
+constexpr Combination combination_of() {
+  return {kSync, kHtm, ProtocolOf<Sync>::kName, [](const Options& options) -> std::unique_ptr<Engine> {
+            return std::make_unique<EngineOf<Sync, ProtocolOf>>(options, kSync, kHtm);
+          }};
+}
+
+}  // namespace elider::detail
+
+// Defines the engine `name`: one or several combination_of().
+#define ELIDER_ENGINE(name, ...)                                  \
+  namespace elider::detail {                                      \
+  std::span<const Combination> engine_##name() {                  \
+    static constexpr Combination kCombinations[] = {__VA_ARGS__}; \
+    return kCombinations;                                         \
+  }                                                               \
+  }

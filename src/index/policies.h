@@ -1,0 +1,18 @@
+// The indexes of a sync policy are compiled once, in a file that belongs to the policy. The other
+// files that use them say so with ELIDER_INDEXES_OF_POLICY(extern, policy).
+// Thread safety: declarations.
+#pragma once
+
+#include <cstdint>
+
+#include "index/art/art.h"
+#include "index/btree/btree.h"
+#include "index/hash/hash_table.h"
+
+// linkage: extern, or nothing in the file that compiles them.
+#define ELIDER_INDEXES_OF_POLICY(linkage, policy)                                                     \
+  linkage template class elider::index::BTree<elider::policy, uint64_t>;                              \
+  linkage template class elider::index::BTree<elider::policy, elider::index::SecondaryKey>;           \
+  linkage template class elider::index::HashTable<elider::policy>;                                    \
+  linkage template class elider::index::RadixTree<elider::policy, uint64_t>;                          \
+  linkage template class elider::index::RadixTree<elider::policy, elider::index::ByteKey>;
