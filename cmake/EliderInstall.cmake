@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/elider")
-install(TARGETS elider EXPORT elider-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+install(TARGETS elider elider_durable_heap elider_core EXPORT elider-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/elider" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT elider-targets NAMESPACE elider:: DESTINATION "${config_folder}")

@@ -3,8 +3,8 @@
 
 # elider_layer(base DEPENDS ... [SOURCES ...]): the library elider_<name> of this folder's *.cc, all levels deep, and
 # the test program <name>_test of its *_test.cc. A subfolder with a CMakeLists.txt of its own is not part
-# of either, and the files of engines (instances/) are not either. DEPENDS are the layers below that it may include. SOURCES are
-# files of other folders, of the laboratory, that belong to this layer. Files of sync policies that no engine uses are left out
+# of either, and neither are the files of engines and of what they share (instances/, policies/). DEPENDS are the layers below that it may
+# include. SOURCES are other files that belong to this layer. Files of sync policies that no engine uses are left out
 # (cmake/EliderEngines.cmake); the property ELIDER_LEFT_OUT_OF_<name> lists them.
 function(elider_layer name)
   cmake_parse_arguments(layer "" "" "DEPENDS;SOURCES" ${ARGN})
@@ -14,7 +14,7 @@ function(elider_layer name)
     get_filename_component(folder "${file}" DIRECTORY)
     list(FILTER sources EXCLUDE REGEX "^${folder}/")
   endforeach()
-  list(FILTER sources EXCLUDE REGEX "/instances/")
+  list(FILTER sources EXCLUDE REGEX "/(instances|policies)/")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -48,7 +48,6 @@ function(elider_layer name)
       target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")  # "lab/..."
     endif()
     target_compile_definitions(${target} PUBLIC ELIDER_TEST_POINTS=$<BOOL:${ELIDER_TEST_POINTS}>)
-    set_property(GLOBAL APPEND PROPERTY ELIDER_LAYERS ${target})
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE elider_headers ${layer_DEPENDS})
@@ -127,7 +126,7 @@ endfunction()
 # elider_program(target SOURCE ...): an executable against the public library alone.
 function(elider_program target)
   add_executable(${target} ${ARGN})
-  target_link_libraries(${target} PRIVATE elider elider_flags)
+  target_link_libraries(${target} PRIVATE elider elider_durable_heap elider_flags)
 endfunction()
 
 # elider_bench_library(name folder ...): a library of benchmarks, of the *.cc of these folders. Few of them are hot: the others ask,

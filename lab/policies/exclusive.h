@@ -1,10 +1,10 @@
 // The sync policies of the laboratory without hardware transactions. Guards are ExclusiveGuards:
-// nobody else is inside the index during an operation.
+// no other thread is inside the index during an operation.
 //
 //   Latched          one spinlock an index, held for the whole operation: the papers' tree with a
 //                    spinlock (DBX, figure 6). Commits lock rows; the baseline of commits is
 //                    Protocol::kSpinlock
-//   SingleThreaded   nobody at all: one thread at a time uses the database; no locked instructions
+//   SingleThreaded   one thread at a time uses the database; it executes no locked instructions
 //
 // Thread safety: as said at each.
 #pragma once

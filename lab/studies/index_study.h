@@ -1,5 +1,5 @@
-// IndexStudy: a single index without tables and transactions, to study the cost of indexes (elider-lab
-// index). Databases do not need this header.
+// IndexStudy: a single index without tables and transactions, to study the cost of indexes
+// (elider-lab index). Databases do not need this header.
 //
 // It maps each key to a handle that is computed from the key, so that a lookup can check whether it
 // found the right one. Keys are numbers, 16 bytes, or up to 1024 bytes. The caller owns the bytes,

@@ -55,12 +55,12 @@ Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint
   });
 }
 
-Status copy_file(log::Folder& from, log::Folder& to, const std::string& name, Copied* copied) {
+Status copy_file(io::Folder& from, io::Folder& to, const std::string& name, Copied* copied) {
   constexpr size_t kBytes = 1u << 20;
-  std::unique_ptr<log::File> source, target;
-  if (Status status = from.open(name, log::OpenMode::kRead, &source); !status.ok()) return status;
+  std::unique_ptr<io::File> source, target;
+  if (Status status = from.open(name, io::OpenMode::kRead, &source); !status.ok()) return status;
   std::vector<std::byte> bytes(kBytes);
-  if (Status status = to.open(name, log::OpenMode::kCreate, &target); !status.ok()) return status;
+  if (Status status = to.open(name, io::OpenMode::kCreate, &target); !status.ok()) return status;
   for (uint64_t at = 0;;) {
     size_t count = 0;
     if (Status status = source->read_at(at, bytes, &count); !status.ok()) return status;
@@ -74,14 +74,14 @@ Status copy_file(log::Folder& from, log::Folder& to, const std::string& name, Co
 }
 
 // All that the manifest lists, in the order of the list.
-Status copy_files(log::Directory& from, log::Folder& to, Copied* copied) {
+Status copy_files(log::Directory& from, io::Folder& to, Copied* copied) {
   for (const log::Checkpoint& checkpoint : from.manifest().checkpoints)
     for (uint32_t part = 0; part < checkpoint.parts; ++part) {
       const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
       if (Status status = copy_file(from.folder_of(part), to, name, copied); !status.ok()) return status;
     }
   for (const log::SegmentFacts& segment : from.segments()) {
-    log::Folder& folder = from.folder_of(segment.name.stream);
+    io::Folder& folder = from.folder_of(segment.name.stream);
     if (Status status = copy_file(folder, to, log::file_name(segment.name), copied); !status.ok()) return status;
   }
   return {};
@@ -124,7 +124,7 @@ Status within_heap(F&& work) {
 }
 
 Status restore_into(const Folders& folders, const std::string& to, Copied* copied) {
-  log::FileSystem& files = log::system_files();
+  io::FileSystem& files = io::system_files();
   std::unique_ptr<log::Directory> directory;
   if (Status status = log::Directory::open(files, folders, false, &directory); !status.ok()) return status;
   log::RecoveryFacts facts;
@@ -141,7 +141,7 @@ Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
   {
     // The newest checkpoint is loaded below; older ones are no less to be relied upon.
     std::unique_ptr<log::Directory> directory;
-    if (Status status = log::Directory::open(log::system_files(), folders, false, &directory); !status.ok()) return status;
+    if (Status status = log::Directory::open(io::system_files(), folders, false, &directory); !status.ok()) return status;
     const auto& all = directory->manifest().checkpoints;
     report->checkpoints = all.size();
     for (const log::Checkpoint& checkpoint : all)
@@ -157,7 +157,7 @@ Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
 
 Status verify_log_of(const Folders& folders, Log* report) {
   std::unique_ptr<log::Directory> directory;
-  if (Status status = log::Directory::open(log::system_files(), folders, false, &directory); !status.ok()) return status;
+  if (Status status = log::Directory::open(io::system_files(), folders, false, &directory); !status.ok()) return status;
   log::RecoveryFacts facts;
   Status status = directory->judge(processors(16), nullptr, &facts);
   if (!status.ok()) return status;

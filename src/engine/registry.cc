@@ -55,7 +55,7 @@ Status refuse_combination(SyncPolicy sync, HtmBackend htm, Protocol protocol) {
       return Status(Code::kUnsupported, "Options: this build does not include the engine for " + asked +
                                             ". It was configured with the CMake option ELIDER_ENGINES=" + std::string(chosen_engines()) +
                                             "; ELIDER_ENGINES=" + std::string(known.set) + " includes that engine");
-  return Status::invalid_argument("Options: there is no engine for " + asked);
+  return Status::invalid_argument("Options: elider does not have an engine for " + asked);
 }
 
 }  // namespace elider::detail

@@ -36,10 +36,10 @@ struct Looked {
 
 Status look(const std::string& path, Looked* looked) {
   heap::HeldFile& held = looked->held;
-  std::unique_ptr<log::File> file;
+  std::unique_ptr<io::File> file;
   if (Status status = heap::find(path, &held); !status.ok()) return status;
-  if (Status status = held.folder->open(held.name, log::OpenMode::kRead, &file); !status.ok()) return status;
-  if (Status status = heap::hold(log::Hold::kShared, &held); !status.ok()) return status;
+  if (Status status = held.folder->open(held.name, io::OpenMode::kRead, &file); !status.ok()) return status;
+  if (Status status = heap::hold(io::Hold::kShared, &held); !status.ok()) return status;
   heap::FileHeader header{};
   size_t count = 0;
   if (Status status = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count); !status.ok()) return status;

@@ -20,7 +20,7 @@ constexpr size_t kPagesMax = 8192;  // that patch() keeps before it writes them
 
 class FileMedium final : public Medium {
  public:
-  explicit FileMedium(std::unique_ptr<log::File> file) : file_(std::move(file)) {}
+  explicit FileMedium(std::unique_ptr<io::File> file) : file_(std::move(file)) {}
 
   Status store(uint64_t offset, std::span<const std::byte> bytes) override { return file_->write_at(offset, bytes); }
 
@@ -104,7 +104,7 @@ class FileMedium final : public Medium {
     return {};
   }
 
-  const std::unique_ptr<log::File> file_;
+  const std::unique_ptr<io::File> file_;
   std::map<uint64_t, std::unique_ptr<Page>> pages_;  // the replayer's
   std::vector<std::byte> together_;
 
@@ -118,10 +118,10 @@ class FileMedium final : public Medium {
 }  // namespace
 
 Status find(const std::string& path, HeldFile* found) {
-  return log::system_files().open_folder_of(path, &found->folder, &found->name);
+  return io::system_files().open_folder_of(path, &found->folder, &found->name);
 }
 
-Status hold(log::Hold how, HeldFile* found) {
+Status hold(io::Hold how, HeldFile* found) {
   const Status status = found->folder->hold_file(found->name, how, &found->lock);
   if (status.code() != Code::kInvalidArgument) return status;
   return Status::invalid_argument("'" + found->folder->path_of(found->name) +
@@ -135,9 +135,9 @@ std::atomic<const SubstituteMedium*> substitute{nullptr};
 SubstituteMedium::SubstituteMedium(Make make) : make_(std::move(make)) { substitute.store(this, std::memory_order_release); }
 SubstituteMedium::~SubstituteMedium() { substitute.store(nullptr, std::memory_order_release); }
 
-std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file) { return std::make_unique<FileMedium>(std::move(file)); }
+std::unique_ptr<Medium> make_file_medium(std::unique_ptr<io::File> file) { return std::make_unique<FileMedium>(std::move(file)); }
 
-Status open_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {
+Status open_medium(const HeapOptions& options, std::unique_ptr<io::File> file, std::unique_ptr<Medium>* medium) {
   const SubstituteMedium* const other = substitute.load(std::memory_order_acquire);
   if (options.medium == HeapMedium::kFile)
     *medium = make_file_medium(std::move(file));

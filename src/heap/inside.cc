@@ -20,7 +20,7 @@
 #include "elider/heap_option_table.h"
 #include "heap/allocator.h"
 #include "htm/elide.h"
-#include "log/file.h"
+#include "io/file.h"
 
 namespace elider::detail {
 
@@ -100,7 +100,7 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
 
 // A heap's file may have holes, of an older program or of a copy. *room: whether the disk has room
 // for them. A file that is larger than the heap may become is refused first.
-Status reserve_all(log::File& file, const Geometry& geometry, uint64_t capacity, Status* room) {
+Status reserve_all(io::File& file, const Geometry& geometry, uint64_t capacity, Status* room) {
   uint64_t bytes = 0;
   if (Status status = file.size(&bytes); !status.ok()) return status;
   if (bytes > geometry.heap_at && bytes - geometry.heap_at > capacity) return too_large(file.path(), bytes - geometry.heap_at, capacity);
@@ -120,13 +120,13 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (Status status = heap::choose_regions(options, &regions); !status.ok()) return status;
   const Uncancelled uncancelled;
   heap::HeldFile held;
-  std::unique_ptr<log::File> file;
+  std::unique_ptr<io::File> file;
   if (Status status = heap::find(path, &held); !status.ok())
-    return status.not_found() ? log::file_error("create", log::system_files().absolute(path), ENOENT) : status;
-  if (Status status = heap::hold(log::Hold::kExclusive, &held); !status.ok()) return status;
+    return status.not_found() ? io::file_error("create", io::system_files().absolute(path), ENOENT) : status;
+  if (Status status = heap::hold(io::Hold::kExclusive, &held); !status.ok()) return status;
   heap::FileHeader header{};
   size_t count = 0;
-  Status there = held.folder->open(held.name, log::OpenMode::kWrite, &file);
+  Status there = held.folder->open(held.name, io::OpenMode::kWrite, &file);
   if (there.ok()) there = file->read_at(0, std::as_writable_bytes(std::span(&header, 1)), &count);
   if (!there.ok() && !there.not_found()) return there;
   const bool is_new = heap::is_unmade(header, count);
@@ -137,7 +137,7 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
     // What it may have of an earlier try is gone; it has a name, and says what it is, before
     // anything else.
-    if (Status status = held.folder->open(held.name, log::OpenMode::kCreateNew, &file); !status.ok()) return status;
+    if (Status status = held.folder->open(held.name, io::OpenMode::kCreateNew, &file); !status.ok()) return status;
     if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
     if (Status status = held.folder->sync(); !status.ok()) return status;
   } else {
@@ -158,7 +158,7 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
 }
 
 HeapInside::HeapInside(std::string path, const HeapOptions& options, const Geometry& geometry, const heap::Regions& regions,
-                       std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held)
+                       std::unique_ptr<heap::Medium> medium, std::unique_ptr<io::File> held)
     : path_(std::move(path)),
       options_(options),
       geometry_(geometry),
@@ -227,7 +227,7 @@ Status HeapInside::start() {
 
 Status HeapInside::start_reading(const Found& found, uint64_t bytes, const Status& why) {
   if (Status status = reserve_addresses(); !status.ok()) return status;
-  if (::mprotect(base_, bytes, PROT_READ | PROT_WRITE) != 0) return log::file_error("get memory for", path_, errno);
+  if (::mprotect(base_, bytes, PROT_READ | PROT_WRITE) != 0) return io::file_error("get memory for", path_, errno);
   if (Status status = replayer_->load_heap(found, {base_, bytes}); !status.ok()) return status;
   heap_bytes_.store(bytes, std::memory_order_release);
   stop(why);

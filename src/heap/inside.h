@@ -71,7 +71,7 @@ class HeapInside {
 
  private:
   HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, const heap::Regions& regions,
-             std::unique_ptr<heap::Medium> medium, std::unique_ptr<log::File> held);
+             std::unique_ptr<heap::Medium> medium, std::unique_ptr<io::File> held);
   // Brings the file up to its log's end, and starts. Nothing is written before all has been looked
   // at. If `room` is not ok, or the disk has no room for the whole heap, the heap is for reading
   // alone.
@@ -94,7 +94,7 @@ class HeapInside {
   const HeapOptions options_;
   const heap::Geometry geometry_;
   const heap::Regions regions_;
-  std::unique_ptr<log::File> held_;
+  std::unique_ptr<io::File> held_;
   std::unique_ptr<heap::Medium> medium_;
   std::byte* base_ = nullptr;
   std::atomic<uint64_t> heap_bytes_{0};

@@ -45,7 +45,7 @@ void store_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 class MappedMedium final : public Medium {
  public:
-  MappedMedium(const HeapOptions& options, std::unique_ptr<log::File> file, int descriptor, std::byte* memory, uint64_t reserved)
+  MappedMedium(const HeapOptions& options, std::unique_ptr<io::File> file, int descriptor, std::byte* memory, uint64_t reserved)
       : delays_(options.medium == HeapMedium::kDelay),
         flush_ns_(options.flush_ns),
         file_(std::move(file)),
@@ -104,7 +104,7 @@ class MappedMedium final : public Medium {
   Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
     void* const mapped = ::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
                                 static_cast<off_t>(offset));
-    return mapped == memory.data() ? Status() : log::file_error("map", path_, errno);
+    return mapped == memory.data() ? Status() : io::file_error("map", path_, errno);
   }
 
   std::string_view promise() const override {
@@ -117,7 +117,7 @@ class MappedMedium final : public Medium {
   // It is no line that can be written back.
   Status sync_length() {
     if (delays_ || uninterrupted([&] { return ::fsync(descriptor_); }) == 0) return {};
-    return log::file_error("sync", path_, errno);
+    return io::file_error("sync", path_, errno);
   }
   Status map_up_to(uint64_t bytes) {
     const uint64_t from = mapped_;
@@ -133,7 +133,7 @@ class MappedMedium final : public Medium {
     }
     if (!delays_ && (errno == EOPNOTSUPP || errno == EINVAL))
       return {Code::kUnsupported, "'" + path_ + "' is not on persistent memory (a DAX file system); use HeapMedium::kFile"};
-    return log::file_error("map", path_, errno);
+    return io::file_error("map", path_, errno);
   }
 
   void flush_lines(uint64_t offset, uint64_t bytes) {
@@ -149,7 +149,7 @@ class MappedMedium final : public Medium {
 
   const bool delays_;
   const uint64_t flush_ns_;
-  const std::unique_ptr<log::File> file_;
+  const std::unique_ptr<io::File> file_;
   const std::string path_;
   const int descriptor_;
   std::byte* const memory_;
@@ -160,10 +160,10 @@ class MappedMedium final : public Medium {
 
 }  // namespace
 
-Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium) {
+Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<io::File> file, std::unique_ptr<Medium>* medium) {
   const std::string path = file->path();
   const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); });
-  if (descriptor < 0) return log::file_error("open", path, errno);
+  if (descriptor < 0) return io::file_error("open", path, errno);
   // The logs of the largest file that there can be, and the heap.
   const uint64_t reserved = options.capacity_bytes + (uint64_t{64} << 32) + (uint64_t{1} << 31);
   void* const memory = ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

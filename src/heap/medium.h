@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "elider/heap.h"
-#include "log/file.h"
+#include "io/file.h"
 
 namespace elider::heap {
 
@@ -47,7 +47,7 @@ class Medium {
   // Fills all of it; what lies beyond the file's end is 0.
   virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
   virtual Status size(uint64_t* bytes) = 0;
-  // The disk has room for this many bytes of the file. kIoError: log::File::reserve() failed; the
+  // The disk has room for this many bytes of the file. kIoError: io::File::reserve() failed; the
   // file is as it was, and less may be asked for.
   virtual Status reserve(uint64_t bytes) = 0;
   // reserve(), and the file then has at least this many bytes, durably where stores are.
@@ -64,30 +64,30 @@ class Medium {
 // For tests: while it lives, HeapMedium::kDax is what make() makes of the file. One at a time.
 class SubstituteMedium {
  public:
-  using Make = std::function<std::unique_ptr<Medium>(std::unique_ptr<log::File>)>;
+  using Make = std::function<std::unique_ptr<Medium>(std::unique_ptr<io::File>)>;
   explicit SubstituteMedium(Make make);
   ~SubstituteMedium();
   SubstituteMedium(const SubstituteMedium&) = delete;
   SubstituteMedium& operator=(const SubstituteMedium&) = delete;
 
  private:
-  friend Status open_medium(const HeapOptions&, std::unique_ptr<log::File>, std::unique_ptr<Medium>*);
+  friend Status open_medium(const HeapOptions&, std::unique_ptr<io::File>, std::unique_ptr<Medium>*);
   const Make make_;
 };
 
 // A heap's file by its open folder and its name there, held while this lives.
 struct HeldFile {
-  std::unique_ptr<log::Folder> folder;
+  std::unique_ptr<io::Folder> folder;
   std::string name;
-  std::unique_ptr<log::File> lock;
+  std::unique_ptr<io::File> lock;
 };
 // Opens the folder. kNotFound: it is not there. kInvalidArgument: no file has such a path.
 Status find(const std::string& path, HeldFile* found);
 // Holds the file, which is created if needed. kInvalidArgument: it is in use.
-Status hold(log::Hold how, HeldFile* found);
+Status hold(io::Hold how, HeldFile* found);
 // The file is there. kUnsupported: kDax, and it does not lie on persistent memory.
-Status open_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
-std::unique_ptr<Medium> make_file_medium(std::unique_ptr<log::File> file);
-Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<log::File> file, std::unique_ptr<Medium>* medium);
+Status open_medium(const HeapOptions& options, std::unique_ptr<io::File> file, std::unique_ptr<Medium>* medium);
+std::unique_ptr<Medium> make_file_medium(std::unique_ptr<io::File> file);
+Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<io::File> file, std::unique_ptr<Medium>* medium);
 
 }  // namespace elider::heap

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "log/file.h"
+#include "log/files.h"
 #include "log/format.h"
 
 namespace elider::log {

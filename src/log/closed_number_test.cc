@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/test_points.h"
-#include "log/crash_disk.h"
-#include "log/log_test_support.h"
+#include "tests/support/crash_disk.h"
+#include "tests/support/log_test_support.h"
 
 namespace elider::log {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/test_points.h"
 #include "base/random.h"
-#include "log/crash_disk.h"
-#include "log/log_test_support.h"
+#include "tests/support/crash_disk.h"
+#include "tests/support/log_test_support.h"
 
 namespace elider::log {
 namespace {

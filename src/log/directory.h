@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "elider/snapshot_number.h"
-#include "log/file.h"
+#include "log/files.h"
 #include "log/format.h"
 #include "log/manifest_file.h"
 #include "log/reader.h"

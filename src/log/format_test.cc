@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/checksum.h"
-#include "log/log_test_support.h"
+#include "tests/support/log_test_support.h"
 
 namespace elider::log {
 namespace {

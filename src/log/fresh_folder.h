@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "log/file.h"
+#include "log/files.h"
 #include "log/manifest_file.h"
 
 namespace elider::log {

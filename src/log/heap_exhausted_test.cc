@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "log/log_test_support.h"
+#include "tests/support/log_test_support.h"
 
 namespace {
 

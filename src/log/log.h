@@ -36,7 +36,7 @@
 #include "elider/snapshot_number.h"
 #include "log/buffer.h"
 #include "log/durable.h"
-#include "log/file.h"
+#include "log/files.h"
 #include "log/stream.h"
 
 namespace elider::log {

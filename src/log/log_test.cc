@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "base/test_points.h"
-#include "log/crash_disk.h"
-#include "log/log_test_support.h"
+#include "tests/support/crash_disk.h"
+#include "tests/support/log_test_support.h"
 
 namespace elider::log {
 namespace {

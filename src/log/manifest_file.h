@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "log/file.h"
+#include "log/files.h"
 #include "log/format.h"
 
 namespace elider::log {

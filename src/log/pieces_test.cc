@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "log/log_test_support.h"
+#include "tests/support/log_test_support.h"
 
 namespace elider::log {
 namespace {

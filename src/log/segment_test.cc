@@ -3,14 +3,14 @@
 
 #include <random>
 
-#include "log/forwarding_folder.h"
-#include "log/log_test_support.h"
+#include "tests/support/forwarding_folder.h"
+#include "tests/support/log_test_support.h"
 #include "log/reader.h"
 
 namespace elider::log {
 namespace {
 
-constexpr DatabaseId kDatabase = {1, 2};
+constexpr DatabaseId kOwner = {1, 2};
 constexpr SegmentName kName = {1, 0, 0};
 
 struct Segment {
@@ -22,8 +22,8 @@ struct Segment {
 // Frames of a few bytes, of about a piece, and of several.
 Segment segment_of(std::mt19937_64& random) {
   Segment made;
-  encode({kDatabase, kName, 0, 0}, &made.bytes);
-  const uint64_t seed = seed_of(kDatabase, kName);
+  encode({kOwner, kName, 0, 0}, &made.bytes);
+  const uint64_t seed = seed_of(kOwner, kName);
   for (uint64_t i = 0, count = 1 + random() % 8; i < count; ++i) {
     const uint64_t kind = random() % 4;
     const uint64_t text = kind == 0   ? 0
@@ -60,7 +60,7 @@ class Segments : public testing::Test {
                              bytes.begin() + static_cast<std::ptrdiff_t>(frame.offset + kFrameHeaderBytes)));
       return Status();
     };
-    return read_segment(*open_folder(files), kDatabase, kName, &buffer_, visit, &facts_);
+    return read_segment(*open_folder(files), kOwner, kName, &buffer_, visit, &facts_);
   }
   // Of the segment's frames, all before `frame` are whole; what is behind them is cut off.
   void expect_frames(const Segment& segment, size_t frame, size_t bytes) {
@@ -150,8 +150,8 @@ class GrowingFolder final : public ForwardingFolder {
 
 TEST_F(Segments, MayGrowWhileTheyAreRead) {
   std::vector<std::byte> bytes;
-  encode({kDatabase, kName, 0, 0}, &bytes);
-  const uint64_t seed = seed_of(kDatabase, kName);
+  encode({kOwner, kName, 0, 0}, &bytes);
+  const uint64_t seed = seed_of(kOwner, kName);
   std::vector<uint64_t> ends;
   for (uint64_t i = 0; i < 3; ++i) {
     const size_t begin = bytes.size(), payload = kRecordHeaderBytes + 500'000;
@@ -165,7 +165,7 @@ TEST_F(Segments, MayGrowWhileTheyAreRead) {
   std::fill(earlier.begin() + static_cast<std::ptrdiff_t>(ends[0]), earlier.end(), std::byte{0});
   MemoryFiles before({{"db/" + file_name(kName), earlier}}), after({{"db/" + file_name(kName), bytes}});
   GrowingFolder folder(before, after);
-  const Status status = read_segment(folder, kDatabase, kName, &buffer_, [](const FrameView&) { return Status(); }, &facts_);
+  const Status status = read_segment(folder, kOwner, kName, &buffer_, [](const FrameView&) { return Status(); }, &facts_);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(facts_.frames, 3u);
   EXPECT_EQ(facts_.whole_bytes, ends[2]);
@@ -177,7 +177,7 @@ std::vector<std::byte> frame_of(uint64_t sequence, const SegmentName& name) {
   std::vector<std::byte> frame(kFrameHeaderBytes + kRecordHeaderBytes + 20, std::byte{7});
   put_record_header(frame.data() + kFrameHeaderBytes, sequence + 1, 20);
   seal({sequence, sequence + 1, sequence, sequence + 1, sequence + 1, static_cast<uint32_t>(frame.size() - kFrameHeaderBytes), 1},
-       seed_of(kDatabase, name), frame);
+       seed_of(kOwner, name), frame);
   return frame;
 }
 
@@ -185,7 +185,7 @@ std::vector<std::byte> frame_of(uint64_t sequence, const SegmentName& name) {
 // cut, or what is said of it.
 std::string cut_of(const std::vector<std::byte>& behind) {
   std::vector<std::byte> bytes;
-  encode({kDatabase, kName, 0, 0}, &bytes);
+  encode({kOwner, kName, 0, 0}, &bytes);
   const std::vector<std::byte> first = frame_of(0, kName);
   bytes.insert(bytes.end(), first.begin(), first.end());
   const size_t offset = bytes.size();
@@ -194,7 +194,7 @@ std::string cut_of(const std::vector<std::byte>& behind) {
   ReadBuffer buffer;
   std::vector<SegmentFacts> facts(1);
   StreamFacts stream;
-  Status status = read_segment(*open_folder(files), kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]);
+  Status status = read_segment(*open_folder(files), kOwner, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]);
   if (status.ok()) status = join_segments("db", facts, 0, &stream);
   if (!status.ok()) return "refused: " + status.message();
   if (stream.cuts.empty()) return "";
@@ -231,7 +231,7 @@ TEST(CutTails, OfASegmentWithoutAHeaderSayThat) {
   ReadBuffer buffer;
   std::vector<SegmentFacts> facts(1);
   StreamFacts stream;
-  ASSERT_TRUE(read_segment(*open_folder(files), kDatabase, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]).ok());
+  ASSERT_TRUE(read_segment(*open_folder(files), kOwner, kName, &buffer, [](const FrameView&) { return Status(); }, &facts[0]).ok());
   ASSERT_TRUE(join_segments("db", facts, 0, &stream).ok());
   ASSERT_EQ(stream.cuts.size(), 1u);
   EXPECT_EQ(describe(stream.cuts[0]), "'db/" + file_name(kName) + "' from byte 0: 30 bytes; the segment's header is cut short");

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "elider/snapshot_number.h"
-#include "log/file.h"
+#include "log/files.h"
 #include "log/format.h"
 
 namespace elider::log {

@@ -259,7 +259,7 @@ Statistics::Checkpoints Checkpoints::facts() const {
 
 namespace {
 
-Status back_up_rows(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options,
+Status back_up_rows(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
                     const SchemaOfTable& schema_of) {
   std::unique_ptr<log::FreshFolder> fresh;
   if (Status status = log::FreshFolder::make(files, folder, &fresh); !status.ok()) return status;
@@ -275,7 +275,7 @@ Status back_up_rows(RecoveryTarget& target, log::FileSystem& files, const std::s
 
 }  // namespace
 
-Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options,
+Status back_up(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
                const SchemaOfTable& schema_of) {
   try {
     return back_up_rows(target, files, folder, options, schema_of);

@@ -38,7 +38,7 @@ using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
 class CheckpointWriter {
  public:
   struct How {
-    std::vector<log::Folder*> folders;  // part i goes to folder i modulo their count
+    std::vector<io::Folder*> folders;  // part i goes to folder i modulo their count
     log::DatabaseId database{};
     uint32_t threads = 1;
     uint64_t bytes_per_second = 0;     // 0: no limit
@@ -141,7 +141,7 @@ class Checkpoints {
 };
 
 // Writes a backup into `folder`. See Database::backup.
-Status back_up(RecoveryTarget& target, log::FileSystem& files, const std::string& folder, const Options& options,
+Status back_up(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
                const SchemaOfTable& schema_of);
 
 }  // namespace elider::recovery

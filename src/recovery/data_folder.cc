@@ -42,10 +42,10 @@ Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow
   if (options.data_folders.empty()) return {};
   const uint64_t begin_ns = now_ns();
   const bool writes = options.durability != Durability::kNone && !how.read_only;
-  Status status = log::Directory::open(log::system_files(), options.data_folders, writes && !how.for_tools,
+  Status status = log::Directory::open(io::system_files(), options.data_folders, writes && !how.for_tools,
                                        {.create_if_missing = options.create_if_missing && !how.for_tools,
                                         .error_if_exists = options.error_if_exists,
-                                        .hold = how.for_tools && how.read_only ? log::Hold::kShared : log::Hold::kExclusive},
+                                        .hold = how.for_tools && how.read_only ? io::Hold::kShared : io::Hold::kExclusive},
                                        &directory_);
   if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // nothing is there, nothing is made
   if (!status.ok()) return status;
@@ -111,7 +111,7 @@ Status DataFolder::checkpoint() {
 }
 
 Status DataFolder::backup(RecoveryTarget& target, const Options& options, const std::string& folder) {
-  return back_up(target, directory_ != nullptr ? directory_->files() : log::system_files(), folder, options, schema_of());
+  return back_up(target, directory_ != nullptr ? directory_->files() : io::system_files(), folder, options, schema_of());
 }
 
 }  // namespace elider::recovery

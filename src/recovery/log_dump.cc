@@ -35,7 +35,7 @@ class Catalog {
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
   }
-  void add_checkpoint(log::Folder& folder, const log::DatabaseId& database, const log::CheckpointName& name) {
+  void add_checkpoint(io::Folder& folder, const log::DatabaseId& database, const log::CheckpointName& name) {
     std::unique_ptr<log::PartReader> part;
     log::CheckpointBlock block;
     if (!log::PartReader::open(folder, database, name, &part).ok()) return;
@@ -141,7 +141,7 @@ class Dump {
   bool tables_alone = false;  // it learns what tables there are, and shows nothing
 
   // A status of kFinished: visit() has had enough.
-  Status segment(log::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name,
+  Status segment(io::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name,
                  uint64_t cut) {
     log::SegmentFacts facts;
     const auto of_frame = [&](const log::FrameView& frame) {
@@ -159,7 +159,7 @@ class Dump {
     };
     return log::read_segment(folder, database, name, &buffer_, of_frame, &facts);
   }
-  void learn_tables(log::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name) {
+  void learn_tables(io::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name) {
     log::SegmentFacts facts;
     const auto of_frame = [&](const log::FrameView& frame) {
       return log::read_records(frame, folder.path(), [&](const log::Record& record) {
@@ -173,10 +173,10 @@ class Dump {
  private:
   const uint64_t first_, last_;
   FunctionRef<bool(const LoggedRecord&)> visit_;
-  log::ReadBuffer buffer_;
+  io::ReadBuffer buffer_;
 };
 
-Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) {
+Status dump_folders(io::FileSystem& files, const Folders& folders, Dump& dump) {
   std::unique_ptr<log::Directory> directory;
   if (Status status = log::Directory::open(files, folders, false, &directory); !status.ok()) return status;
   log::RecoveryFacts facts;
@@ -184,7 +184,7 @@ Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) 
   const log::DatabaseId& database = directory->manifest().database;
   for (const log::Checkpoint& checkpoint : directory->manifest().checkpoints)
     dump.catalog.add_checkpoint(directory->folder_of(0), database, {checkpoint.number, 0});
-  const auto folder_of = [&](const log::SegmentFacts& segment) -> log::Folder& { return directory->folder_of(segment.name.stream); };
+  const auto folder_of = [&](const log::SegmentFacts& segment) -> io::Folder& { return directory->folder_of(segment.name.stream); };
   for (const log::SegmentFacts& segment : directory->segments()) dump.learn_tables(folder_of(segment), database, segment.name);
   if (dump.tables_alone) return {};
   for (const log::SegmentFacts& segment : directory->segments()) {
@@ -196,16 +196,16 @@ Status dump_folders(log::FileSystem& files, const Folders& folders, Dump& dump) 
 
 // Reads the file without the folders' locks. `file` is its path. Tables may also be described in
 // `folders`.
-Status dump_file(log::FileSystem& files, const std::string& file, std::span<const std::string> folders, Dump& dump) {
-  std::vector<std::unique_ptr<log::Folder>> opened(1);
+Status dump_file(io::FileSystem& files, const std::string& file, std::span<const std::string> folders, Dump& dump) {
+  std::vector<std::unique_ptr<io::Folder>> opened(1);
   std::string its_name;
   if (Status status = files.open_folder_of(file, &opened.front(), &its_name); !status.ok()) return status;
   for (const std::string& folder : folders)
     if (Status status = files.open_folder(folder, &opened.emplace_back()); !status.ok()) return status;
-  log::Folder& its_folder = *opened.front();
+  io::Folder& its_folder = *opened.front();
   log::SegmentName name;
   if (!log::parse_file_name(its_name, &name)) return Status::invalid_argument("'" + file + "' does not have the name of a log file");
-  log::ReadBuffer buffer;
+  io::ReadBuffer buffer;
   if (Status status = buffer.read_part(its_folder, its_name, 0, log::kSegmentHeaderBytes); !status.ok()) return status;
   log::DatabaseId database{};
   if (Status status = log::database_of(buffer.bytes(), &database); !status.ok())
@@ -225,7 +225,7 @@ Status dump_file(log::FileSystem& files, const std::string& file, std::span<cons
 
 Status dump_places(const Folders& places, Dump& dump) {
   if (places.empty()) return Status::invalid_argument("no folder or log file was given");
-  log::FileSystem& files = log::system_files();
+  io::FileSystem& files = io::system_files();
   const std::string& place = places.front();
   log::SegmentName name;
   const bool one_file = log::parse_file_name(place.substr(place.find_last_of('/') + 1), &name);

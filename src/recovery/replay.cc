@@ -42,7 +42,7 @@ uint64_t microseconds_since(uint64_t begin_ns) { return (now_ns() - begin_ns) / 
 struct Replay::Window {
   uint64_t after = 0, to = 0;
   std::vector<const log::LogPiece*> pieces;
-  std::vector<log::ReadBuffer> buffers;  // by thread: of the piece that it parses
+  std::vector<io::ReadBuffer> buffers;  // by thread: of the piece that it parses
   size_t parts = 0;                      // a power of two
   std::vector<std::vector<txn::RowChanges>> changes;  // by parsing thread and part
   std::vector<ChangedRows> rows;         // by thread: of the part that it applies
@@ -164,7 +164,7 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   for (uint32_t part = 0; part < checkpoint.parts && options_.recovery_progress; ++part) {
     uint64_t bytes = 0;
     const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
-    if (!log::file_bytes(directory_.folder_of(part), name, log::kNumberMax, &bytes).ok()) break;
+    if (!io::file_bytes(directory_.folder_of(part), name, log::kNumberMax, &bytes).ok()) break;
     all_bytes += bytes;
   }
   // Nothing is made by the number of parts before they are found to be
@@ -272,7 +272,7 @@ Status Replay::bring_in(Window& window) {
   return parallel(threads_, window.parts, [&](uint32_t thread, size_t part) { return apply_part(window, thread, part); });
 }
 
-Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer) {
+Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece, io::ReadBuffer* buffer) {
   uint64_t records = 0, records_void = 0, last_number = 0;
   const uint64_t to = std::min({window.to, piece.cut, options_.recover_to});
   const std::string where = "'" + piece.folder->path_of(log::file_name(piece.name)) + "'";

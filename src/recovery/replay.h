@@ -63,7 +63,7 @@ class Replay {
   Status load_block(RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block);
   Status bring_in_log(Recovery* report);
   Status bring_in(Window& window);
-  Status parse(Window& window, uint32_t thread, const log::LogPiece& piece, log::ReadBuffer* buffer);
+  Status parse(Window& window, uint32_t thread, const log::LogPiece& piece, io::ReadBuffer* buffer);
   Status parse_record(Window& window, uint32_t thread, const std::string& where, uint32_t generation, const log::Record& record);
   Status apply_part(Window& window, uint32_t thread, size_t part);
   Status make_tables(std::vector<Described> described);

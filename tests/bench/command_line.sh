@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # presets: dev release
+# engines: all
 # The command line as a user meets it: exit codes, messages that name the option, JSON files, drawings.
 # 0 it worked, 1 it ran and failed, 2 it was asked for nonsense and nothing was run.
 set -u

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # presets: dev
+# engines: all
 # docs/options.md and docs/metrics.md are what the command line prints from its lists, and JSON has as many.
 set -u
 for page in options metrics; do

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "elider/elider.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 #include "tests/support/database_test.h"
 #include "tests/support/limited_heap.h"
 
@@ -170,8 +170,8 @@ TEST_P(HeapExhaustedTest, EachCallOfAGroupIsWholeOrNothing) {
 
 // Of a database with a log, in files in memory.
 TEST_P(HeapExhaustedTest, ACommitAndACheckpointAreLoggedWholeOrNotAtAll) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   Options options;
   options.data_folders = {"db"};
   options.log_buffer_bytes = 4096;  // so that the large row's record has a block of its own

@@ -19,8 +19,8 @@
 namespace elider::crash {
 namespace {
 
-using Contents = log::MemoryFiles::Contents;
-using Call = log::MemoryFiles::Call;
+using Contents = io::MemoryFiles::Contents;
+using Call = io::MemoryFiles::Call;
 
 class CopiesTest : public testing::TestWithParam<uint64_t> {
  protected:
@@ -45,8 +45,8 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
 
   // Empty, or why it cannot be opened.
   std::string recover(Contents contents, State* state) const {
-    log::MemoryFiles files(std::move(contents));
-    const log::SubstituteFiles substitute(files);
+    io::MemoryFiles files(std::move(contents));
+    const io::SubstituteFiles substitute(files);
     auto db = Database::open(recovery_options(shape_));
     if (!db.ok()) return db.status().message();
     Status status = read_state(*db, state);
@@ -54,7 +54,7 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
   }
   // All of it, on files of its own.
   std::string go_through(Cycle<State>& cycle, const Contents& image, const Cycle<State>::Judge& judge) {
-    log::MemoryFiles files(image);
+    io::MemoryFiles files(image);
     Cycle<State>::Outcome outcome;
     return cycle.run(files, {.threads = images_ % 16 == 0, .checkpoint = images_ % 4 == 0}, judge, &outcome);
   }
@@ -66,13 +66,13 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
   std::string search(const std::function<Status()>& work, const Judge& judge, Subsets subsets = {}) {
     std::vector<Call> calls;
     {
-      log::MemoryFiles files(before_);
-      const log::SubstituteFiles substitute(files);
+      io::MemoryFiles files(before_);
+      const io::SubstituteFiles substitute(files);
       if (Status status = work(); !status.ok()) return status.message();
       calls = files.calls();
     }
     Random random(GetParam());
-    log::CrashDisk disk(before_);
+    io::CrashDisk disk(before_);
     SeenImages seen;
     for (size_t count = 0;; ++count) {
       const bool ended = count == calls.size();
@@ -102,8 +102,8 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
     // A folder in which rows stand does not open as an empty database.
     const auto has_rows = [](const auto& file) { return file.first.starts_with("copy/") && file.first != "copy/LOCK"; };
     if (std::ranges::none_of(image, has_rows)) return go_through(*copy_, image, [](const State& state) { return difference({}, state); });
-    log::MemoryFiles files(image);
-    const log::SubstituteFiles substitute(files);
+    io::MemoryFiles files(image);
+    const io::SubstituteFiles substitute(files);
     const auto db = Database::open(subject_of(shape_, {"copy"}).options(false));
     if (db.ok()) return "the copy is empty, but files are there";
     return db.status().message().find("'copy") != std::string::npos ? "" : "the copy is refused with other words: " + db.status().message();
@@ -143,8 +143,8 @@ TEST_P(CopiesTest, GoingBackIsDoneOrNot) {
   uint64_t to = 0;
   State earlier;
   {
-    log::MemoryFiles files(before_);
-    const log::SubstituteFiles substitute(files);
+    io::MemoryFiles files(before_);
+    const io::SubstituteFiles substitute(files);
     files::Log log;
     ASSERT_OK(files::verify_log(folders(), &log));
     to = (log.checkpoint + log.snapshot) / 2;

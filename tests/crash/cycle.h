@@ -15,7 +15,7 @@
 
 #include "elider/elider.h"
 #include "elider/files.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 #include "tests/crash/images.h"
 
 namespace elider::crash {
@@ -33,7 +33,7 @@ struct Subject {
 template <class State>
 class Cycle {
  public:
-  using Contents = log::MemoryFiles::Contents;
+  using Contents = io::MemoryFiles::Contents;
   // Empty, or why the state is not allowed.
   using Judge = std::function<std::string(const State&)>;
 
@@ -56,8 +56,8 @@ class Cycle {
   uint64_t files_checked() const { return files_checked_; }
 
   // Of an image that was made `files`. Empty, or what is wrong.
-  std::string run(log::MemoryFiles& files, const How& how, const Judge& judge, Outcome* outcome) {
-    const log::SubstituteFiles substitute(files);
+  std::string run(io::MemoryFiles& files, const How& how, const Judge& judge, Outcome* outcome) {
+    const io::SubstituteFiles substitute(files);
     *outcome = {};
     Status checked, opened;
     if (std::string wrong = check_files(files, how, &checked); !wrong.empty()) return wrong;
@@ -80,8 +80,8 @@ class Cycle {
 
   // Crashes at every call that run() made on `before`: the state stays, or is
   // the one that was written.
-  std::string crash_again(const Contents& before, const std::vector<log::MemoryFiles::Call>& calls, const Outcome& done, Random& random) {
-    log::CrashDisk disk(before);
+  std::string crash_again(const Contents& before, const std::vector<io::MemoryFiles::Call>& calls, const Outcome& done, Random& random) {
+    io::CrashDisk disk(before);
     SeenImages seen;
     for (size_t count = 0; count <= calls.size(); ++count) {
       if (count != 0) disk.apply(calls[count - 1]);
@@ -94,7 +94,7 @@ class Cycle {
       std::string wrong = for_each_image(disk, random, [&](Contents image) -> std::string {
         if (!seen.add(image, written)) return "";
         ++images_again_;
-        log::MemoryFiles files(std::move(image));
+        io::MemoryFiles files(std::move(image));
         Outcome outcome;
         return run(files, {}, judge, &outcome);
       });
@@ -112,11 +112,11 @@ class Cycle {
     return status.code() == Code::kCorrupt || status.code() == Code::kUnsupported || status.code() == Code::kInvalidArgument;
   }
   // Without a manifest there is none.
-  bool is_database(const log::MemoryFiles& files) const { return files.contents().contains(subject_.folders[0] + "/MANIFEST"); }
+  bool is_database(const io::MemoryFiles& files) const { return files.contents().contains(subject_.folders[0] + "/MANIFEST"); }
 
   // What a crash left is no damage to `elider check` either, and it changes
   // nothing. *checked: what it said.
-  std::string check_files(const log::MemoryFiles& files, const How& how, Status* checked) {
+  std::string check_files(const io::MemoryFiles& files, const How& how, Status* checked) {
     *checked = {};
     if (!is_database(files)) return "";
     const size_t calls = files.call_count();
@@ -140,7 +140,7 @@ class Cycle {
   }
 
   // Recovers it the second time, and writes to it.
-  std::string write(const How& how, const log::MemoryFiles& files, Outcome* outcome) {
+  std::string write(const How& how, const io::MemoryFiles& files, Outcome* outcome) {
     auto db = Database::open(subject_.options(false));
     if (!db.ok()) return "recovered again: " + db.status().message();
     State second;

@@ -19,7 +19,7 @@
 namespace elider::crash {
 namespace {
 
-using Contents = log::MemoryFiles::Contents;
+using Contents = io::MemoryFiles::Contents;
 
 constexpr size_t kStep = ELIDER_ASAN || ELIDER_TSAN ? 61 : 1;  // sanitizers look at every so manieth byte
 
@@ -53,7 +53,7 @@ class Damage : public testing::TestWithParam<Files> {
     Story story = first.story();
     story.continue_from(between.state);
     shape_.seed = 8;
-    second_ = std::make_unique<Recorder>(shape_, log::CrashDisk(whole(first)), std::move(story));
+    second_ = std::make_unique<Recorder>(shape_, io::CrashDisk(whole(first)), std::move(story));
     ASSERT_OK(second_->run());
     whole_ = whole(*second_, GetParam().closed);
     const Opened opened = open(whole_);
@@ -67,17 +67,17 @@ class Damage : public testing::TestWithParam<Files> {
   static Contents whole(Recorder& run, bool closed = true) {
     auto calls = run.files().calls();
     if (!closed) {
-      while (calls.back().kind != log::MemoryFiles::Call::Kind::kCreate) calls.pop_back();
+      while (calls.back().kind != io::MemoryFiles::Call::Kind::kCreate) calls.pop_back();
       EXPECT_TRUE(calls.back().path.ends_with("MANIFEST.new"));
       calls.pop_back();
     }
-    log::CrashDisk disk(run.before());
+    io::CrashDisk disk(run.before());
     for (const auto& call : calls) disk.apply(call);
     return disk.everything();
   }
   Opened open(const Contents& contents) {
-    log::MemoryFiles files(contents);
-    const log::SubstituteFiles substitute(files);
+    io::MemoryFiles files(contents);
+    const io::SubstituteFiles substitute(files);
     Opened result;
     auto db = Database::open(recovery_options(shape_));
     result.status = db.ok() ? Status() : db.status();
@@ -235,7 +235,7 @@ TEST_P(Damage, AFileThatIsThereTwiceAddsNothing) {
 
 TEST_P(Damage, AnOlderManifestIsAnError) {
   const auto& calls = second_->files().calls();
-  log::CrashDisk disk(second_->before());
+  io::CrashDisk disk(second_->before());
   const Contents older = disk.everything();
   ASSERT_FALSE(calls.empty());
   for (const auto& [path, bytes] : older) {
@@ -251,8 +251,8 @@ TEST_P(Damage, AnOlderManifestIsAnError) {
 // there, and kept as it is.
 TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
   const auto expect_refused = [&](const Contents& image, const std::vector<std::string>& folders, const std::string& named) {
-    log::MemoryFiles files(image);
-    const log::SubstituteFiles substitute(files);
+    io::MemoryFiles files(image);
+    const io::SubstituteFiles substitute(files);
     Options options = recovery_options(shape_);
     options.data_folders = folders;
     const auto db = Database::open(options);
@@ -276,8 +276,8 @@ TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
   // Of another database, beside all files of one that has nothing of these names.
   Contents fresh;
   {
-    log::MemoryFiles files;
-    const log::SubstituteFiles substitute(files);
+    io::MemoryFiles files;
+    const io::SubstituteFiles substitute(files);
     ASSERT_OK(Database::open(recovery_options(shape_)));
     fresh = files.contents();
   }
@@ -292,8 +292,8 @@ TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
 
 // The second folder of a database that is open is nobody else's.
 TEST_P(Damage, EveryFolderIsLocked) {
-  log::MemoryFiles files(whole_);
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files(whole_);
+  const io::SubstituteFiles substitute(files);
   Options options = recovery_options(shape_);
   const auto first = Database::open(options);
   ASSERT_OK(first);

@@ -8,6 +8,7 @@
 #include "tests/crash/cycle.h"
 #include "tests/crash/recorder.h"
 #include "tests/crash/story.h"
+#include "tests/support/compiled.h"
 
 namespace elider::crash {
 
@@ -19,7 +20,7 @@ inline Options recovery_options(const RunShape& shape, bool threads = false) {
   options.workers_max = 6;
   options.recovery_threads = threads ? 3 : 1;
   options.log_threads = 1;
-  return options;
+  return test::with_compiled_engine(options);
 }
 
 // A transaction upon rows that were there and rows that were not; `state` follows.
@@ -73,7 +74,7 @@ inline Subject<State> subject_of(const RunShape& shape, const std::vector<std::s
 
 class ImageCheck {
  public:
-  using Contents = log::MemoryFiles::Contents;
+  using Contents = io::MemoryFiles::Contents;
 
   ImageCheck(const RunShape& shape, const Story& story)
       : shape_(shape), story_(story), cycle_(subject_of(shape, folders_of(shape.folders))) {}
@@ -86,7 +87,7 @@ class ImageCheck {
   std::string check(Contents image, size_t calls, bool nested, State* state = nullptr) {
     ++images_;
     const Contents before = nested ? image : Contents();
-    log::MemoryFiles files(std::move(image));
+    io::MemoryFiles files(std::move(image));
     Cycle<State>::Outcome outcome;
     const Cycle<State>::How how{.threads = images_ % 16 == 0, .checkpoint = shape_.checkpoints && images_ % 4 == 0};
     std::string wrong = cycle_.run(files, how, [&](const State& first) { return story_.judge(first, calls); }, &outcome);
@@ -99,7 +100,7 @@ class ImageCheck {
   // calls. *refused: whether it was.
   std::string check_misplaced(Contents image, size_t calls, bool* refused) {
     ++images_;
-    log::MemoryFiles files(std::move(image));
+    io::MemoryFiles files(std::move(image));
     Cycle<State>::Outcome outcome;
     std::string wrong = cycle_.run(files, {.damaged = true}, [&](const State& first) { return story_.judge(first, calls); }, &outcome);
     *refused = outcome.refused;

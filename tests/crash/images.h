@@ -9,7 +9,7 @@
 
 #include "base/checksum.h"
 #include "base/random.h"
-#include "log/crash_disk.h"
+#include "tests/support/crash_disk.h"
 
 namespace elider::crash {
 
@@ -20,7 +20,7 @@ struct Subsets {
 
 // Shows look(image) -> std::string each; what is not empty ends it, and is returned.
 template <class Look>
-std::string for_each_image(const log::CrashDisk& disk, Random& random, Look&& look, Subsets subsets = {}) {
+std::string for_each_image(const io::CrashDisk& disk, Random& random, Look&& look, Subsets subsets = {}) {
   const size_t unsure = disk.unsure();
   const bool every = unsure <= subsets.unsure_max;
   const uint64_t choices = every ? uint64_t{1} << unsure : subsets.samples;
@@ -42,7 +42,7 @@ std::string for_each_image(const log::CrashDisk& disk, Random& random, Look&& lo
 class SeenImages {
  public:
   // Whether it is new, with these demands on it.
-  bool add(const log::CrashDisk::Contents& image, uint64_t demands) {
+  bool add(const io::CrashDisk::Contents& image, uint64_t demands) {
     uint64_t hash = demands;
     for (const auto& [path, bytes] : image) hash = checksum(std::as_bytes(std::span(path)), checksum(bytes, hash));
     return hashes_.insert(hash).second;

@@ -22,8 +22,8 @@
 namespace elider::crash {
 namespace {
 
-using Contents = log::MemoryFiles::Contents;
-using Call = log::MemoryFiles::Call;
+using Contents = io::MemoryFiles::Contents;
+using Call = io::MemoryFiles::Call;
 
 uint64_t number_of_environment(const char* name, uint64_t otherwise) {
   const char* const text = std::getenv(name);
@@ -62,7 +62,7 @@ class Search {
 
   // Empty, or the first fault, with what to repeat it by.
   std::string all(const std::vector<Call>& calls) {
-    log::CrashDisk disk = before_;
+    io::CrashDisk disk = before_;
     std::string wrong = at_boundary(disk, 0);
     size_t count = 0;
     while (wrong.empty() && count < calls.size() && !enough()) {
@@ -96,7 +96,7 @@ class Search {
     return wrong;
   }
 
-  std::string at_boundary(const log::CrashDisk& disk, size_t count) {
+  std::string at_boundary(const io::CrashDisk& disk, size_t count) {
     return for_each_image(disk, random_, [&](Contents image) -> std::string {
       return enough() ? "" : look(std::move(image), count, &counts_.boundaries);
     });
@@ -116,7 +116,7 @@ class Search {
   static std::string stream_of(const std::string& path) { return path.substr(0, path.size() - 8); }
 
   // The write that comes next got so far and no further.
-  std::string cut_bytes(const log::CrashDisk& disk, const Call& write, size_t count) {
+  std::string cut_bytes(const io::CrashDisk& disk, const Call& write, size_t count) {
     const Contents before = disk.everything();
     std::string wrong;
     for (size_t bytes = 0; bytes < write.bytes.size() && wrong.empty() && !enough(); ++bytes) {
@@ -132,7 +132,7 @@ class Search {
   }
 
   // Behind the last frame of a file stands what was on the disk before.
-  std::string other_tails(const log::CrashDisk& disk, const std::string& path, size_t count) {
+  std::string other_tails(const io::CrashDisk& disk, const std::string& path, size_t count) {
     const Contents whole = disk.everything();
     if (path.find("/log-") == std::string::npos || !whole.contains(path)) return "";
     const auto next_segment = [&] {  // a file that another one follows has no unsure end
@@ -155,7 +155,7 @@ class Search {
   }
 
   // Each file is missing once, and once it stands there a second time, under a name that is free.
-  std::string misplaced(const log::CrashDisk& disk, size_t count) {
+  std::string misplaced(const io::CrashDisk& disk, size_t count) {
     const Contents whole = disk.everything();
     std::string wrong;
     const auto look_at = [&](Contents image, size_t calls, const std::string& what) {
@@ -192,7 +192,7 @@ class Search {
     return name;
   }
 
-  const log::CrashDisk& before_;
+  const io::CrashDisk& before_;
   const Story& story_;
   ImageCheck check_;
   Counts& counts_;
@@ -235,7 +235,7 @@ std::string describe(const RunShape& shape) {
 
 // What a run leaves to the next one.
 struct Left {
-  log::CrashDisk disk;
+  io::CrashDisk disk;
   Story story;
 };
 
@@ -249,9 +249,9 @@ std::string end_run(Recorder& run, Random& random, Counts* counts, std::unique_p
   const auto is_log_sync = [](const Call& call) { return call.kind == Call::Kind::kSync && call.path.find("/log-") != std::string::npos; };
   if (killed && random.one_in(2))  // between a write and its sync
     while (crash > 1 && (crash == calls.size() || !is_log_sync(calls[crash]))) --crash;
-  log::CrashDisk disk = run.before();
+  io::CrashDisk disk = run.before();
   for (size_t i = 0; i < crash; ++i) disk.apply(calls[i]);
-  if (!killed) disk = log::CrashDisk(disk.image([&] { return random.one_in(2); }));
+  if (!killed) disk = io::CrashDisk(disk.image([&] { return random.one_in(2); }));
   else if (crash != calls.size() && calls[crash].kind == Call::Kind::kWrite && random.one_in(2)) {
     Call part = calls[crash];
     part.bytes.resize(random.below(part.bytes.size() + 1));

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # presets: dev release
+# engines: all
 # kill -9 at random points, under transfers and under TPC-C, on one database each: nothing acknowledged is lost, nothing
 # is there in part, and the history across all restarts is strictly serializable, say adya and elider check-history.
 # The victims take turns at the policies that ledger.py lists, on the same files. ELIDER_KILLS: of each workload (10 without

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # presets: dev
+# engines: all
 # That kill.sh, inject.py and ledger.py can fail. kill.sh ends with 1 under each of these defects of the engine, with words
 # that fit. Each opens a window in which kill -9 finds what a promise lacks, and it kills until it has; what was written but
 # not synced outlives a process, so defects that only a power cut shows (publish_unsynced) are images_test.cc's.

@@ -15,9 +15,10 @@
 #include <thread>
 
 #include "base/random.h"
-#include "log/crash_disk.h"
-#include "log/memory_files.h"
+#include "tests/support/crash_disk.h"
+#include "tests/support/memory_files.h"
 #include "tests/crash/story.h"
+#include "tests/support/compiled.h"
 
 namespace elider::crash {
 
@@ -90,24 +91,25 @@ class Recorder {
  public:
   // Goes on with all that `before` shows, of which not all need be sure; `story`
   // then says how it came about.
-  Recorder(const RunShape& shape, const log::CrashDisk& before, Story story)
+  Recorder(const RunShape& shape, const io::CrashDisk& before, Story story)
       : shape_(shape), story_(std::move(story)), before_(before), files_(before.everything()), clock_(story_.last_end() + 1) {}
-  explicit Recorder(const RunShape& shape) : Recorder(shape, log::CrashDisk(), Story(shape.sessions + 1)) {}
+  explicit Recorder(const RunShape& shape) : Recorder(shape, io::CrashDisk(), Story(shape.sessions + 1)) {}
 
   const Story& story() const { return story_; }
-  const log::CrashDisk& before() const { return before_; }
-  log::MemoryFiles& files() { return files_; }
+  const io::CrashDisk& before() const { return before_; }
+  io::MemoryFiles& files() { return files_; }
   const RunShape& shape() const { return shape_; }
   // Of the run: calls of chopped procedures that committed as hardware transactions.
   uint64_t calls_in_regions() const { return calls_in_regions_; }
 
   Status run() {
-    const log::SubstituteFiles substitute(files_);
+    const io::SubstituteFiles substitute(files_);
     NumberSink sink;
     Options options = base_options(shape_);
     if (shape_.seed % 2 == 0) options.sync = SyncPolicy::kElided, options.htm = kRegions;
     if (shape_.seed % 4 == 0) options.protocol = Protocol::kChopped;
     if (shape_.seed % 2 != 0) options.protocol = kProtocolsInTurn[shape_.seed / 2 % std::size(kProtocolsInTurn)];
+    options = test::with_compiled_engine(options);
     options.history = &sink;
     auto opened = Database::open(options);
     if (!opened.ok()) return opened.status();
@@ -130,9 +132,9 @@ class Recorder {
  private:
   // From now on that sync of a log's file fails.
   void fail_sync() {
-    files_.refuse_with([this, syncs = uint32_t{0}](const log::MemoryFiles::Call& call) mutable -> Status {
-      if (call.kind != log::MemoryFiles::Call::Kind::kSync || call.path.find("/log-") == std::string::npos) return {};
-      return ++syncs == shape_.failing_sync ? log::file_error("sync", call.path, EIO) : Status();
+    files_.refuse_with([this, syncs = uint32_t{0}](const io::MemoryFiles::Call& call) mutable -> Status {
+      if (call.kind != io::MemoryFiles::Call::Kind::kSync || call.path.find("/log-") == std::string::npos) return {};
+      return ++syncs == shape_.failing_sync ? io::file_error("sync", call.path, EIO) : Status();
     });
   }
   Status unless_failed(const Status& status) const {
@@ -414,8 +416,8 @@ class Recorder {
 
   const RunShape shape_;
   Story story_;
-  const log::CrashDisk before_;
-  log::MemoryFiles files_;
+  const io::CrashDisk before_;
+  io::MemoryFiles files_;
   Tables tables_;
   bool in_pieces_ = false, in_regions_ = false;
   uint64_t calls_in_regions_ = 0;

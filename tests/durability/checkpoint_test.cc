@@ -8,7 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/test_points.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 #include "tests/durability/faulty_files.h"
 #include "tests/support/data_folder_test.h"
 
@@ -332,8 +332,8 @@ TEST_P(CheckpointTest, WithoutADataFolderItIsRefused) {
 // Every call that a checkpoint makes is refused once. The database goes
 // on, and the folder is whole.
 TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   options_.data_folders = {"db"};
   options_.checkpoint_log_bytes = 0;
   std::map<Key, Account> model;
@@ -353,15 +353,15 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
     ASSERT_EQ(rows(database, *table), model) << "call " << call;
     for (int i = 0; i < 5; ++i) change(database, *table, &model, random);
     ASSERT_OK(database.wait_durable());
-    using Kind = log::MemoryFiles::Call::Kind;
+    using Kind = io::MemoryFiles::Call::Kind;
     const auto files_before = names();
     size_t made = 0;
     Kind failed = Kind::kRemove;
-    files.refuse_with([&](const log::MemoryFiles::Call& asked) {
+    files.refuse_with([&](const io::MemoryFiles::Call& asked) {
       const bool of_log = asked.path.find("/log-") != std::string::npos && asked.kind != Kind::kRemove;
       if (of_log || made++ != call) return Status();
       failed = asked.kind;
-      return log::file_error("write", asked.path, call % 2 == 0 ? ENOSPC : EIO);
+      return io::file_error("write", asked.path, call % 2 == 0 ? ENOSPC : EIO);
     });
     const Status status = database.checkpoint();
     files.refuse_with(nullptr);
@@ -448,9 +448,9 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
 // What cannot be read now, or not by this program, is no damage: the older one does not take
 // its place, and nothing goes.
 TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
-  log::MemoryFiles disk;
+  io::MemoryFiles disk;
   FaultyFiles files(disk);
-  std::optional<log::SubstituteFiles> substitute;
+  std::optional<io::SubstituteFiles> substitute;
   substitute.emplace(files);
   options_.data_folders = {"db"};
   options_.checkpoints_kept = 2;
@@ -463,7 +463,7 @@ TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
       ASSERT_OK(database.checkpoint());
     }
   }
-  const log::MemoryFiles::Contents before = disk.contents();
+  const io::MemoryFiles::Contents before = disk.contents();
   std::string newest;
   for (const auto& [path, bytes] : before)
     if (path.find("/checkpoint-") != std::string::npos) newest = path;
@@ -477,7 +477,7 @@ TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
   later[newest][8] = std::byte{77};  // the version, with a checksum that fits
   const uint64_t sum = checksum(std::span(later[newest]).first(56), 0);
   std::memcpy(later[newest].data() + 56, &sum, sizeof sum);
-  log::MemoryFiles of_later(later);
+  io::MemoryFiles of_later(later);
   substitute.emplace(of_later);
   EXPECT_REFUSED(Code::kUnsupported, "'" + newest + "'", Database::open(options_));
   EXPECT_TRUE(of_later.contents() == later);

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "elider/files.h"
-#include "log/file.h"
+#include "io/file.h"
 #include "tests/durability/fault_world.h"
 
 namespace elider::test {
 namespace {
 
 // What of a database is in the folder.
-std::vector<std::string> left_in(const log::MemoryFiles& disk, const std::string& folder) {
+std::vector<std::string> left_in(const io::MemoryFiles& disk, const std::string& folder) {
   std::vector<std::string> left;
   for (const auto& [path, bytes] : disk.contents())
     if (path.starts_with(folder + "/") && !path.ends_with("/LOCK")) left.push_back(path);
@@ -27,7 +27,7 @@ constexpr FileCall kCallsOfWriting[] = {FileCall::kOpenFolder, FileCall::kCreate
 // Calls make() with each call of each kind failing once, until there is no such call any more: it
 // is refused, nothing of it stays, and made once more into the same folder it is there.
 template <class Make>
-void expect_nothing_stays(const log::MemoryFiles& disk, FaultyFiles& files, const std::string& folder, int refused_min, Make&& make) {
+void expect_nothing_stays(const io::MemoryFiles& disk, FaultyFiles& files, const std::string& folder, int refused_min, Make&& make) {
   int refused = 0, made = 0;
   for (const int error : {EIO, ENOSPC})
     for (const FileCall call : kCallsOfWriting)
@@ -63,9 +63,9 @@ void transfer_times(Database& database, const Table<Account>& table, int times) 
 }
 
 TEST(FaultOfABackup, LeavesNothingAndTheDatabaseGoesOn) {
-  log::MemoryFiles disk;
+  io::MemoryFiles disk;
   FaultyFiles files(disk);
-  const log::SubstituteFiles substitute(files);
+  const io::SubstituteFiles substitute(files);
   for (const bool in_memory : {false, true}) {
     Options options = options_of(LogFailure::kReadOnly);
     if (in_memory) options.data_folders.clear();
@@ -82,9 +82,9 @@ TEST(FaultOfABackup, LeavesNothingAndTheDatabaseGoesOn) {
 // The folder's sync fails, and then nothing can be removed. What is there opens
 // whole, or it does not open.
 TEST(FaultOfABackup, WhatCannotBeTakenBackIsNoPart) {
-  log::MemoryFiles disk;
+  io::MemoryFiles disk;
   FaultyFiles files(disk);
-  const log::SubstituteFiles substitute(files);
+  const io::SubstituteFiles substitute(files);
   auto database = Database::open(options_of(LogFailure::kReadOnly));
   ASSERT_OK(database);
   const Table<Account> table = make_accounts(*database);
@@ -151,9 +151,9 @@ TEST(FaultOfABackup, ItWorksAfterTheLogHasFailed) {
 }
 
 TEST(FaultOfARestore, LeavesNothingAndWorksTheNextTime) {
-  log::MemoryFiles disk;
+  io::MemoryFiles disk;
   FaultyFiles files(disk);
-  const log::SubstituteFiles substitute(files);
+  const io::SubstituteFiles substitute(files);
   {
     auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
     ASSERT_OK(database);

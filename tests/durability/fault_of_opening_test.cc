@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "log/file.h"
+#include "io/file.h"
 #include "tests/durability/fault_world.h"
 
 namespace elider::test {
@@ -15,9 +15,9 @@ namespace {
 // Opening: each call of each kind fails once. It is refused, the message names a file, nothing that
 // was there is lost, and the next opening has all of it.
 TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
-  log::MemoryFiles disk;
+  io::MemoryFiles disk;
   FaultyFiles files(disk);
-  const log::SubstituteFiles substitute(files);
+  const io::SubstituteFiles substitute(files);
   {
     auto database = Database::open(options_of(LogFailure::kReadOnly, 2));
     ASSERT_OK(database);
@@ -56,9 +56,9 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
 // Something that was there a moment ago is there no more, while a database opens or takes a
 // checkpoint. Nobody takes that for a database that has nothing, nor for a checkpoint that has.
 TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
-  log::MemoryFiles disk;
+  io::MemoryFiles disk;
   FaultyFiles files(disk);
-  const log::SubstituteFiles substitute(files);
+  const io::SubstituteFiles substitute(files);
   Options options = options_of(LogFailure::kReadOnly, 2);
   options.data_folders = {"db", "db2"};
   {
@@ -141,15 +141,15 @@ TEST(FaultAtClosing, LosesNothing) {
 
 // The folder was emptied and given to somebody else while the database was open.
 TEST(FaultAtClosing, AFolderThatIsAnothersByThenIsLeftAsItIs) {
-  log::MemoryFiles disk;
-  const log::SubstituteFiles substitute(disk);
+  io::MemoryFiles disk;
+  const io::SubstituteFiles substitute(disk);
   {
     auto database = Database::open(options_of(LogFailure::kReadOnly));
     ASSERT_OK(database);
     make_accounts(*database);
     for (const auto& [path, bytes] : disk.contents()) ASSERT_OK(disk.remove(path));
-    std::unique_ptr<log::File> file;
-    ASSERT_OK(disk.open("db/MANIFEST", log::OpenMode::kCreateNew, &file));
+    std::unique_ptr<io::File> file;
+    ASSERT_OK(disk.open("db/MANIFEST", io::OpenMode::kCreateNew, &file));
     ASSERT_OK(file->write_and_sync(0, std::as_bytes(std::span("not ours", 8))));
   }
   const auto left = disk.contents();

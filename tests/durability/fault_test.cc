@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "log/file.h"
+#include "io/file.h"
 #include "tests/durability/fault_world.h"
 
 namespace elider::test {

@@ -101,9 +101,9 @@ struct FaultyWorld {
     });
   }
 
-  log::MemoryFiles disk;
+  io::MemoryFiles disk;
   FaultyFiles files{disk};
-  log::SubstituteFiles substitute{files};
+  io::SubstituteFiles substitute{files};
   std::atomic<uint32_t> faults{0}, later_calls{0};
   std::string failed_path;
 };

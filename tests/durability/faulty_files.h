@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "log/forwarding_folder.h"
-#include "log/memory_files.h"
+#include "tests/support/forwarding_folder.h"
+#include "tests/support/memory_files.h"
 
 namespace elider::test {
 
@@ -21,9 +21,9 @@ struct Fault {
   size_t written_part = 0;  // of kWrite: so many bytes are written all the same
 };
 
-class FaultyFiles final : public log::FileSystem {
+class FaultyFiles final : public io::FileSystem {
  public:
-  explicit FaultyFiles(log::FileSystem& under) : under_(under) {}
+  explicit FaultyFiles(io::FileSystem& under) : under_(under) {}
 
   using Plan = std::function<Fault(FileCall call, const std::string& path)>;
   // From now on; null: all calls are made. It is called by one thread at a time.
@@ -32,12 +32,12 @@ class FaultyFiles final : public log::FileSystem {
     plan_ = std::move(plan);
   }
 
-  Status open_folder(const std::string& path, std::unique_ptr<log::Folder>* folder) override {
+  Status open_folder(const std::string& path, std::unique_ptr<io::Folder>* folder) override {
     if (const Fault fault = ask(FileCall::kOpenFolder, path); fault.error != 0) {
       if (fault.error == ENOENT) return Status(Code::kNotFound, "the folder '" + path + "' does not exist");  // as of the system's
-      return log::file_error("open the folder", path, fault.error);
+      return io::file_error("open the folder", path, fault.error);
     }
-    std::unique_ptr<log::Folder> opened;
+    std::unique_ptr<io::Folder> opened;
     if (Status status = under_.open_folder(path, &opened); !status.ok()) return status;
     *folder = std::make_unique<FaultyFolder>(*this, std::move(opened));
     return {};
@@ -46,14 +46,14 @@ class FaultyFiles final : public log::FileSystem {
   std::string absolute(const std::string& path) const override { return under_.absolute(path); }
 
  private:
-  class FaultyFile final : public log::File {
+  class FaultyFile final : public io::File {
    public:
-    FaultyFile(FaultyFiles& files, std::unique_ptr<log::File> file) : File(file->path()), files_(files), file_(std::move(file)) {}
+    FaultyFile(FaultyFiles& files, std::unique_ptr<io::File> file) : File(file->path()), files_(files), file_(std::move(file)) {}
     Status write_at(uint64_t offset, std::span<const std::byte> bytes) override {
       const Fault fault = files_.ask(FileCall::kWrite, path());
       if (fault.error == 0) return file_->write_at(offset, bytes);
       static_cast<void>(file_->write_at(offset, bytes.first(std::min(bytes.size(), fault.written_part))));
-      return log::file_error("write", path(), fault.error);
+      return io::file_error("write", path(), fault.error);
     }
     Status sync() override {
       return files_.faulty(FileCall::kSync, "sync", path(), [&] { return file_->sync(); });
@@ -66,19 +66,19 @@ class FaultyFiles final : public log::FileSystem {
 
    private:
     FaultyFiles& files_;
-    const std::unique_ptr<log::File> file_;
+    const std::unique_ptr<io::File> file_;
   };
 
-  class FaultyFolder final : public log::ForwardingFolder {
+  class FaultyFolder final : public io::ForwardingFolder {
    public:
-    FaultyFolder(FaultyFiles& files, std::unique_ptr<log::Folder> folder) : ForwardingFolder(std::move(folder)), files_(files) {}
-    Status open(const std::string& name, log::OpenMode mode, std::unique_ptr<log::File>* file) override {
-      const bool reads = mode == log::OpenMode::kRead || mode == log::OpenMode::kWrite;
+    FaultyFolder(FaultyFiles& files, std::unique_ptr<io::Folder> folder) : ForwardingFolder(std::move(folder)), files_(files) {}
+    Status open(const std::string& name, io::OpenMode mode, std::unique_ptr<io::File>* file) override {
+      const bool reads = mode == io::OpenMode::kRead || mode == io::OpenMode::kWrite;
       if (const Fault fault = files_.ask(reads ? FileCall::kOpen : FileCall::kCreate, path_of(name)); fault.error != 0) {
         if (reads && fault.error == ENOENT) return Status(Code::kNotFound, "the file '" + path_of(name) + "' does not exist");
-        return log::file_error(reads ? "open" : "create", path_of(name), fault.error);
+        return io::file_error(reads ? "open" : "create", path_of(name), fault.error);
       }
-      std::unique_ptr<log::File> opened;
+      std::unique_ptr<io::File> opened;
       if (Status status = folder().open(name, mode, &opened); !status.ok()) return status;
       *file = std::make_unique<FaultyFile>(files_, std::move(opened));
       return {};
@@ -110,10 +110,10 @@ class FaultyFiles final : public log::FileSystem {
   template <class F>
   Status faulty(FileCall call, const char* what, const std::string& path, F&& make_call) {
     const Fault fault = ask(call, path);
-    return fault.error != 0 ? log::file_error(what, path, fault.error) : make_call();
+    return fault.error != 0 ? io::file_error(what, path, fault.error) : make_call();
   }
 
-  log::FileSystem& under_;
+  io::FileSystem& under_;
   std::mutex mutex_;  // guards plan_
   Plan plan_;
 };

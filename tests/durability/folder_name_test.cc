@@ -33,8 +33,8 @@ class FolderNameTest : public testing::TestWithParam<std::string> {
   std::filesystem::path true_name(const std::string& place) { return std::filesystem::canonical(temporary_.path() / place); }
 
   const TemporaryFolder temporary_{"elider_folder_name"};
-  FaultyFiles files_{log::system_files()};
-  log::SubstituteFiles substitute_{files_};
+  FaultyFiles files_{io::system_files()};
+  io::SubstituteFiles substitute_{files_};
 };
 
 TEST_P(FolderNameTest, WhereItStandsIsSynced) {

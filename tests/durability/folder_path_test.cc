@@ -11,7 +11,7 @@
 
 #include "elider/files.h"
 #include "elider/heap.h"
-#include "log/system_files.h"
+#include "io/system_files.h"
 #include "tests/durability/faulty_files.h"
 #include "tests/support/database_test.h"
 #include "tests/support/temporary_folder.h"
@@ -122,8 +122,8 @@ TEST_F(FolderPath, ThatIsLongerIsRefusedAtOnce) {
 TEST_F(FolderPath, OfAFailedCopyIsLeftAsItWas) {
   const std::string data = (home_ / "db").string();
   const fs::path copy = home_ / "copy";
-  FaultyFiles files(log::system_files());
-  const log::SubstituteFiles substitute(files);
+  FaultyFiles files(io::system_files());
+  const io::SubstituteFiles substitute(files);
   {
     auto database = Database::open(options_at(data));
     ASSERT_OK(database);

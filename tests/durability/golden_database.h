@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "elider/elider.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 
 namespace elider::golden {
 
@@ -271,12 +271,12 @@ inline Status second_opening() {
 }
 
 // Its files in a folder "db"; none: something failed, which *status says.
-inline log::MemoryFiles::Contents golden_database(Status* status) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+inline io::MemoryFiles::Contents golden_database(Status* status) {
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   *status = first_opening();
   if (status->ok()) *status = second_opening();
-  return status->ok() ? files.contents() : log::MemoryFiles::Contents();
+  return status->ok() ? files.contents() : io::MemoryFiles::Contents();
 }
 
 }  // namespace elider::golden

@@ -187,12 +187,12 @@ struct Payloads {
   std::vector<std::string> blocks;   // of the checkpoint, each with its table and count before it
 };
 
-Status read_payloads(log::FileSystem& files, const std::string& folder, Payloads* payloads) {
+Status read_payloads(io::FileSystem& files, const std::string& folder, Payloads* payloads) {
   std::unique_ptr<log::Directory> directory;
   log::RecoveryFacts facts;
   if (Status status = log::Directory::open(files, {folder}, false, &directory); !status.ok()) return status;
   if (Status status = directory->judge(1, nullptr, &facts); !status.ok()) return status;
-  log::ReadBuffer buffer;
+  io::ReadBuffer buffer;
   for (const log::SegmentFacts& segment : directory->segments()) {
     log::SegmentFacts again;
     const auto each = [&](const log::Record& record) {
@@ -221,12 +221,12 @@ Status read_payloads(log::FileSystem& files, const std::string& folder, Payloads
 
 TEST(GoldenFolder, RecordsAndCheckpointRowsAreWhatIsWrittenToday) {
   Status status;
-  log::MemoryFiles today(golden::golden_database(&status));
+  io::MemoryFiles today(golden::golden_database(&status));
   ASSERT_OK(status);
   const TemporaryFolder temporary("elider_golden");
   std::filesystem::copy(kNewest, temporary.path() / "data");
   Payloads golden, written;
-  ASSERT_OK(read_payloads(log::system_files(), temporary.path() / "data", &golden));
+  ASSERT_OK(read_payloads(io::system_files(), temporary.path() / "data", &golden));
   ASSERT_OK(read_payloads(today, "db", &written));
   EXPECT_EQ(golden.records.size(), 6u + 7) << "tables and commits";
   EXPECT_EQ(written.records, golden.records);
@@ -245,7 +245,7 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   const TemporaryFolder temporary("elider_golden");
   std::filesystem::copy(kNewest, temporary.path() / "data");
   Payloads golden;
-  ASSERT_OK(read_payloads(log::system_files(), temporary.path() / "data", &golden));
+  ASSERT_OK(read_payloads(io::system_files(), temporary.path() / "data", &golden));
   std::string rows = "1,5:";
   for (Key key = 1; key <= 5; ++key) {
     for (const uint64_t word : {key, kSequence, kSequence}) put(&rows, word);

@@ -13,7 +13,7 @@
 
 #include "elider/files.h"
 #include "log/directory.h"
-#include "log/system_files.h"
+#include "io/system_files.h"
 #include "tests/durability/faulty_files.h"
 #include "tests/support/database_test.h"
 #include "tests/support/temporary_folder.h"
@@ -105,7 +105,7 @@ class MovedFolder : public testing::Test {
   const TemporaryFolder temporary_{"elider_moved"};
   const fs::path home_ = fs::canonical(temporary_.path());
   const fs::path before_ = fs::current_path();
-  FaultyFiles files_{log::system_files()};
+  FaultyFiles files_{io::system_files()};
 };
 
 // -- another working directory --------------------------------------------------------------------
@@ -148,7 +148,7 @@ TEST_F(MovedFolder, MessagesHaveTheAbsolutePath) {
 TEST_F(MovedFolder, AnOpeningGoesOnWhereItBegan) {
   { Counted(small_segments("data")).commit_times(20); }
   { Counted(small_segments(home_ / "two" / "data")).commit_times(5); }
-  const log::SubstituteFiles substitute(files_);
+  const io::SubstituteFiles substitute(files_);
   for (const FileCall call : {FileCall::kList, FileCall::kSyncFolder, FileCall::kOpen, FileCall::kRead, FileCall::kWrite,
                               FileCall::kRename, FileCall::kCreate}) {
     SCOPED_TRACE(static_cast<int>(call));
@@ -164,7 +164,7 @@ TEST_F(MovedFolder, AnOpeningGoesOnWhereItBegan) {
 TEST_F(MovedFolder, ToolsGoOnWhereTheyBegan) {
   { Counted(small_segments("data")).commit_times(200); }
   { Counted(small_segments(home_ / "two" / "data")).commit_times(5); }
-  const log::SubstituteFiles substitute(files_);
+  const io::SubstituteFiles substitute(files_);
   const auto elsewhere = [&](FileCall call, const std::string& word, const std::function<Status()>& work) {
     fs::current_path(home_ / "one");
     at_call(call, word, [&] { fs::current_path(home_ / "two"); });
@@ -283,7 +283,7 @@ TEST_F(MovedFolder, TheSecondFolderOfADatabaseCountsAsMuch) {
 
 TEST_F(MovedFolder, ACopyFailsAndLeavesNothing) {
   const fs::path data = home_ / "one" / "data", copy = home_ / "two" / "copy";
-  const log::SubstituteFiles substitute(files_);
+  const io::SubstituteFiles substitute(files_);
   Counted counted(small_segments(data));
   counted.commit_times(50);
   const auto replaced_during = [&](const std::function<Status()>& work) {
@@ -346,15 +346,15 @@ TEST_F(MovedFolder, WithoutItsLockFileADatabaseIsStillLocked) {
 
 TEST_F(MovedFolder, ACopyWithoutItsLockFileIsStillLocked) {
   const fs::path data = home_ / "one" / "data", copy = home_ / "two" / "copy";
-  const log::SubstituteFiles substitute(files_);
+  const io::SubstituteFiles substitute(files_);
   Counted counted(small_segments(data));
   counted.commit_times(50);
   Status second;
   at_call(FileCall::kWrite, copy.string() + "/", [&] {
     ASSERT_TRUE(fs::remove(copy / "LOCK"));
-    std::unique_ptr<log::Folder> other;
-    second = log::plain_system_files().open_folder(copy, &other);
-    if (second.ok()) second = other->hold(log::Hold::kExclusive);
+    std::unique_ptr<io::Folder> other;
+    second = io::plain_system_files().open_folder(copy, &other);
+    if (second.ok()) second = other->hold(io::Hold::kExclusive);
   });
   ASSERT_OK(counted.database.backup(copy));
   files_.plan(nullptr);
@@ -370,7 +370,7 @@ TEST_F(MovedFolder, ToolsThatOnlyReadShareAFolder) {
   files::Checked checked;
   {
     std::unique_ptr<log::Directory> reader;
-    ASSERT_OK(log::Directory::open(log::system_files(), {data.string()}, false, &reader));
+    ASSERT_OK(log::Directory::open(io::system_files(), {data.string()}, false, &reader));
     ASSERT_OK(files::check({data}, {}, &checked));
     files::Log log;
     ASSERT_OK(files::verify_log({data}, &log));

@@ -40,12 +40,12 @@ void fit_checksums(std::vector<std::byte>& bytes) {
   }
 }
 
-log::MemoryFiles::Contents files_with_part(std::vector<std::byte> part) {
+io::MemoryFiles::Contents files_with_part(std::vector<std::byte> part) {
   log::Manifest manifest;
   manifest.database = kDatabase;
   manifest.next_number = kName.number + 1;
   manifest.checkpoints = {{kName.number, 1}};
-  log::MemoryFiles::Contents contents;
+  io::MemoryFiles::Contents contents;
   contents["db/" + std::string(log::kManifestName)] = log::encode(manifest);
   contents["db/" + log::file_name(kName)] = std::move(part);
   return contents;

@@ -9,6 +9,7 @@
 
 #include "elider/elider.h"
 #include "tests/fuzz/fuzz_support.h"
+#include "tests/support/compiled.h"
 
 namespace elider::fuzz {
 
@@ -21,7 +22,7 @@ inline Options small_options() {
   options.data_folders = kFolders;
   options.log_buffer_bytes = 4096;
   options.log_segment_bytes = 4096;
-  return options;
+  return test::with_compiled_engine(options);
 }
 
 // Of all tables and rows that can be scanned.
@@ -54,16 +55,16 @@ inline Options other_options(uint64_t turn) {
   Options options = small_options();
   std::tie(options.sync, options.htm) = kPolicies[turn % std::size(kPolicies)];
   options.memory_limit_bytes *= 2;  // several threads recover, each with chunks of its own
-  return options;
+  return test::with_compiled_engine(options);
 }
 
 // A database that is accepted verifies, and comes back the same when it is opened once
 // more, under another policy.
-inline void open_twice(log::MemoryFiles::Contents contents) {
+inline void open_twice(io::MemoryFiles::Contents contents) {
   uint64_t turn = 0;
   for (const auto& [name, bytes] : contents) turn = checksum(bytes, turn);
-  log::MemoryFiles files(std::move(contents));
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files(std::move(contents));
+  const io::SubstituteFiles substitute(files);
   uint64_t sum = 0;
   {
     auto db = Database::open(small_options());

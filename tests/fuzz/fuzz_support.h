@@ -13,7 +13,7 @@
 
 #include "base/checksum.h"
 #include "log/directory.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 
 namespace elider::fuzz {
 
@@ -28,11 +28,11 @@ inline void demand(bool holds, const char* words) {
 }
 
 // A manifest of one generation with one stream, whose segment has these bytes.
-inline log::MemoryFiles::Contents files_with_segment(std::vector<std::byte> segment) {
+inline io::MemoryFiles::Contents files_with_segment(std::vector<std::byte> segment) {
   log::Manifest manifest;
   manifest.database = kDatabase;
   manifest.generations = {{1, 1, log::kNumberMax, {0}}};
-  log::MemoryFiles::Contents contents;
+  io::MemoryFiles::Contents contents;
   contents["db/" + std::string(log::kManifestName)] = log::encode(manifest);
   contents["db/" + log::file_name({1, 0, 0})] = std::move(segment);
   return contents;

@@ -35,8 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   std::vector<std::byte> file = fuzz::heap_of(fuzz::bytes_of(data + 1, size - 1));
   if (data[0] % 4 != 3) fuzz::fit_checksums(file);
-  log::MemoryFiles files({{fuzz::kHeapPath, file}});
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files({{fuzz::kHeapPath, file}});
+  const io::SubstituteFiles substitute(files);
   const auto checked = Heap::check(fuzz::kHeapPath);
   fuzz::demand_named(checked.status());
   fuzz::demand_named(Heap::status_of(fuzz::kHeapPath).status());

@@ -26,9 +26,9 @@ std::string text_of(log::Bytes bytes) { return std::string(reinterpret_cast<cons
 
 // Every kind of entry and of table, without secondary indexes, whose key functions
 // no input can bring along.
-log::MemoryFiles::Contents small_database(int transactions, bool checkpoint) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+io::MemoryFiles::Contents small_database(int transactions, bool checkpoint) {
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   Options options;
   options.data_folders = kFolders;
   options.block_threshold_bytes = 64;
@@ -55,8 +55,8 @@ log::MemoryFiles::Contents small_database(int transactions, bool checkpoint) {
 }
 
 // As segment_fuzz.cc and records_fuzz.cc read them: under the name and the database that they make.
-void write_log(const std::filesystem::path& folder, const std::string& name, const log::MemoryFiles::Contents& contents) {
-  log::MemoryFiles files(contents);
+void write_log(const std::filesystem::path& folder, const std::string& name, const io::MemoryFiles::Contents& contents) {
+  io::MemoryFiles files(contents);
   std::unique_ptr<log::Directory> directory;
   log::RecoveryFacts facts;
   std::string records;
@@ -76,7 +76,7 @@ void write_log(const std::filesystem::path& folder, const std::string& name, con
 }
 
 // As checkpoint_fuzz.cc reads them.
-void write_checkpoint(const std::filesystem::path& folder, const std::string& name, const log::MemoryFiles::Contents& contents) {
+void write_checkpoint(const std::filesystem::path& folder, const std::string& name, const io::MemoryFiles::Contents& contents) {
   for (const auto& [path, bytes] : contents) {
     if (path.find("/checkpoint-") == std::string::npos) continue;
     std::string part = text_of(bytes);
@@ -90,8 +90,8 @@ void write_checkpoint(const std::filesystem::path& folder, const std::string& na
 
 // As heap_fuzz.cc reads them: with transactions in the log alone, and with freed objects.
 void write_heap(const std::filesystem::path& folder, const std::string& name, int transactions, bool replays) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   auto heap = Heap::open(kHeapPath, heap_options());
   if (!heap.ok()) return;
   for (int i = 0; i < transactions; ++i) {

@@ -39,7 +39,7 @@ struct Outcome {
   log::RecoveryFacts facts;
 };
 Outcome recover(const std::vector<std::byte>& segment) {
-  log::MemoryFiles files(files_with_segment(segment));
+  io::MemoryFiles files(files_with_segment(segment));
   Outcome outcome;
   std::unique_ptr<log::Directory> directory;
   outcome.status = log::Directory::open(files, kFolders, false, &directory);

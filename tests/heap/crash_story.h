@@ -16,8 +16,8 @@
 #include "base/sanitizer.h"
 #include "elider/heap.h"
 #include "elider/try.h"
-#include "log/crash_disk.h"
-#include "log/memory_files.h"
+#include "tests/support/crash_disk.h"
+#include "tests/support/memory_files.h"
 #include "tests/heap/defaults.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
@@ -78,9 +78,9 @@ inline Status step(Heap& heap, uint64_t thread, uint64_t shared, uint64_t own, b
 
 // Whole transactions alone, in an order that keeps each one's predecessors, and all that were
 // answered.
-inline void expect_world(const log::CrashDisk::Contents& contents, const std::vector<Answered>& answered, size_t calls) {
-  log::MemoryFiles files(contents);
-  const log::SubstituteFiles substitute(files);
+inline void expect_world(const io::CrashDisk::Contents& contents, const std::vector<Answered>& answered, size_t calls) {
+  io::MemoryFiles files(contents);
+  const io::SubstituteFiles substitute(files);
   HeapOptions options = small_options();
   options.background_replay = false;
   auto heap = Heap::open(kPath, 1 << 20, options);

@@ -10,8 +10,8 @@
 #include "base/test_points.h"
 #include "elider/heap.h"
 #include "elider/try.h"
-#include "log/crash_disk.h"
-#include "log/memory_files.h"
+#include "tests/support/crash_disk.h"
+#include "tests/support/memory_files.h"
 #include "tests/heap/crash_story.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
@@ -21,11 +21,11 @@ namespace {
 
 // The process is killed, another opens the heap and makes a step, and the machine stops within
 // that.
-void expect_worlds_of_reopening(log::CrashDisk disk, std::vector<Answered> answered, size_t calls, TestRandom& random) {
-  log::MemoryFiles files(disk.everything());
+void expect_worlds_of_reopening(io::CrashDisk disk, std::vector<Answered> answered, size_t calls, TestRandom& random) {
+  io::MemoryFiles files(disk.everything());
   size_t made = 0;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     HeapOptions options = small_options();
     options.background_replay = false;
     auto heap = Heap::open(kPath, 1 << 20, options);
@@ -37,11 +37,11 @@ void expect_worlds_of_reopening(log::CrashDisk disk, std::vector<Answered> answe
   const auto its_calls = files.calls();
   const uint64_t stop = random.below(its_calls.size() + 1);
   for (size_t i = 0; i < stop; ++i) disk.apply(its_calls[i]);
-  const log::CrashDisk::Contents contents = disk.image([&] { return random.below(2) == 0; });
+  const io::CrashDisk::Contents contents = disk.image([&] { return random.below(2) == 0; });
   expect_world(contents, answered, calls);
   if (stop < made) return;
-  log::MemoryFiles after(contents);
-  const log::SubstituteFiles substitute(after);
+  io::MemoryFiles after(contents);
+  const io::SubstituteFiles substitute(after);
   auto heap = Heap::open(kPath, 1 << 20, small_options());
   ASSERT_OK(heap);
   EXPECT_OK(heap->read([](HeapReader& reader) { return reader.root<uint64_t>("reopened").status(); }));
@@ -53,10 +53,10 @@ TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
   uint64_t looked = 0, stories = 0;
   while (looked < images && !testing::Test::HasFailure()) {
     ++stories;
-    log::MemoryFiles files;
+    io::MemoryFiles files;
     std::vector<Answered> answered;
     {
-      const log::SubstituteFiles substitute(files);
+      const io::SubstituteFiles substitute(files);
       HeapOptions options = small_options();
       options.background_replay = random.below(2) == 0;
       options.wait = draw_wait(random);
@@ -68,7 +68,7 @@ TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
     }
     const auto calls = files.calls();
     const uint64_t wanted = std::min<uint64_t>(images - looked, 500);
-    log::CrashDisk disk;
+    io::CrashDisk disk;
     for (size_t i = 0; i < calls.size() && !testing::Test::HasFailure(); ++i) {
       disk.apply(calls[i]);
       if (random.below(calls.size()) >= wanted) continue;
@@ -88,11 +88,11 @@ TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
 // A killed process leaves transactions that the system knows and the disk does not. Whoever opens
 // the heap changes it by them; the machine stops within that.
 TEST(HeapCrashTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
-  log::MemoryFiles files;
-  log::CrashDisk killed;
+  io::MemoryFiles files;
+  io::CrashDisk killed;
   uint64_t heap_at = 0;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     HeapOptions options = small_options();
     options.durability = HeapDurability::kLater;
     options.background_replay = false;
@@ -102,18 +102,18 @@ TEST(HeapCrashTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
     ASSERT_OK(heap->replay());
     for (uint64_t i = 0; i < 100; ++i) ASSERT_OK(step(*heap, 0, i, 1, true));
     heap_at = heap->status().log_bytes;
-    for (const log::MemoryFiles::Call& call : files.calls()) killed.apply(call);
+    for (const io::MemoryFiles::Call& call : files.calls()) killed.apply(call);
   }
-  log::MemoryFiles reopened(killed.everything());
+  io::MemoryFiles reopened(killed.everything());
   {
-    const log::SubstituteFiles substitute(reopened);
+    const io::SubstituteFiles substitute(reopened);
     ASSERT_OK(Heap::open(kPath, 1 << 20, small_options()));
   }
   TestRandom random;
-  for (const log::MemoryFiles::Call& call : reopened.calls()) {
+  for (const io::MemoryFiles::Call& call : reopened.calls()) {
     killed.apply(call);
     // Often where it has changed the heap.
-    const int images = call.kind == log::MemoryFiles::Call::Kind::kWrite && call.offset >= heap_at ? 40 : random.below(8) == 0 ? 1 : 0;
+    const int images = call.kind == io::MemoryFiles::Call::Kind::kWrite && call.offset >= heap_at ? 40 : random.below(8) == 0 ? 1 : 0;
     for (int i = 0; i < images; ++i) expect_world(killed.image([&] { return random.below(2) == 0; }), {}, 0);
   }
 }
@@ -143,20 +143,20 @@ HeapOptions foreground_options() {
   options.background_replay = false;
   return options;
 }
-using Calls = std::vector<log::MemoryFiles::Call>;
+using Calls = std::vector<io::MemoryFiles::Call>;
 // Refuses the nth sync from now on, once.
-void refuse_sync(log::MemoryFiles& files, int nth) {
-  files.refuse_with([nth, syncs = 0](const log::MemoryFiles::Call& call) mutable {
-    return call.kind == log::MemoryFiles::Call::Kind::kSync && ++syncs == nth ? Status(Code::kIoError, "once") : Status();
+void refuse_sync(io::MemoryFiles& files, int nth) {
+  files.refuse_with([nth, syncs = 0](const io::MemoryFiles::Call& call) mutable {
+    return call.kind == io::MemoryFiles::Call::Kind::kSync && ++syncs == nth ? Status(Code::kIoError, "once") : Status();
   });
 }
 
 // A commit made the file longer; its marker and record got to the disk, and the new length did not.
 TEST(HeapCrashTest, TheLogKnowsTheLengthThatTheFileHasLost) {
-  log::MemoryFiles files;
+  io::MemoryFiles files;
   size_t before = 0;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     auto heap = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(heap);
     ASSERT_OK(put(*heap, 1));
@@ -164,13 +164,13 @@ TEST(HeapCrashTest, TheLogKnowsTheLengthThatTheFileHasLost) {
     before = files.call_count();
     ASSERT_OK(heap->transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(2 << 20).status(); }));
   }
-  log::CrashDisk disk;
+  io::CrashDisk disk;
   const Calls calls = files.calls();
   size_t i = 0;
-  while (i < before || calls[i].kind != log::MemoryFiles::Call::Kind::kSync) disk.apply(calls[i++]);
+  while (i < before || calls[i].kind != io::MemoryFiles::Call::Kind::kSync) disk.apply(calls[i++]);
   int asked = 0;
-  log::MemoryFiles after(disk.image([&] { return asked++ < 2; }));  // sectors in their order: the marker's and the record's
-  const log::SubstituteFiles substitute(after);
+  io::MemoryFiles after(disk.image([&] { return asked++ < 2; }));  // sectors in their order: the marker's and the record's
+  const io::SubstituteFiles substitute(after);
   ASSERT_OK(Heap::check(kPath));
   auto heap = Heap::open(kPath, 1 << 20, foreground_options());
   ASSERT_OK(heap);
@@ -182,32 +182,32 @@ TEST(HeapCrashTest, TheLogKnowsTheLengthThatTheFileHasLost) {
 // A process is killed while it stores how far the log was replayed. The next process overwrites the
 // log.
 TEST(HeapCrashTest, HowFarTheLogWasReplayedIsDurableBeforeItIsWrittenAnew) {
-  log::MemoryFiles files;
+  io::MemoryFiles files;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     auto heap = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(heap);
     for (uint64_t i = 1; i <= 30; ++i) ASSERT_OK(put(*heap, i));
   }
   Calls calls = files.calls();
-  ASSERT_EQ(calls.back().kind, log::MemoryFiles::Call::Kind::kSync);
+  ASSERT_EQ(calls.back().kind, io::MemoryFiles::Call::Kind::kSync);
   calls.pop_back();
-  log::CrashDisk disk;
-  for (const log::MemoryFiles::Call& call : calls) disk.apply(call);
-  log::MemoryFiles second(disk.everything());
+  io::CrashDisk disk;
+  for (const io::MemoryFiles::Call& call : calls) disk.apply(call);
+  io::MemoryFiles second(disk.everything());
   {
-    const log::SubstituteFiles substitute(second);
+    const io::SubstituteFiles substitute(second);
     auto heap = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(heap);
     EXPECT_EQ(value_of(*heap), 30u);
     ASSERT_OK(heap->transaction([](HeapTransaction& txn) { return txn.root<Words>("other").status(); }));
   }
   TestRandom random;
-  for (const log::MemoryFiles::Call& call : second.calls()) {
+  for (const io::MemoryFiles::Call& call : second.calls()) {
     disk.apply(call);
     for (int k = 0; k < 20; ++k) {
-      log::MemoryFiles after(disk.image([&] { return random.below(2) == 0; }));
-      const log::SubstituteFiles substitute(after);
+      io::MemoryFiles after(disk.image([&] { return random.below(2) == 0; }));
+      const io::SubstituteFiles substitute(after);
       auto heap = Heap::open(kPath, 1 << 20, foreground_options());
       ASSERT_OK(heap);
       ASSERT_EQ(value_of(*heap), 30u);
@@ -218,29 +218,29 @@ TEST(HeapCrashTest, HowFarTheLogWasReplayedIsDurableBeforeItIsWrittenAnew) {
 // After a sync that failed the system takes what it did not write for written. Whoever opens the
 // heap again stores what it relies on again.
 TEST(HeapCrashTest, AHeaderWhoseSyncFailedIsStoredAgain) {
-  log::MemoryFiles files;
+  io::MemoryFiles files;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     refuse_sync(files, 3);
     EXPECT_CODE(Code::kIoError, Heap::open(kPath, 1 << 20, foreground_options()));
     auto heap = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(heap);
     ASSERT_OK(put(*heap, 7));
   }
-  log::CrashDisk disk;
-  for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
-  log::MemoryFiles after(disk.nothing_unsure());
-  const log::SubstituteFiles substitute(after);
+  io::CrashDisk disk;
+  for (const io::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  io::MemoryFiles after(disk.nothing_unsure());
+  const io::SubstituteFiles substitute(after);
   auto heap = Heap::open(kPath, 1 << 20, foreground_options());
   ASSERT_OK(heap);
   EXPECT_EQ(value_of(*heap), 7u);
 }
 
 TEST(HeapCrashTest, ALengthWhoseSyncFailedIsStoredAgain) {
-  log::MemoryFiles files;
-  log::CrashDisk disk;
+  io::MemoryFiles files;
+  io::CrashDisk disk;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     auto heap = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(heap);
     const uint64_t bytes = heap->status().heap_bytes;
@@ -255,10 +255,10 @@ TEST(HeapCrashTest, ALengthWhoseSyncFailedIsStoredAgain) {
     auto again = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(again);
     ASSERT_OK(put(*again, 7));
-    for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+    for (const io::MemoryFiles::Call& call : files.calls()) disk.apply(call);
   }
-  log::MemoryFiles after(disk.nothing_unsure());
-  const log::SubstituteFiles substitute(after);
+  io::MemoryFiles after(disk.nothing_unsure());
+  const io::SubstituteFiles substitute(after);
   ASSERT_OK(Heap::check(kPath));
   auto heap = Heap::open(kPath, 1 << 20, foreground_options());
   ASSERT_OK(heap);
@@ -266,10 +266,10 @@ TEST(HeapCrashTest, ALengthWhoseSyncFailedIsStoredAgain) {
 }
 
 TEST(HeapCrashTest, HowFarTheLogWasReplayedIsStoredAgainIfItsSyncFailed) {
-  log::MemoryFiles files;
-  log::CrashDisk disk;
+  io::MemoryFiles files;
+  io::CrashDisk disk;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     auto heap = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(heap);
     for (uint64_t i = 1; i <= 30; ++i) ASSERT_OK(put(*heap, i));
@@ -279,10 +279,10 @@ TEST(HeapCrashTest, HowFarTheLogWasReplayedIsStoredAgainIfItsSyncFailed) {
     auto again = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(again);
     ASSERT_OK(again->transaction([](HeapTransaction& txn) { return txn.root<Words>("other").status(); }));
-    for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+    for (const io::MemoryFiles::Call& call : files.calls()) disk.apply(call);
   }
-  log::MemoryFiles after(disk.nothing_unsure());
-  const log::SubstituteFiles substitute(after);
+  io::MemoryFiles after(disk.nothing_unsure());
+  const io::SubstituteFiles substitute(after);
   auto heap = Heap::open(kPath, 1 << 20, foreground_options());
   ASSERT_OK(heap);
   EXPECT_EQ(value_of(*heap), 30u);
@@ -290,9 +290,9 @@ TEST(HeapCrashTest, HowFarTheLogWasReplayedIsStoredAgainIfItsSyncFailed) {
 }
 
 TEST(HeapCrashTest, ARecordWhoseSyncFailedIsStoredAgain) {
-  log::MemoryFiles files;
+  io::MemoryFiles files;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     auto heap = Heap::open(kPath, 1 << 20, foreground_options());
     ASSERT_OK(heap);
     ASSERT_OK(put(*heap, 1));
@@ -300,19 +300,19 @@ TEST(HeapCrashTest, ARecordWhoseSyncFailedIsStoredAgain) {
     refuse_sync(files, 1);
     EXPECT_CODE(Code::kIoError, put(*heap, 2));
   }
-  log::CrashDisk disk;
-  for (const log::MemoryFiles::Call& call : files.calls()) disk.apply(call);
-  log::MemoryFiles second(disk.everything());
+  io::CrashDisk disk;
+  for (const io::MemoryFiles::Call& call : files.calls()) disk.apply(call);
+  io::MemoryFiles second(disk.everything());
   {
-    const log::SubstituteFiles substitute(second);
+    const io::SubstituteFiles substitute(second);
     ASSERT_OK(Heap::open(kPath, 1 << 20, foreground_options()));
   }
   TestRandom random;
-  for (const log::MemoryFiles::Call& call : second.calls()) {
+  for (const io::MemoryFiles::Call& call : second.calls()) {
     disk.apply(call);
     for (int k = 0; k < 50; ++k) {
-      log::MemoryFiles after(disk.image([&] { return random.below(2) == 0; }));
-      const log::SubstituteFiles substitute(after);
+      io::MemoryFiles after(disk.image([&] { return random.below(2) == 0; }));
+      const io::SubstituteFiles substitute(after);
       auto heap = Heap::open(kPath, 1 << 20, foreground_options());
       ASSERT_OK(heap);
       value_of(*heap);  // all of it, or nothing
@@ -323,12 +323,12 @@ TEST(HeapCrashTest, ARecordWhoseSyncFailedIsStoredAgain) {
 // T1's marker is not in the log yet, T2 has read from T1, and T2's is there: a crash takes both.
 TEST(HeapCrashTest, WhoReadFromALostTransactionIsLostWithIt) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
-  log::MemoryFiles files;
+  io::MemoryFiles files;
   std::atomic<bool> held{false}, go{false};
   std::thread first, second;
   size_t calls = 0;
   {
-    const log::SubstituteFiles substitute(files);
+    const io::SubstituteFiles substitute(files);
     auto heap = Heap::open(kPath, 1 << 20, small_options());
     ASSERT_OK(heap);
     ASSERT_OK(heap->transaction([](HeapTransaction& txn) { return txn.root<World>("world").status(); }));
@@ -350,7 +350,7 @@ TEST(HeapCrashTest, WhoReadFromALostTransactionIsLostWithIt) {
     const auto synced = [&] {
       const auto all = files.calls();
       for (size_t i = before; i < all.size(); ++i)
-        if (all[i].kind == log::MemoryFiles::Call::Kind::kSync) return true;
+        if (all[i].kind == io::MemoryFiles::Call::Kind::kSync) return true;
       return false;
     };
     while (!synced()) std::this_thread::yield();
@@ -360,11 +360,11 @@ TEST(HeapCrashTest, WhoReadFromALostTransactionIsLostWithIt) {
     second.join();
     TestPoints::clear();
   }
-  log::CrashDisk disk;
+  io::CrashDisk disk;
   const auto all = files.calls();
   for (size_t i = 0; i < calls; ++i) disk.apply(all[i]);
-  log::MemoryFiles after(disk.nothing_unsure());
-  const log::SubstituteFiles substitute(after);
+  io::MemoryFiles after(disk.nothing_unsure());
+  const io::SubstituteFiles substitute(after);
   auto heap = Heap::open(kPath, 1 << 20, small_options());
   ASSERT_OK(heap);
   EXPECT_EQ(heap->status().dropped, 1u);
@@ -376,15 +376,15 @@ TEST(HeapCrashTest, WhoReadFromALostTransactionIsLostWithIt) {
   }));
 }
 
-Status refuse_writes(const log::MemoryFiles::Call& call) {
-  return call.kind == log::MemoryFiles::Call::Kind::kWrite ? Status(Code::kIoError, "the disk is gone") : Status();
+Status refuse_writes(const io::MemoryFiles::Call& call) {
+  return call.kind == io::MemoryFiles::Call::Kind::kWrite ? Status(Code::kIoError, "the disk is gone") : Status();
 }
 
 // persist() begins; then a transaction that it waits for fails.
 TEST(HeapCrashTest, WhatIsLostWhilePersistWaitsIsNotCalledDurable) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   HeapOptions options = small_options();
   options.durability = HeapDurability::kLater;
   auto heap = Heap::open(kPath, 1 << 20, options);
@@ -407,16 +407,16 @@ TEST(HeapCrashTest, WhatIsLostWhilePersistWaitsIsNotCalledDurable) {
 // A replay begins; then a transaction fails, whose number it would count among what it replays.
 TEST(HeapCrashTest, WhatIsLostWhileAReplayBeginsIsNotReplayed) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   HeapOptions options = small_options();
   options.background_replay = false;
   auto heap = Heap::open(kPath, 1 << 20, options);
   ASSERT_OK(heap);
   ASSERT_OK(step(*heap, 0, 0, 0, false));
   TestPoints::on("heap.replay.begins", [&] {
-    files.refuse_with([](const log::MemoryFiles::Call& call) {
-      return call.kind == log::MemoryFiles::Call::Kind::kSync ? Status(Code::kIoError, "the disk is gone") : Status();
+    files.refuse_with([](const io::MemoryFiles::Call& call) {
+      return call.kind == io::MemoryFiles::Call::Kind::kSync ? Status(Code::kIoError, "the disk is gone") : Status();
     });
     EXPECT_CODE(Code::kIoError, step(*heap, 0, 0, 1, false));
     files.refuse_with({});
@@ -431,13 +431,13 @@ TEST(HeapCrashTest, WhatIsLostWhileAReplayBeginsIsNotReplayed) {
 }
 
 TEST(HeapCrashTest, WithoutADiskItCanBeReadAndSaysWhy) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   auto heap = Heap::open(kPath, 1 << 20, small_options());
   ASSERT_OK(heap);
   ASSERT_OK(step(*heap, 0, 0, 0, false));
-  files.refuse_with([](const log::MemoryFiles::Call& call) {
-    return call.kind == log::MemoryFiles::Call::Kind::kSync ? Status(Code::kIoError, "the disk is gone") : Status();
+  files.refuse_with([](const io::MemoryFiles::Call& call) {
+    return call.kind == io::MemoryFiles::Call::Kind::kSync ? Status(Code::kIoError, "the disk is gone") : Status();
   });
   EXPECT_REFUSED(Code::kIoError, "the disk is gone", step(*heap, 0, 0, 1, false));
   files.refuse_with({});

@@ -24,7 +24,7 @@
 #include "elider/heap.h"
 #include "elider/try.h"
 #include "heap/format.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 #include "tests/heap/defaults.h"
 #include "tests/heap/golden_heap.h"
 #include "tests/support/random.h"
@@ -80,7 +80,7 @@ struct Image {
   std::map<uint64_t, heap::Marker> pending;  // that are in the log alone, by number
 };
 
-Image image_of(log::MemoryFiles& files, const Heap& heap, uint64_t acknowledged) {
+Image image_of(io::MemoryFiles& files, const Heap& heap, uint64_t acknowledged) {
   Image image{.contents = files.contents().at(kPath), .acknowledged = acknowledged, .geometry = {}, .pending = {}};
   const HeapStatus status = heap.status();
   image.log_bytes = status.log_bytes;
@@ -99,8 +99,8 @@ Image image_of(log::MemoryFiles& files, const Heap& heap, uint64_t acknowledged)
 // Threads that take turns; the log is replayed after transaction `replay_after`, and where it is
 // full.
 Image killed_image(uint64_t threads, uint64_t transactions, uint64_t replay_after, HeapDurability durability, bool large = false) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   HeapOptions options = damage_options();
   options.durability = durability;
   auto heap = Heap::open(kPath, 1 << 20, options);
@@ -129,8 +129,8 @@ Image killed_image(uint64_t threads, uint64_t transactions, uint64_t replay_afte
 
 Image closed_image() {
   Image image = killed_image(1, 30, 20, HeapDurability::kWait);
-  log::MemoryFiles files({{kPath, image.contents}});
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files({{kPath, image.contents}});
+  const io::SubstituteFiles substitute(files);
   {
     auto heap = Heap::open(kPath, 1 << 20, damage_options());
     EXPECT_OK(heap);
@@ -171,8 +171,8 @@ struct Found {
   Counts counts{};
 };
 Found open_damaged(const Contents& contents) {
-  log::MemoryFiles files({{kPath, contents}});
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files({{kPath, contents}});
+  const io::SubstituteFiles substitute(files);
   Found found;
   auto heap = Heap::open(kPath, 1 << 20, damage_options());
   if (!heap.ok()) return {heap.status(), {}};
@@ -302,8 +302,8 @@ TEST_F(HeapDamageTest, OfALogThatWentRoundNothingOlderCounts) {
 // A heap that a program of earlier days left: its markers claim nothing, its entries have one place
 // each.
 TEST_F(HeapDamageTest, AHeapOfEarlierDaysIsOpened) {
-  log::MemoryFiles files({{kPath, golden_heap()}});
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files({{kPath, golden_heap()}});
+  const io::SubstituteFiles substitute(files);
   const auto value_of = [](Heap& heap) {
     uint64_t value = 0;
     EXPECT_OK(heap.read([&](HeapReader& reader) -> Status {

@@ -7,7 +7,7 @@
 
 #include "elider/heap.h"
 #include "elider/try.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 #include "tests/support/limited_heap.h"
 #include "tests/heap/defaults.h"
 #include "tests/support/status_matchers.h"
@@ -16,7 +16,7 @@
 namespace elider::test {
 namespace {
 
-using DiskCall = log::MemoryFiles::Call;
+using DiskCall = io::MemoryFiles::Call;
 
 struct Cell {
   uint64_t values[100];
@@ -56,8 +56,8 @@ uint64_t cell_of(Heap& heap) {
 }
 
 TEST(HeapExhaustedTest, ATransactionWithoutMemoryIsRolledBack) {
-  log::MemoryFiles files;
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
   uint64_t failures = 0;
   bool enough = false;
   for (int64_t allocations = 0; !enough; ++allocations) {
@@ -88,8 +88,8 @@ TEST(HeapExhaustedTest, ADiskThatFailsWithoutMemoryStopsTheHeap) {
   for (const DiskCall::Kind kind : {DiskCall::Kind::kWrite, DiskCall::Kind::kSync}) {
     bool enough = false;
     for (int64_t allocations = 0; !enough; ++allocations) {
-      log::MemoryFiles files;
-      const log::SubstituteFiles substitute(files);
+      io::MemoryFiles files;
+      const io::SubstituteFiles substitute(files);
       auto heap = Heap::open("/disk/a.heap", 1 << 20, small_log());
       ASSERT_OK(heap);
       ASSERT_OK(change(*heap, 1));

@@ -121,8 +121,8 @@ TEST(HeapLinesTest, PersistIsForTheLinesOfAllThreads) {
   CrashedMemory crashed(persistent.before);
   for (const PersistentMemory::Event& event : persistent.memory->events()) crashed.apply(event);
   *persistent.heap = Heap();
-  log::MemoryFiles after(file_of(crashed.nothing_unsure()));
-  const log::SubstituteFiles substitute(after);
+  io::MemoryFiles after(file_of(crashed.nothing_unsure()));
+  const io::SubstituteFiles substitute(after);
   auto heap = Heap::open(kPath, 1 << 20, small_options());
   ASSERT_OK(heap);
   EXPECT_OK(heap->read([](HeapReader& reader) -> Status {

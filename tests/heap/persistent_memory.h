@@ -141,7 +141,7 @@ class PersistentMedium final : public heap::Medium {
 inline Status PersistentMedium::map_copy_on_write(uint64_t offset, std::span<std::byte> memory) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
   if (::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, kFlags, -1, 0) != memory.data())
-    return log::file_error("map", "the model", errno);
+    return io::file_error("map", "the model", errno);
   std::memcpy(memory.data(), memory_.memory() + offset, memory.size());
   return {};
 }

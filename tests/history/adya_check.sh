@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # presets: release emulator
+# engines: all
 # Histories of every combination that this build registers, checked by a checker that none of us wrote (adya, from
 # crates.io) and by elider check-history: 100,000 transactions of list-append each, or ELIDER_HISTORY_TRANSACTIONS, and fewer of
 # the other workloads, which ELIDER_TEST_SCALE cuts further. Adya's "unknown" (exit 2) is a failure too. Where adya cannot be had elider check-history

@@ -1,7 +1,7 @@
 // The sync policies and keys that the index tests run on: all policies, those of the laboratory
 // included. CMake adds the files of the policies that no engine of the build uses.
 //
-// For tests only. Thread safety: types.
+// Only tests use this. Thread safety: types.
 #pragma once
 
 #include <gtest/gtest.h>

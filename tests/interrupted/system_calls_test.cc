@@ -22,7 +22,7 @@
 #include "elider/files.h"
 #include "elider/heap.h"
 #include "log/fresh_folder.h"
-#include "log/system_files.h"
+#include "io/system_files.h"
 #include "tests/support/rows.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
@@ -178,9 +178,9 @@ void use_database(const std::string& folder) {
   ASSERT_OK(files::check(options.data_folders, {}, &checked));
   files::Copied copied;
   ASSERT_OK(files::restore(options.data_folders, folder + "/restored", &copied));
-  EXPECT_CODE(Code::kCorrupt, log::system_files().open(folder, log::OpenMode::kWrite, nullptr));
+  EXPECT_CODE(Code::kCorrupt, io::system_files().open(folder, io::OpenMode::kWrite, nullptr));
   std::unique_ptr<log::FreshFolder> given_up;
-  ASSERT_OK(log::FreshFolder::make(log::system_files(), folder + "/given_up", &given_up));
+  ASSERT_OK(log::FreshFolder::make(io::system_files(), folder + "/given_up", &given_up));
   given_up.reset();
   Options copy = options;
   for (const std::string name : {"/copy1", "/restored"}) {

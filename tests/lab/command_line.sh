@@ -55,23 +55,24 @@ PYTHON
 expect 0 'dbx-16: TPC-C with a log' env TMPDIR="$folder/logs" "$elider-lab" protocols --quick --figure dbx-16 --threads 1 --seconds 0.1
 expect 1 'dbx-17: .*logs' bash -c "trap '' XFSZ; ulimit -f 64; exec \"\$@\"" limited \
   "$elider-lab" protocols --quick --figure dbx-17 --threads 1 --data "$folder/logs"
-[ -z "$(ls -A "$folder/logs")" ] || { echo "FAILED: bench protocols left $(ls -A "$folder/logs")"; failed=1; }
+[ -z "$(ls -A "$folder/logs")" ] || { echo "FAILED: elider-lab protocols left $(ls -A "$folder/logs")"; failed=1; }
 expect 1 "cannot create a folder below '/proc'" "$elider-lab" protocols --quick --figure dbx-16 --data /proc
 expect 2 "'/no/such/folder' is not a folder" "$elider-lab" protocols --figure dbx-16 --data /no/such/folder
 expect 2 'resume.*not for tickets' "$elider-lab" tickets --data "$folder/tickets" --resume
 expect 0 '^# HyPer-HTM' "$elider-lab" figures --no-run
-expect 0 'Made by .*--no-run., which measured nothing' "$elider-lab" figures --no-run
-expect 0 '^[|] 19 [|].*partitioned [0-9.]+ [KM] to' "$elider-lab" figures --paper hyper --from "$folder/protocols.json"
-expect 0 '^[|] 11 [|].*elider chopping report tpcc' "$elider-lab" figures --paper hyper,dbx-tc --no-run
+expect 0 'Written by .elider-lab figures --paper hyper --no-run.' "$elider-lab" figures --paper hyper --no-run
+expect 0 '^### Figure 19: ' "$elider-lab" figures --paper hyper --from "$folder/protocols.json"
+expect 0 '^[|] partitioned [|] [0-9.]+' "$elider-lab" figures --paper hyper --from "$folder/protocols.json"
+expect 0 '^[|] 11: .*elider chopping report tpcc' cat "$2/docs/lab/papers.md"
 # A page shows the command that was run, and a document the seconds.
-expect 0 'elider-lab protocols --figure hyper-19 --json FILE --quick`' "$elider-lab" figures --paper hyper --from "$folder/protocols.json"
+expect 0 'elider-lab protocols --figure hyper-19 --quick`' "$elider-lab" figures --paper hyper --from "$folder/protocols.json"
 expect 0 '"seconds": *0\.3[,}]?$' "$elider-lab" protocols --quick --figure hyper-12 --protocol occ --threads 1 --json -
 expect 2 "paper.*wishful" "$elider-lab" figures --paper wishful
 printf '\xff\xfe' >"$folder/garbage.json"
-expect 1 'garbage.json.*no document of figures' "$elider-lab" figures --from "$folder/garbage.json"
+expect 1 'garbage.json.*not a document of figures' "$elider-lab" figures --from "$folder/garbage.json"
 expect 1 'nothere.json.*cannot be read' "$elider-lab" figures --from nothere.json
 expect 0 'dumbo-9: Replay' "$elider" bench heap --figure dumbo-9 --quick --json "$folder/dumbo.json"
-expect 0 '^[|] 9 [|].*heap [0-9.]+ [MG]; linked records' "$elider-lab" figures --paper dumbo --from "$folder/dumbo.json"
+expect 0 '^### Figure 9: ' "$elider-lab" figures --paper dumbo --from "$folder/dumbo.json"
 index=("$elider-lab" index --records 2000 --seconds 0.02 --keys sparse --index btree)
 expect 0 'growing/s' "${index[@]}" --mix 50/25/25
 expect 2 "mix.*'50'.*50/25/25" "${index[@]}" --mix 50

@@ -316,8 +316,8 @@ TEST_P(EverythingStressTest, LosesNothingWithLittleMemory) {
 }
 
 TEST_P(EverythingStressTest, KeepsWhatWasAcknowledgedBeforeTheDiskWasFull) {
-  FaultyFiles files(log::system_files());
-  const log::SubstituteFiles substitute(files);
+  FaultyFiles files(io::system_files());
+  const io::SubstituteFiles substitute(files);
   std::array<Model, kSessions> models;
   for (uint32_t round = 0; round < rounds(); ++round, seed_ += 100) {
     for (Model& model : models) model.in_doubt.reset();

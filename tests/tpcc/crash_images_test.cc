@@ -133,8 +133,8 @@ crash::Subject<TpccState> subject_of(const Workload& workload) {
 }
 
 struct TpccRun {
-  log::MemoryFiles::Contents before;
-  std::vector<log::MemoryFiles::Call> calls;
+  io::MemoryFiles::Contents before;
+  std::vector<io::MemoryFiles::Call> calls;
   std::vector<TpccState> states;                 // after so many transactions
   std::vector<std::pair<size_t, size_t>> known;  // after so many calls: so many transactions are durable
   Workload workload;
@@ -159,7 +159,7 @@ struct TpccRun {
 // run any; else between two.
 class Checkpointing {
  public:
-  Checkpointing(Database& db, log::MemoryFiles& files, TpccRun* run) : db_(db), files_(files), run_(*run) {}
+  Checkpointing(Database& db, io::MemoryFiles& files, TpccRun* run) : db_(db), files_(files), run_(*run) {}
   ~Checkpointing() { end(); }
   void begin(bool threads, size_t transactions) {
     end();
@@ -180,7 +180,7 @@ class Checkpointing {
 
  private:
   Database& db_;
-  log::MemoryFiles& files_;
+  io::MemoryFiles& files_;
   TpccRun& run_;
   std::thread thread_;
   Status status_;
@@ -191,15 +191,15 @@ TpccRun run_recorded(const test::Combination& on, uint32_t transactions) {
   TpccRun run;
   const Sizes sizes{.warehouses = 1, .items = 60, .customers = 10};
   {
-    log::MemoryFiles files;
-    const log::SubstituteFiles substitute(files);
+    io::MemoryFiles files;
+    const io::SubstituteFiles substitute(files);
     SmallWorld world(sizes, 1, 1, IndexChoice::kMixed, options_on_files(on));
     run.workload = world.workload;
     EXPECT_OK(world.db.wait_durable());
     run.before = files.contents();
   }
-  log::MemoryFiles files(run.before);
-  const log::SubstituteFiles substitute(files);
+  io::MemoryFiles files(run.before);
+  const io::SubstituteFiles substitute(files);
   auto db = Database::open(options_on_files(on));
   EXPECT_OK(db);
   auto tables = create_tables(*db, IndexChoice::kMixed);
@@ -235,14 +235,14 @@ double scale() {
 std::string search(const test::Combination& on, crash::Subsets subsets) {
   const TpccRun run = run_recorded(on, static_cast<uint32_t>(std::max(20.0, 40 * scale())));
   elider::Random random(1);
-  log::CrashDisk disk(run.before);
+  io::CrashDisk disk(run.before);
   crash::Cycle<TpccState> cycle(subject_of(run.workload));
   crash::SeenImages seen;
   uint64_t images = 0;
-  const auto look = [&](log::MemoryFiles::Contents image, size_t count) -> std::string {
+  const auto look = [&](io::MemoryFiles::Contents image, size_t count) -> std::string {
     if (!seen.add(image, run.durable_at(count))) return "";
     ++images;
-    log::MemoryFiles files(std::move(image));
+    io::MemoryFiles files(std::move(image));
     crash::Cycle<TpccState>::Outcome outcome;
     const auto judge = [&](const TpccState& state) { return run.judge(state, count); };
     return cycle.run(files, {.threads = images % 16 == 0, .checkpoint = images % 4 == 0}, judge, &outcome);
@@ -250,7 +250,7 @@ std::string search(const test::Combination& on, crash::Subsets subsets) {
   std::string wrong;
   for (size_t count = 0; count <= run.calls.size() && wrong.empty(); ++count) {
     if (count != 0) disk.apply(run.calls[count - 1]);
-    wrong = crash::for_each_image(disk, random, [&](log::MemoryFiles::Contents image) { return look(std::move(image), count); }, subsets);
+    wrong = crash::for_each_image(disk, random, [&](io::MemoryFiles::Contents image) { return look(std::move(image), count); }, subsets);
     if (!wrong.empty()) wrong = "after call " + std::to_string(count) + ": " + wrong;
   }
   std::printf("%llu images\n", static_cast<unsigned long long>(images));

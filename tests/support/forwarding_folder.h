@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "log/file.h"
+#include "io/file.h"
 
-namespace elider::log {
+namespace elider::io {
 
 class ForwardingFolder : public Folder {
  public:
@@ -36,4 +36,4 @@ class ForwardingFolder : public Folder {
   const std::unique_ptr<Folder> folder_;
 };
 
-}  // namespace elider::log
+}  // namespace elider::io

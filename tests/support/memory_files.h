@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "log/file.h"
+#include "io/file.h"
 
-namespace elider::log {
+namespace elider::io {
 
 class MemoryFiles final : public FileSystem {
  public:
@@ -221,4 +221,4 @@ class MemoryFiles final : public FileSystem {
   std::function<Status(const Call&)> refuse_;
 };
 
-}  // namespace elider::log
+}  // namespace elider::io

@@ -1,4 +1,4 @@
-#include "log/file.h"
+#include "io/file.h"
 
 #include <sys/mman.h>
 
@@ -7,9 +7,9 @@
 #include <new>
 #include <system_error>
 
-#include "log/system_files.h"
+#include "io/system_files.h"
 
-namespace elider::log {
+namespace elider::io {
 
 Status file_error(const char* what, const std::string& path, int error) {
   return Status(Code::kIoError, std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error));
@@ -110,4 +110,4 @@ FileSystem& system_files() {
 SubstituteFiles::SubstituteFiles(FileSystem& files) { substitute.store(&files, std::memory_order_release); }
 SubstituteFiles::~SubstituteFiles() { substitute.store(nullptr, std::memory_order_release); }
 
-}  // namespace elider::log
+}  // namespace elider::io

@@ -16,9 +16,9 @@
 
 #include <gtest/gtest.h>
 
-#include "log/file.h"
+#include "io/file.h"
 
-namespace elider::log {
+namespace elider::io {
 namespace {
 
 class FilesTest : public testing::Test {
@@ -221,4 +221,4 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace elider::log
+}  // namespace elider::io

@@ -2,11 +2,11 @@
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
-#include "log/file.h"
+#include "io/file.h"
 
-namespace elider::log {
+namespace elider::io {
 
 // Lives as long as the process.
 FileSystem& plain_system_files();
 
-}  // namespace elider::log
+}  // namespace elider::io

@@ -23,7 +23,7 @@
 
 #include "elider/status.h"
 
-namespace elider::log {
+namespace elider::io {
 
 class File {
  public:
@@ -190,4 +190,4 @@ class SubstituteFiles {
 // kIoError: "cannot <what> '<path>': <the system's words for the errno>".
 Status file_error(const char* what, const std::string& path, int error);
 
-}  // namespace elider::log
+}  // namespace elider::io

@@ -1,4 +1,4 @@
-#include "log/system_files.h"
+#include "io/system_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "base/fork.h"
 #include "base/system_call.h"
 
-namespace elider::log {
+namespace elider::io {
 
 namespace {
 
@@ -424,4 +424,4 @@ FileSystem& plain_system_files() {
   return *instance;
 }
 
-}  // namespace elider::log
+}  // namespace elider::io

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "log/directory.h"
+#include "log/files.h"
 #include "log/log.h"
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 
 namespace elider::log {
 

@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "log/memory_files.h"
+#include "tests/support/memory_files.h"
 
-namespace elider::log {
+namespace elider::io {
 
 class CrashDisk {
  public:
@@ -197,4 +197,4 @@ class CrashDisk {
   std::map<std::string, std::vector<Change>> pending_;  // by folder: changes of names since it was synced
 };
 
-}  // namespace elider::log
+}  // namespace elider::io

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "log/file.h"
+#include "io/file.h"
 
 namespace {
 
@@ -47,7 +47,7 @@ extern "C" ssize_t pread(int descriptor, void* bytes, size_t size, off_t offset)
   return part <= 0 ? part : ::syscall(SYS_pread64, descriptor, bytes, static_cast<size_t>(part), offset);
 }
 
-namespace elider::log {
+namespace elider::io {
 namespace {
 
 class ShortCalls : public testing::Test {
@@ -116,4 +116,4 @@ TEST_F(ShortCalls, AReadInPartsAndInterruptedEndsWithAllOfIt) {
 }
 
 }  // namespace
-}  // namespace elider::log
+}  // namespace elider::io
