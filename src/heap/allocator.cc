@@ -9,7 +9,8 @@
 namespace elider::heap {
 
 namespace {
-// Of a free block: the next one of its list, and of its list's first block the next batch.
+// Links of a free block: the next block of its list and, in the first block of a list, the next
+// batch.
 constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
 constexpr uint64_t kZeroedByWords = 256;  // most of a small object's words are written anyway
 constexpr uint64_t kObjectBytesMax = block_bytes(kBlockClasses - 1) - kBlockHeadBytes;
@@ -167,7 +168,8 @@ Status Allocator::free(uint64_t offset) {
     attempt_.doom(status);
     return status;
   }
-  // Who frees an object has looked at it: nobody overlaps who changes it.
+  // A concurrent transaction must not change the freed object. Under snapshot isolation only writes
+  // conflict, so all of the object is written.
   if (attempt_.heap().options().isolation == HeapIsolation::kSnapshot) attempt_.zero(offset, block_bytes(block_class) - kBlockHeadBytes);
   attempt_.store_at(offset - kBlockHeadBytes, block_word(block_class, kBlockFree));
   return give_back(offset - kBlockHeadBytes, block_class);

@@ -1,16 +1,16 @@
-// Allocator: gives out blocks of the heap and takes them back. All that it knows stands in the heap
-// and is read and written by transactions, so that what a transaction allocated is gone when it is
-// rolled back, or when a crash comes first.
+// Allocator: allocates and frees blocks of the heap. All of its state is in the heap and is read
+// and written by transactions. So an allocation is undone if its transaction is rolled back, or if
+// a crash comes first.
 //
 //   HeapHead    the roots, the next chunk, batches of free blocks that any arena may take, an arena
 //               for each slot
-//   chunk       64 KiB or one large block: {bytes, cut up to}, then blocks one after the other
+//   chunk       64 KiB or one large block: {bytes, cut up to}, then consecutive blocks
 //   block       a word (its size class, in use or free), then the object
 //
-// An arena's lists are on lines that no other slot writes, so allocations of two threads do not
-// conflict. It keeps two batches of a size; a third goes to the head, where other arenas find it.
-// Blocks are never joined: memory that was freed is used again for objects of about the same size.
-// Thread safety: its transaction's.
+// Each arena's lists are on cache lines that other slots do not write, so allocations of two
+// threads do not conflict. An arena keeps two batches of a size; a third goes to the head, where
+// other arenas find it. Blocks are never merged: freed memory is reused for objects of about the
+// same size. Thread safety: used by the thread of its transaction.
 #pragma once
 
 #include <cstddef>
@@ -58,8 +58,8 @@ struct HeapHead {
 static_assert(HeapHead::kArenasAt % 64 == 0 && HeapHead::kArenaBytes % 64 == 0);
 static_assert(HeapHead::kBatchesAt + kBlockClasses * 8 <= HeapHead::kArenasAt);
 
-// Of an arena: the chunk it cuts blocks from, and for each small class {first free block, how many
-// in that list, a full list}.
+// An arena has the chunk that it cuts blocks from, and for each small class {first free block,
+// length of that list, a full list}.
 struct Arena {
   static constexpr uint64_t kChunkAt = 0;
   static constexpr uint64_t kListsAt = 64;

@@ -60,7 +60,7 @@ Status HeapAttempt::end() {
     case HeapWait::kTotal: heap_.slots().wait_for_all_before(slot_, heap_.slots().clock()); break;
     case HeapWait::kOwn: break;  // what it saw was durable before
   }
-  // Whoever it waited for may have failed.
+  // A transaction that it waited for may have failed.
   return heap_.stopped();
 }
 
@@ -144,7 +144,8 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   const uint64_t number = slots.take_number();
   ELIDER_TEST_POINT("heap.commit.numbered");
   if (!reads_hold()) {
-    // Deciding until the log says so, where nobody may see a number that the log does not have.
+    // Under kOwn the state remains kDeciding until the log records that the number was given up: no
+    // transaction may see a number that the log does not have.
     if (!durable_first || ELIDER_MUTANT(kHeapVisibleFirst)) slots.say(slot_, Phase::kWritten, number);
     unlock_stripes({});
     slots.end(slot_);
@@ -285,7 +286,7 @@ uint64_t HeapAttempt::load(uint64_t word) {
     }
   }
   if ((published_signature_ & WriteSet::bit_of(word)) != 0 && !ELIDER_MUTANT(kHeapSkipPublished)) {
-    // At most one has it: its stripe is locked until the heap has it.
+    // Only one write set can have the word, whose stripe is locked until the write is in the heap.
     for (const WriteSet* const writes : published_)
       if (const uint64_t* const theirs = writes->find(word); theirs != nullptr) return *theirs;
   }

@@ -1,22 +1,22 @@
-// HeapAttempt: one attempt of a transaction: what HeapReader and HeapTransaction are made of.
-// Either in a region (regions.h), where words are read and written in place; or under the software
-// protocol: reads are plain loads, writes are kept in a write set until the commit (after Pisces's
-// two versions, DUMBO, section 4.1; slots.h has the waits).
+// HeapAttempt: one attempt of a transaction; HeapReader and HeapTransaction are built on it. It
+// runs in a region (regions.h), where words are read and written in place, or under the software
+// protocol: reads are plain loads, and writes are kept in a write set until the commit (after
+// Pisces's two versions, DUMBO, section 4.1; slots.h has the waits).
 //
-// The software protocol. Reads see the moment s: the heap's words, but for those of commits that
-// the moment sees and that the heap may not have yet: these are looked up in their write sets.
-// Commits above s wait for this attempt before they touch the heap; so a read can never meet a word
-// that changes.
+// The software protocol. Reads see the moment s: the heap's words, and the writes of commits that
+// the moment sees but that may not be in the heap yet. These are looked up in the write sets of the
+// commits. Commits above s wait for this attempt before they write to the heap, so a word never
+// changes while it is read.
 //
-// A commit locks the stripes of its lines that are as old as s (else: conflict); takes a number;
-// looks, if serializable, whether all stripes that were read are as old still.
+// A commit locks the stripes of its lines; one that is newer than s is a conflict. Then it takes a
+// number. If it is serializable, it checks that all stripes that it has read are unchanged.
 //
-// Others see it first and it becomes durable afterwards; transactions that saw it wait for that.
-// Under HeapWait::kOwn it is the other way round: the record is durable before the commit takes its
-// number, and the marker before others see the commit. If it gives its number up, the log says so
-// before a transaction with that number in its moment starts to read.
+// Others see the commit first and it becomes durable afterwards; transactions that saw it wait for
+// that. Under HeapWait::kOwn the order is reversed: the record is durable before the commit takes
+// its number, and the marker before others see the commit. If the commit gives its number up, the
+// log says so before a transaction whose moment includes that number starts to read.
 //
-// Thread safety: its thread's.
+// Thread safety: used by the thread that owns it.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   HeapTransaction transaction() { return {base_, in_region_, *this}; }
 
   void begin(bool updates);
-  // Of a reader: waits until what it has read is durable.
+  // Ends a transaction that only read: waits until what it has read is durable.
   Status end();
   void roll_back();
   // kDone: `status` says whether it took effect and is durable.
@@ -81,13 +81,13 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   Status conclude_region(bool was_active);
   // Waits until the stripe of the last conflict is unlocked.
   void wait_for_conflict() const;
-  // Of kNoRoom, in the log.
+  // After kNoRoom: the room needed in the log.
   uint64_t room_needed() const { return room_needed_; }
 
   void read_bytes(const void* place, std::span<std::byte> into);
   void write_bytes(void* place, std::span<const std::byte> bytes);
   void claim_bytes(const void* place, size_t bytes);
-  // Of the heap's words.
+  // load() and store() access words of the heap.
   uint64_t load(uint64_t word);
   void store(uint64_t word, uint64_t value);
   uint64_t load_at(uint64_t offset) { return load(offset / heap::kWordBytes); }

@@ -1,4 +1,4 @@
-// `elider heap check` and `elider heap status`: what is in a heap's file that nobody has open.
+// `elider heap check` and `elider heap status`: the contents of a heap's file that is not open.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A file: what is stored is written at once, and threads share the fdatasync that makes it durable:
-// who comes while one is underway waits for the next.
+// A file: stores are written at once, and threads share the fdatasync that makes them durable. A
+// thread that arrives while one is running waits for the next.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -18,7 +18,7 @@ bool is_possible(const Geometry& geometry) {
          geometry.log_bytes % 64 == 0;
 }
 
-// Of all fields before `checksum`.
+// The checksum of all fields before `checksum`.
 template <class T>
 uint64_t checksum_of(const T& part, uint64_t seed) {
   return checksum(std::as_bytes(std::span(&part, 1)).first(offsetof(T, checksum)), seed);
@@ -62,8 +62,8 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
     return {Code::kUnsupported, "'" + path + "' has heap format version " + std::to_string(header.version) +
                                     "; this program reads versions up to " + std::to_string(kVersion)};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
-  // Of either version: opening a file of version 1 makes it one of version 2, and on persistent
-  // memory a crash may leave one of the two words that this changes.
+  // The header may be of either version: opening a file of version 1 converts it to version 2, and
+  // on persistent memory a crash may leave only one of the two changed words.
   bool is_whole = false;
   FileHeader its = header;
   for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);

@@ -1,11 +1,11 @@
-// What stands where in a heap's file, and what its parts look like (DUMBO, sections 3 and 3.3).
+// The layout of a heap's file and of its parts (DUMBO, sections 3 and 3.3).
 //
 //   0        FileHeader   what the file is; written once
 //   4096     Replayed     up to which number the heap has all; two of them, written in turn, each
 //                         in two places. Then a third one: what persist() has promised
 //   8192     Marker[]     a circular array: transaction n's is at n % markers
 //            rings        a redo log of log_bytes for each slot, written round and round
-//   heap     the heap     offsets in it are what HeapPtr holds; HeapHead (allocator.h) stands first
+//   heap     the heap     HeapPtr holds offsets in it; HeapHead (allocator.h) is at its begin
 //
 // A redo record is a series of runs: a word of (count << 48 | first word's number), then `count`
 // words; a count of 0: then one word, how many words become 0. Numbers are as the processor has
@@ -99,7 +99,7 @@ Geometry geometry_of(const HeapOptions& options, uint64_t identity);
 FileHeader encode(const Geometry& geometry);
 // kCorrupt, kUnsupported: they name the path.
 Status decode(const FileHeader& header, const std::string& path, Geometry* geometry);
-// What stands in a file that is not made yet, of which so many bytes could be read.
+// Whether the file is not created yet; `bytes` of the header could be read.
 bool is_unmade(const FileHeader& header, size_t bytes);
 
 Replayed make_replayed(uint64_t sequence, uint64_t number, const Geometry& geometry);

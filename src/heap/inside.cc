@@ -93,7 +93,7 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
     if (status.ok()) status = medium.store(at, std::as_bytes(std::span(&none, 1)));
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&unmade, 1)));
   if (status.ok()) status = medium.fence();
-  // With it the file is a heap. One word of 8 bytes changes: it is there or is not, on any medium.
+  // This makes the file a heap. One word of 8 bytes changes, which is atomic on any medium.
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&header, 1)));
   return status.ok() ? medium.fence() : status;
 }
@@ -269,7 +269,7 @@ Status HeapInside::grow_to(uint64_t bytes) {
   if (bytes <= now) return {};
   if (bytes > options_.capacity_bytes)
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
-  // To twice its size, or to what is needed, if the disk has no room for more.
+  // Doubles the heap, or grows it to what is needed if the disk does not have room for more.
   const uint64_t needed = heap::aligned(bytes), wanted = std::min(options_.capacity_bytes, std::max(2 * now, needed));
   const uint64_t possible = medium_->reserve(geometry_.heap_at + wanted).ok() ? wanted : needed;
   if (Status status = medium_->extend(geometry_.heap_at + possible); !status.ok()) return status;
@@ -453,7 +453,7 @@ Status HeapInside::replay() {
   const Uncancelled uncancelled;
   ELIDER_TEST_POINT("heap.replay.begins");
   const uint64_t last = slots_.settled();
-  // A number that failed to become durable has settled, too.
+  // A number whose record failed to become durable has also settled.
   if (Status status = stopped(); !status.ok()) return status;
   if (last <= replayer_->replayed()) return {};
   if (options_.durability == HeapDurability::kLater)

@@ -65,16 +65,15 @@ class HeapInside {
   // Nothing can be made durable any more.
   void stop(const Status& why) noexcept;
   Status stopped() const noexcept;
-  // Of those that the replayer may not have used yet, half are still free.
+  // Whether half of the markers that the replayer may not have used yet are still free.
   bool has_half_of_markers() const;
   void wake_replayer();
 
  private:
   HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, const heap::Regions& regions,
              std::unique_ptr<heap::Medium> medium, std::unique_ptr<io::File> held);
-  // Brings the file up to its log's end, and starts. Nothing is written before all has been looked
-  // at. If `room` is not ok, or the disk has no room for the whole heap, the heap is for reading
-  // alone.
+  // Brings the file up to its log's end, and starts. Checks everything before it writes. If `room`
+  // is not ok, or the disk lacks room for the whole heap, the heap is read-only.
   Status recover(Status room);
   Status start();
   // Applies the log to the memory alone. Transactions return `why`.

@@ -114,7 +114,7 @@ class MappedMedium final : public Medium {
   uint64_t syncs() const override { return 0; }
 
  private:
-  // It is no line that can be written back.
+  // The file's length is not in a cache line that can be written back.
   Status sync_length() {
     if (delays_ || uninterrupted([&] { return ::fsync(descriptor_); }) == 0) return {};
     return io::file_error("sync", path_, errno);

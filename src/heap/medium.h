@@ -54,14 +54,16 @@ class Medium {
   virtual Status extend(uint64_t bytes) = 0;
   // The part of the file is this memory's from now on, copied when it is written (section 3).
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) = 0;
-  // The same, where the memory holds zeros and the disk may have no room for the file's holes.
+  // Like map_copy_on_write(), for memory that holds zeros, where the disk may lack room for the
+  // file's holes.
   virtual Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) { return map_copy_on_write(offset, memory); }
 
   virtual std::string_view promise() const = 0;  // what it survives
   virtual uint64_t syncs() const = 0;
 };
 
-// For tests: while it lives, HeapMedium::kDax is what make() makes of the file. One at a time.
+// Tests substitute a medium: while this exists, HeapMedium::kDax is what make() returns for the
+// file. Only one may exist at a time.
 class SubstituteMedium {
  public:
   using Make = std::function<std::unique_ptr<Medium>(std::unique_ptr<io::File>)>;

@@ -56,7 +56,7 @@ class RedoLog {
     number_record(slot, number);
     return status;
   }
-  // The same in two steps, for who has no number yet.
+  // append_record() in two steps, for a commit that does not have a number yet.
   Status append_unnumbered(uint32_t slot) noexcept {
     Ring& ring = rings_[slot];
     const auto record = std::as_bytes(std::span(ring.record));

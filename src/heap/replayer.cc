@@ -282,7 +282,7 @@ Status Replayer::recover(const Found& found) {
     const uint64_t at = geometry_.record_at(marker.slot, marker.start);
     if (status.ok() && marker.bytes != 0) status = load(marker, at, true, &words);
     if (status.ok() && memory_ != nullptr)
-      medium_.flush(at, marker.bytes);  // it stands there
+      medium_.flush(at, marker.bytes);  // the record is in the file already
     else if (status.ok() && marker.bytes != 0)
       status = medium_.store(at, std::as_bytes(words));
     if (status.ok()) status = medium_.store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
@@ -306,7 +306,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   std::vector<uint64_t> ends(geometry_.threads, 0);  // of each slot's last record
   uint64_t words = 0;
   for (uint64_t number = from + 1; number <= last;) {
-    // As many as stand side by side.
+    // As many markers as are contiguous.
     const uint64_t count = std::min<uint64_t>({last - number + 1, geometry_.markers - number % geometry_.markers, 256});
     std::span<const Marker> markers;
     if (memory_ != nullptr) {

@@ -1,10 +1,10 @@
-// Replayer: brings a heap's file up to what its redo log says (DUMBO, section 3.3): in the
-// background, when a transaction finds no room, and after a crash.
+// Replayer: brings a heap's file up to date with its redo log (DUMBO, section 3.3): in the
+// background, when a transaction finds the log full, and after a crash.
 //
-// It goes through the markers in the order of their numbers, stores what the records say, makes
-// that durable, and only then says in the file how far it is; so a crash within it repeats some of
-// it, which changes nothing.
-// Thread safety: all; one replay at a time, others wait.
+// It processes the markers in the order of their numbers. It stores the words of their records,
+// makes them durable, and only then writes its progress to the file. So a crash repeats some of the
+// work, which is idempotent. Thread safety: any thread may call it; one replay runs at a time, and
+// other callers wait.
 #pragma once
 
 #include <atomic>
@@ -36,25 +36,25 @@ class Replayer {
   Status begin();
   // What the log has beyond that.
   Status find(Found* found);
-  // What stands in a word of the heap, with what was found; and how far the heap then reaches, in
+  // The value of a word of the heap after `found` is applied, and the size of the heap then, in
   // whole pages of kHeapAlignment. kCorrupt: the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
-  // Puts the heap, with what was found, into memory that holds zeros: of an open heap that can only
-  // be read, or of one that is looked at. The memory reaches as far as heap_bytes_with() says.
+  // Loads the heap, with `found` applied, into memory that holds zeros: for an open heap that is
+  // read-only, or one that is inspected. The memory has the size from heap_bytes_with().
   Status load_heap(const Found& found, std::span<std::byte> memory);
-  // patch(run) for each run of a record; a Status that is not ok ends it. kCorrupt: the record is
-  // not what its marker says; `checks` false: that is known.
+  // Calls patch(run) for each run of a record; a Status that is not ok ends the call. kCorrupt: the
+  // record does not match its marker. `checks` false: it is known to match.
   template <class Patch>
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
-  // The words of the record that stands `at` there in the file; in `record_` or where they are
-  // mapped, valid until the next call.
+  // Loads the words of the record that is stored at offset `at` in the file. They are in `record_`
+  // or in mapped memory, and valid until the next call.
   Status load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words);
-  // Stores `found`, and says that the file has all up to its newest number. The file is large
-  // enough.
+  // Stores `found`, and records in the file that it is complete up to the newest number. The file
+  // must be large enough.
   Status recover(const Found& found);
 
-  // Stores all from the last replay up to number `last`, whose markers are durable.
+  // Stores everything from the last replay up to number `last`; the markers must be durable.
   Status replay(uint64_t last, RedoLog& log);
   uint64_t replayed() const { return replayed_.load(std::memory_order_acquire); }
   uint64_t words() const { return words_.load(std::memory_order_relaxed); }  // relaxed: statistics

@@ -53,7 +53,7 @@ RootNode node_at(detail::HeapAttempt& attempt, uint64_t offset) {
   return node;
 }
 
-// Where the offset of the node of this name stands; 0: there is none.
+// Returns the offset of the word that links to the node of this name, or 0 if the name is unknown.
 uint64_t link_to(detail::HeapAttempt& attempt, std::string_view name, RootNode* node) {
   uint64_t link = HeapHead::kRootsAt;
   for (uint64_t at = attempt.load_at(link); at != 0; at = node->next) {

@@ -1,22 +1,24 @@
-// Slots: what each transaction that runs says of itself, and how others wait for it: the isolation
-// wait and the durability wait (DUMBO, section 3.1, 3.2 and algorithm 1, with both mends).
+// Slots: each running transaction announces its state here, and other transactions wait for it: the
+// isolation wait and the durability wait (DUMBO, sections 3.1, 3.2 and algorithm 1, with both
+// fixes).
 //
 // The clock counts update transactions that reached their commit. A transaction sees the moment s:
 // all numbers up to s and none above.
 //
-//   begin    says active(s0), a full fence, then reads the clock again: s. Who takes a number above
-//            s afterwards finds it active, and waits; who took one before is waited for, or
-//            looked into, because its state stood there before it took the number
-//   commit   says deciding(c) with the clock it last saw, takes a number n, validates, says
-//            published(n). From here on new readers see its writes, in its write set. Isolation
-//            wait: until nobody is active below n. Then its writes go to the heap, and it says
-//            written(n)
-//   durable  says idle once its marker is durable. Durability wait of a transaction of moment s:
-//            until no transaction of a number up to s is deciding, published or written any more
+//   begin    announces active(s0), executes a full fence, then reads the clock again: s. A
+//            transaction that takes a number above s afterwards sees this one active, and waits.
+//            One that took its number before announced its state before that, so this transaction
+//            waits for it or reads its write set
+//   commit   announces deciding(c) with the clock that it last read, takes a number n, validates,
+//            and announces published(n). From here on new readers see its writes, in its write set.
+//            Isolation wait: until no transaction is active below n. Then it writes to the heap
+//            and announces written(n)
+//   durable  announces idle once its marker is durable. Durability wait of a transaction of moment
+//            s: until no transaction with a number up to s is deciding, published or written
 //
-// The published algorithm reads the time before it says active, and stamps after the isolation
-// wait: mutants kHeapEarlyMoment and (tests/exhaustive/heap_model.h) both.
-// Thread safety: all; a slot's changes are its owner's.
+// The published algorithm reads the time before it announces active, and stamps after the isolation
+// wait: mutants kHeapEarlyMoment and (tests/exhaustive/heap_model.h) both. Thread safety: all; the
+// owner of a slot changes it.
 #pragma once
 
 #include <atomic>
@@ -76,7 +78,7 @@ class Slots {
   uint64_t clock() const { return clock_->load(std::memory_order_seq_cst); }
   void start_clock(uint64_t number) { clock_->store(number, std::memory_order_seq_cst); }
   uint64_t take_number() { return clock_->fetch_add(1, std::memory_order_seq_cst) + 1; }
-  // Within a region, which nobody's number comes between.
+  // Called within a region, so that no other number can come in between.
   uint64_t take_number_in_region() {
     // relaxed: the region's commit orders them.
     const uint64_t number = clock_->load(std::memory_order_relaxed) + 1;
@@ -84,7 +86,7 @@ class Slots {
     return number;
   }
 
-  // Says active; the moment.
+  // Announces active and returns the moment.
   uint64_t begin(uint32_t slot) {
     std::atomic<uint64_t>& active = readers_[slot].active;
     const uint64_t first = clock();
@@ -127,7 +129,7 @@ class Slots {
     }
   }
 
-  // Until nobody sees a moment before `number`.
+  // Waits until no transaction sees a moment before `number`.
   void wait_for_isolation(uint32_t own, uint64_t number) const {
     if (ELIDER_MUTANT(kHeapSkipIsolationWait)) return;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -135,8 +137,8 @@ class Slots {
       for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) < number;) spin.wait();
     }
   }
-  // Until those who read now have ended, but not for long: while no number is taken, readers that
-  // come after them look the same.
+  // Waits until the current readers have ended, but only for a short time: while no number is
+  // taken, later readers see the same.
   void wait_a_little_for_readers(uint32_t own) const {
     constexpr uint32_t kYieldsMax = 100;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -144,16 +146,16 @@ class Slots {
       for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) != kInactive && spin.yields() < kYieldsMax;) spin.wait();
     }
   }
-  // Whether nobody who may have looked at something that was let go at `moment` is still active.
+  // Whether every transaction that may have read something that was released at `moment` has ended.
   bool nobody_since(uint64_t moment) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
       if (readers_[slot].active.load(std::memory_order_seq_cst) <= moment) return false;
     return true;
   }
 
-  // Until all numbers that the moment sees have durable markers, or were given up (pruned). Also
-  // those of whom nobody has read: recovery keeps nobody whose moment sees a number that is
-  // missing.
+  // Waits until all numbers that the moment sees have durable markers, or were given up (pruned).
+  // This includes transactions whose writes were not read: recovery drops every transaction whose
+  // moment sees a missing number.
   void wait_for_durability(uint32_t own, uint64_t moment) const {
     if (ELIDER_MUTANT(kHeapSkipDurabilityWait)) return;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {

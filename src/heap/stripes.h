@@ -1,8 +1,7 @@
-// Stripes: which number last wrote each line of 64 bytes of the heap, and whether a commit has it
-// locked. A commit that is published leaves its number there, and keeps the lock until the heap has
-// its words. Until then transactions whose moment reaches the number may read the line; none may
-// write it. Several lines share a stripe; a conflict is then found where there is none. Thread
-// safety: all.
+// Stripes: which number last wrote each line of 64 bytes of the heap, and whether a commit has
+// locked it. A published commit stores its number there, and keeps the lock until its words are in
+// the heap. Until then transactions whose moment reaches the number may read the line, and none may
+// write it. Several lines share a stripe, which can cause false conflicts. Thread safety: all.
 #pragma once
 
 #include <atomic>
@@ -19,9 +18,9 @@ class Stripes {
 
   static constexpr uint64_t kWords = 8;  // of a line
 
-  // Of a word of the heap.
+  // The stripe of a word of the heap.
   static uint32_t of(uint64_t word) { return static_cast<uint32_t>((word / kWords) & (kCount - 1)); }
-  // How many lines so many words are on.
+  // The number of lines that `count` words occupy.
   static uint64_t lines(uint64_t first, uint64_t count) { return count == 0 ? 0 : (first + count - 1) / kWords - first / kWords + 1; }
 
   enum class Locking : uint8_t { kLocked, kOwn, kRefused };

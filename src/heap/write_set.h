@@ -1,8 +1,9 @@
-// WriteSet: the words that a transaction writes, in the order in which it first wrote them, and
-// ranges that it zeroes: what is written into a range afterwards counts. Once a commit is
-// published, other threads look words up in it until the heap has them.
+// WriteSet: the words that a transaction writes, in the order of their first writes, and ranges
+// that it zeroes. A word that is written into a zeroed range overrides the zero. After a commit is
+// published, other threads look up words in its write set until they are in the heap.
 //
-// Thread safety: its transaction's while it fills it; all readers' while nobody changes it.
+// Thread safety: the transaction's own while it fills it; then readable by all while it is
+// unchanged.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +56,8 @@ class WriteSet {
         table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
-  // As put(), but what was there may stay before it: find() is not to be asked. False: there is no
-  // room that was reserved.
+  // Like put(), but an earlier entry for the word may remain, so find() must not be called. Returns
+  // false if the reserved capacity is used up.
   bool append(uint64_t word, uint64_t value) {
     if (!entries_.empty() && entries_.back().word == word) {
       entries_.back().value = value;

@@ -177,8 +177,8 @@ class ReadBuffer {
 // Plain system calls, unless a test has put something in their place; lives as long as the process.
 FileSystem& system_files();
 
-// For tests: while it exists, everything opened uses `files` instead of the system's. One at a
-// time.
+// Tests substitute another file system: while this exists, everything opened uses `files`. Only one
+// may exist at a time.
 class SubstituteFiles {
  public:
   explicit SubstituteFiles(FileSystem& files);

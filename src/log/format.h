@@ -40,8 +40,8 @@ struct SegmentName {
   uint32_t segment = 0;
   friend bool operator==(const SegmentName&, const SegmentName&) = default;
 };
-// A segment that is no longer written: the next one has a synced frame, so this one's header and
-// name are also on the disk.
+// A segment that is not written any more: the next one has a synced frame, so the header and name
+// of this segment are also on the disk.
 struct FinishedSegment {
   SegmentName name;
   SnapshotNumber last_number = 0;  // the largest of its records; 0: it does not have any

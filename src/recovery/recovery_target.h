@@ -21,8 +21,8 @@ namespace elider::recovery {
 // How an engine's data folders are opened.
 struct OpenHow {
   std::vector<std::string> skipped;  // what is wrong with checkpoints that are left out, the newest ones
-  // For tools, which lack key functions: tables are created without secondary indexes, and no file
-  // is created.
+  // Set by tools, which lack key functions: tables are created without secondary indexes, and no
+  // file is created.
   bool for_tools = false;
   bool read_only = false;            // nothing in the folders changes
 };
