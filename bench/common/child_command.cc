@@ -84,7 +84,8 @@ int start(const std::string& command, const std::string& variable, const sigset_
   return error;
 }
 
-// What is there now. False: nobody can write any more.
+// Reads what is available now. False: the pipe has ended, since no process can write to it any
+// more.
 bool read_available(int from, std::string* output) {
   char block[65536];
   for (;;) {
@@ -98,7 +99,8 @@ bool read_available(int from, std::string* output) {
 
 bool has_ended(pid_t process) {
   siginfo_t info{};
-  // It stays a zombie, so that its group's number is nobody else's yet.
+  // WNOWAIT keeps the process a zombie, so that the system cannot give the number of its group to
+  // another group.
   return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == process;
 }
 

@@ -27,10 +27,11 @@ struct DataOptions {
 };
 
 void add_data_options(Command command, DataOptions& options);
-// In a callback: refuses what makes no sense: a folder that holds something, without --resume; one
-// that is not there, with it; --resume without a folder.
+// Call it in a callback. It refuses options that do not go together: a folder that is not empty
+// without --resume, a missing folder with --resume, and --resume without a folder.
 void check_data_options(const DataOptions& options);
-// Between databases of one run that each begin afresh: the folders, which were empty, are so again.
+// Empties the folders, which were empty when the run began. A run that creates several databases
+// calls it between them.
 void empty_data_folders(const DataOptions& options);
 
 // What a run added to the log, until all of it was durable.

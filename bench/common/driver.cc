@@ -146,8 +146,8 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
   return collect(static_cast<double>(end_ns - begin_ns) / kNsPerSecond, ns_per_tick, before);
 }
 
-// By site, all tables together. Counters only rise, and a site of `before`
-// is there at the end, too.
+// The counters of each site, summed over all tables. Counters only rise, and every site of `before`
+// also exists in `at_end`.
 std::vector<Statistics::Elision> elision_between(const Statistics& before, const Statistics& at_end) {
   std::vector<Statistics::Elision> sites;
   const auto site_of = [&sites](const std::string& name) -> Statistics::Elision& {
@@ -187,8 +187,8 @@ std::vector<Statistics::Procedure> writers_between(const Statistics& before, con
   return procedures;
 }
 
-// So that the log's figures are of what was committed, not of what was by chance written. A failure
-// of the log stands in them.
+// Waits first, so that the figures of the log cover everything that was committed, and not only
+// what happened to be written. If the log has failed, the statistics say so.
 Statistics RunControl::statistics_when_durable() {
   static_cast<void>(db_->wait_durable());
   return db_->statistics();

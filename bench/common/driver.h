@@ -35,7 +35,8 @@ namespace elider::bench {
 
 inline constexpr uint32_t kWorkerFailed = ~uint32_t{0};
 
-// Of one group: when its first call had committed and when the last, and the types of all.
+// One group: the times at which its first and its last call had committed, and the types of all its
+// calls.
 struct GroupTimes {
   std::vector<uint32_t> types;
   uint64_t begin_ticks = 0, first_ticks = 0, last_ticks = 0;
@@ -79,14 +80,15 @@ struct TypeResult {
 
 struct RunResult {
   std::string failure;     // empty: the run went well; else why it ended early
-  bool interrupted = false;  // it ended early by Ctrl-C; what was measured until then stands here
+  bool interrupted = false;  // Ctrl-C ended it early; it holds what was measured until then
   double seconds = 0;      // measured
   double ns_per_tick = 1;  // unit of TypeResult::latency_ticks
   uint64_t committed = 0;  // in the measured time, all types
   std::vector<TypeResult> types;
   // With --group: from a group's begin until its first call had committed, and until all had.
   Histogram group_first_ticks, group_last_ticks;
-  // The database's counters: of the measured time (commits, aborts), and as they stood at its end.
+  // The database's counters: commits and aborts in the measured time; `at_end` holds all counters
+  // at its end.
   bool has_statistics = false;
   uint64_t engine_commits = 0;
   std::array<uint64_t, kCauseCount> aborts{};
@@ -124,13 +126,13 @@ class RunControl {
     uint64_t published() const { return done.load(std::memory_order_relaxed); }
   };
 
-  // `db` may be null: then there are no statistics of aborts.
+  // `db` may be null: then aborts are not counted.
   RunControl(const CommonOptions& options, Database* db, std::vector<std::string> types);
 
   // Runs body(thread) on every thread, from preparation to stop, and puts the result together.
   RunResult run(const std::function<void(uint32_t)>& body);
 
-  // By the threads: waits until all are prepared.
+  // Called by each thread: waits until all threads are prepared.
   void arrive();
   // Relaxed: the phase guards no data, and a transaction more or less in a phase does not matter.
   Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
@@ -166,7 +168,7 @@ bool pin_thread(uint32_t index);
 
 namespace detail {
 
-// On the worker's thread.
+// Called on the worker's thread.
 template <class W>
 void begin_measuring(W& worker) {
   if constexpr (requires { worker.begin_measuring(); }) worker.begin_measuring();

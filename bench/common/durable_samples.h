@@ -23,9 +23,10 @@ class DurableSamples {
   DurableSamples(const DurableSamples&) = delete;
   DurableSamples& operator=(const DurableSamples&) = delete;
 
-  // Before it no transaction is a sample.
+  // Until this call, no transaction is a sample.
   void begin_measuring() { measures_ = every_ != 0; }
-  // A transaction begins. What RunPolicy::commit_number shall be; null: it is no sample.
+  // Called at the begin of each transaction. Returns the value for RunPolicy::commit_number; null
+  // if the transaction is not a sample.
   SnapshotNumber* begin() {
     if (!measures_ || ++since_ < every_) [[likely]]
       return nullptr;
@@ -37,7 +38,8 @@ class DurableSamples {
   // The sample has committed. One that has not is left out.
   void committed();
 
-  // Of all samples, once each of them is durable, or the log has failed: it waits.
+  // Waits until every sample is durable, or the log has failed, and returns the latencies of all
+  // samples.
   const Histogram& latency_ns();
 
  private:
@@ -45,7 +47,7 @@ class DurableSamples {
 
   Database& db_;
   const uint32_t every_;
-  // Of the thread that takes samples.
+  // Used only by the thread that takes samples.
   bool measures_ = false;
   uint32_t since_ = 0;
   SnapshotNumber number_ = 0;

@@ -28,7 +28,7 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
   const bool elides = sync == SyncPolicy::kElided || sync == SyncPolicy::kAutomatic;
   if (sync == SyncPolicy::kSingleThreaded && threads != 1)
     refuse_option("--sync", fmt::format("single-threaded requires --threads 1, not {}", threads));
-  // Of other combinations the database itself says whether there are any.
+  // The database itself refuses the other combinations that do not exist.
   if ((protocol == Protocol::kWholeTransaction || protocol == Protocol::kSpinlock) && !elides)
     refuse_option("--protocol", fmt::format("{} requires --sync elided, not {}", elider::name_of(protocol), elider::name_of(sync)));
   if (htm == HtmBackend::kAutomatic) return;
@@ -86,7 +86,7 @@ void add_options_but_threads(Command command, CommonOptions& options) {
           "--json",
           [&options](const std::string& file) {
             options.json_file = file;
-            if (file == "-") options.quiet = true;  // a table in between is no JSON
+            if (file == "-") options.quiet = true;  // a table on standard output would not be JSON
           },
           "Write the results to this file (- for standard output, which implies --quiet)")
       .type("FILE");

@@ -23,8 +23,8 @@ class HistoryFile;
 struct CommonOptions {
   uint32_t threads = 1;           // --threads, 1 to 256
   double seconds = 10;            // --seconds, measured; above 0
-  // For tests: the run goes on until each thread has committed this many in the measured time. On a
-  // busy machine a thread may not get a processor within a short run.
+  // Used by tests: the run continues until each thread has committed this number of transactions in
+  // the measured time. On a busy machine a thread may not get a processor within a short run.
   uint64_t transactions_min = 0;
   double warmup_seconds = 0;      // --warmup, run before and not measured
   uint64_t seed = 1;              // --seed; inputs are the same for the same seed and threads
@@ -59,8 +59,9 @@ void add_group_option(Command command, CommonOptions& options);
 // --index: of a table's keys.
 void add_index_option(Command command, KeyIndex& chosen, const char* words);
 
-// First in a callback: refuses combinations that make no sense and files that cannot be written, so
-// that a run of minutes does not end with an error that was certain at its begin.
+// Call it first in a callback. It refuses combinations of options that do not make sense, and files
+// that cannot be written. Otherwise a run of minutes could end with an error that was certain when
+// it began.
 void check_common_options(const CommonOptions& options);
 
 // --sync, --htm and --protocol, each checked by itself; and whether they go together, and with this

@@ -21,7 +21,7 @@ OwnProcess::OwnProcess() {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) ::sigaddset(&interrupts_, signal);
   }
-  // Where it is ignored the kernel tells nobody of a process's end.
+  // If the signal is ignored, the kernel does not report the end of a process.
   ::signal(SIGCHLD, SIG_DFL);
   sigset_t held = interrupts_;
   ::sigaddset(&held, SIGCHLD);  // waited for with them

@@ -13,12 +13,12 @@ namespace elider::bench {
 // So the first n are on as many cores as there are. Where the system does not tell which share a
 // core, in the order of their numbers.
 std::vector<uint32_t> processors_core_by_core();
-// Those that share a core stand together.
+// Processors that share a core are adjacent.
 std::vector<uint32_t> processors_side_by_side();
 uint32_t core_count();
 // From lists such as "0,4" or "2-3", one of each processor, of those that share its core.
 std::vector<std::vector<uint32_t>> cores_of(const std::vector<uint32_t>& processors, const std::vector<std::string>& siblings);
-// Empty if it is no such list.
+// Empty if the text is not such a list.
 std::vector<uint32_t> parse_processors(std::string_view list);
 
 // Binds the calling thread to it. False: the system refused.

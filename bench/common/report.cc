@@ -97,7 +97,7 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   return json;
 }
 
-// Of an object, what its parts are: "45,43,4,4,4".
+// The text of a value. For an object, it lists the parts: "45,43,4,4,4".
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object()) return value.dump();
@@ -106,7 +106,7 @@ std::string text_of(const Json& value) {
   return parts;
 }
 
-// What somebody needs who would run it again, of the configuration; the JSON has all of it.
+// Prints the part of the configuration that is necessary to repeat the run. The JSON has all of it.
 void print_configuration(std::FILE* out, const CommonOptions& options, const Report& report) {
   const Json configuration = configuration_json(options, report);
   std::string pairs;
@@ -177,7 +177,7 @@ void print_committed_by(std::FILE* out, const RunResult& result) {
   }
 }
 
-// Of a hundred, how many.
+// `part` in percent of `whole`.
 double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
 
 void print_lookups(std::FILE* out, const CommonOptions& options, const RunResult& result) {
@@ -201,7 +201,7 @@ void print_elision(std::FILE* out, const RunResult& result) {
   }
 }
 
-// Of commits with writes: those that read leave nothing in the log.
+// The mean per commit with writes: commits that only read do not write to the log.
 double bytes_per_record(const LogUse& log) {
   return log.records == 0 ? 0 : static_cast<double>(log.bytes) / static_cast<double>(log.records);
 }

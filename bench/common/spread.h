@@ -11,7 +11,7 @@ struct Spread {
   double median = 0;
   double max = 0;
 };
-// Of no values: zeros.
+// All values are 0 if `values` is empty.
 Spread spread_of(std::vector<double> values);
 
 }  // namespace elider::bench

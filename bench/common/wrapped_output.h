@@ -1,6 +1,6 @@
-// WrappedOutput: a table's lines, broken between words where they are longer than the
-// terminal is wide, or than 80 columns where there is no terminal. What a line goes on
-// with stands below its text.
+// WrappedOutput: the lines of a table, broken between words if they are longer than the width of
+// the terminal, or than 80 columns if the output is not a terminal. The continuation of a line
+// begins below the line's text.
 // Thread safety: one thread.
 #pragma once
 
@@ -27,7 +27,7 @@ class WrappedOutput {
   std::FILE* memory_;
 };
 
-// Columns of the terminal that `out` is; 80 where it is none.
+// The width of the terminal in columns; 80 if `out` is not a terminal.
 size_t columns_of(std::FILE* out);
 
 }  // namespace elider::bench

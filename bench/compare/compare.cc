@@ -84,7 +84,7 @@ class Stores {
   Status open();
   // Each once, in turns.
   Status run(const YcsbOptions& workload, uint32_t repetition, CompareRun& run);
-  // At the end: are the rows what committed?
+  // Called at the end: checks that the rows are what the runs committed.
   Status check();
 
   const std::vector<Store>& stores() const { return stores_; }
@@ -109,8 +109,8 @@ Status Stores::open() {
   return {};
 }
 
-// Of a store that goes on where another run ended: the read-modify-writes
-// until then, by its counters.
+// For a store that continues after an earlier run: the number of read-modify-writes until then,
+// from the counters in its rows.
 Result<uint64_t> counters_before(PeerClient& client, uint64_t records) {
   auto rows = client.count_rows();
   if (!rows.ok()) return rows.status();
@@ -208,7 +208,7 @@ bool starts_from_load(const YcsbOptions& workload, uint32_t repetition) {
   return has(workload, OperationKind::kInsert) || (repetition == 0 && !workload.workload.empty());
 }
 
-// Of a run that was interrupted. False: there is none.
+// Called after an interrupted run. False: no repetition was complete.
 bool keep_whole_repetitions(CompareOutcome& outcome) {
   outcome.interrupted = true;
   CompareRun& last = outcome.runs.back();

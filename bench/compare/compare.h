@@ -1,6 +1,6 @@
-// Compare: elider beside other stores, on the same workloads and inputs, in one run. Ratios
-// are taken within a repetition, in which the stores take turns, since figures of another
-// hour or machine say little.
+// Compare: elider next to other stores, on the same workloads and inputs, in one run. A ratio is
+// computed within a repetition, in which the stores take turns, because figures of another hour or
+// machine cannot be compared.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -31,8 +31,8 @@ struct CompareOutcome {
   bool interrupted = false;                                 // then of repetitions that were whole
 };
 
-// The options of each workload, or of each mix where there is none, in order. Refuses what makes
-// no sense (refuse_option).
+// The options of each workload in order, or of each mix if no workload is given. Refuses
+// combinations that do not make sense (refuse_option).
 std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
 
 // Runs every workload on every store `repeat` times, and checks each store's rows and counters. A
@@ -42,7 +42,7 @@ std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
 // program was built without is skipped. Ends early once interrupted().
 Result<CompareOutcome> run_compare(const CompareOptions& options);
 
-// Of a's figures to b's, repetition by repetition.
+// The ratio of a's figures to b's, computed within each repetition.
 Spread ratio_of(const CompareSeries& a, const CompareSeries& b);
 
 void print_compare(std::FILE* out, const CompareOptions& options, const CompareOutcome& outcome);

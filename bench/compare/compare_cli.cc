@@ -79,10 +79,10 @@ int run_here(const CompareOptions& options) {
   return kExitFailed;
 }
 
-// In a process of its own: the stores' files are large, and often in memory.
+// Runs in a separate process, because the stores' files are large, and often in memory.
 void run(CompareOptions& options) {
   check(options);
-  options.ycsb.common.reports_when_interrupted = false;  // a run that was cut short is no part of the report
+  options.ycsb.common.reports_when_interrupted = false;  // an incomplete run is not part of the report
   OwnProcess process;
   const auto scratch = ScratchFolder::of_run(options);
   if (!scratch.ok()) {

@@ -17,7 +17,8 @@ namespace elider::bench {
 
 namespace {
 
-// What a record takes in the files of all stores together, at the most, while they are loaded.
+// An upper bound of the space that a record takes in the files of all stores together while they
+// are loaded.
 constexpr uint64_t kCopiesWhileLoading = 8;
 constexpr uint64_t kBytesBesideValue = 64;
 

@@ -1,12 +1,14 @@
-// Peer: a store that `bench compare` runs a workload on: elider itself, RocksDB, LMDB,
-// SQLite. All run behind this one face, with one driver and the same inputs, so that a ratio
-// compares the stores alone.
+// Peer: a store that `bench compare` runs a workload on: elider itself, RocksDB, LMDB or SQLite.
+// All stores implement this interface, and run with one driver and the same inputs, so that a ratio
+// compares only the stores.
 //
-// Every store runs serializably: each transaction's reads are part of what its commit checks, or
-// are all of one snapshot where it writes nothing, or it holds the store's only write lock. With
-// --data each keeps a log, too: all return from a commit once it is on the disk (group), or all
-// before (async). What each is opened with stands in its file. Thread safety: a Peer is opened,
-// loaded and closed by one thread, and makes a client for each; a client belongs to one thread.
+// Every store runs serializably. Either commit checks each read of a transaction, or all reads are
+// of one snapshot because the transaction does not write, or the transaction holds the only write
+// lock of the store. With --data each store also keeps a log. Then either all stores return from a
+// commit after it is on the disk (group), or all return before (async). The file of each store says
+// how it is opened.
+// Thread safety: one thread opens, loads and closes a Peer, and creates a client for each thread; a
+// client belongs to one thread.
 #pragma once
 
 #include <cstdint>

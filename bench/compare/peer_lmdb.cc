@@ -1,6 +1,7 @@
-// LMDB: a memory-mapped file that is written through its map and never synced, unless all stores
-// return from a commit when it is on the disk: then it is as it comes, with a sync a commit. It has
-// one writer at a time, by its design; a transaction that only reads runs beside it on a snapshot.
+// LMDB: a memory-mapped file. If the stores return from a commit after it is on the disk, LMDB runs
+// with its defaults, which sync at each commit. Otherwise it writes through its map and never
+// syncs. By design it has one writer at a time; a transaction that only reads runs concurrently
+// with it on a snapshot.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_LMDB

@@ -95,9 +95,10 @@ class RocksDbClient : public PeerClient {
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  // A lone read needs no check at commit, nor does a lone blind write beside reads and other blind
-  // writes, as in workloads a and b. All else is tracked, or transactions would not be
-  // serializable: commits exclude each other by their tracked keys.
+  // A transaction of one read is not checked at commit. Neither is one blind write if all other
+  // transactions are reads and blind writes, as in workloads a and b. All other accesses are
+  // tracked, because transactions would not be serializable otherwise: commits exclude each other
+  // by their tracked keys.
   Status run_one(const Operation& operation, bool alone) {
     switch (operation.kind) {
       case OperationKind::kRead: return read(operation.key, !alone);

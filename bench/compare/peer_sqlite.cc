@@ -134,7 +134,7 @@ class SqliteClient : public PeerClient {
   static void bind(const Statement& statement, int position, uint64_t number) {
     sqlite3_bind_int64(statement.get(), position, static_cast<sqlite3_int64>(number));
   }
-  // Runs a statement that gives no row.
+  // Runs a statement that does not return a row.
   int execute(const Statement& statement) {
     const int code = sqlite3_step(statement.get());
     sqlite3_reset(statement.get());

@@ -10,7 +10,7 @@ namespace {
 
 using namespace tpcc;
 
-// Of the columns alone, keys apart; orders have 5 to 15 lines, 10 in the mean.
+// Counts only the columns, without the keys. An order has 5 to 15 lines, 10 on average.
 double changed_bytes_a_new_order() {
   constexpr double kLines = (kLinesMin + kLinesMax) / 2.0;
   constexpr size_t kOfOrder = sizeof(Order::entry_date) + sizeof(Order::warehouse) + sizeof(Order::customer) + sizeof(Order::district) +

@@ -56,11 +56,11 @@ Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows);
 Status measure_load(const DurabilityOptions& options, DurabilityRows* rows);        // recovery.cc
 Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows);        // peer.cc
 
-// The throughput that a peer's output tells: the number that the pattern's first group, or all of
-// it, stands for in the first line that it is found in. kInvalidArgument: it is found in none, or
-// that is no number above 0.
+// The throughput in a peer's output: the number that the pattern's first group, or the whole
+// pattern if it does not have a group, matches in the first line with a match. kInvalidArgument: no
+// line matches, or the match is not a number above 0.
 Result<double> throughput_in(const std::string& output, const std::string& pattern);  // peer.cc
-extern const char* const kPeerPattern;  // what is looked for where nothing else is asked for
+extern const char* const kPeerPattern;  // the default pattern
 
 // A folder in the data folder, empty when it is made and removed with all in it at the end.
 class RunFolder {

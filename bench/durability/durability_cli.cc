@@ -148,7 +148,7 @@ bool DurabilityRow::met(double wanted) const {
 RunFolder::RunFolder(const DurabilityOptions& options, const std::string& name)
     : path_(options.common.data.folders.front() + "/elider-" + name + "-" + std::to_string(::getpid())) {
   std::error_code error;
-  std::filesystem::create_directories(path_, error);  // who uses it says what is wrong with it
+  std::filesystem::create_directories(path_, error);  // an error is reported by the first use of the folder
 }
 
 RunFolder::~RunFolder() {

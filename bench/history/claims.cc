@@ -1,11 +1,11 @@
-// The workload claims: threads race to claim slots, which a unique index lets one row have at a
-// time. A list is the claims of a slot: a reader sees the rows that hold it. It is empty or one
-// claim; two would show that a slot was claimed twice.
+// The workload claims: threads race to claim slots. A unique index ensures that at most one row has
+// a slot at a time. A list holds the claims of a slot: a reader sees the rows that hold the slot. A
+// correct list is empty or has one claim; two claims would show that a slot was claimed twice.
 //
-// A claim reads its slot by being accepted (nobody had it) or refused (then it looks who has
-// it). A holder may hand its slot to another row, with the claim: to a checker that is nothing,
-// and to the index a removal and an insertion of one value. Slots are retired after 32 attempts,
-// as keys of other workloads are.
+// A claim reads its slot through its result. If it is accepted, the slot was free; if it is
+// refused, it looks up the holder. A holder may pass its slot to another row, together with the
+// claim. A checker does not see this; in the index it is a removal and an insertion of the
+// same value. Slots are retired after 32 attempts, as keys of other workloads are.
 #include <algorithm>
 #include <array>
 
@@ -24,8 +24,8 @@ struct ClaimRow {
 
 class Claims : public Workload {
   static constexpr int64_t kScanSpanMax = 8;
-  // By an insert; by an insert elsewhere that an update or a put brings here; by
-  // handing over what somebody has.
+  // The ways to claim a slot: insert a row; insert a row elsewhere and move it to the slot with an
+  // update or a put; or pass on a slot that another row holds.
   enum ClaimVariant : Variant { kInsert, kUpdate, kPut, kHandOver, kClaimVariants };
   enum ScanVariant : Variant { kForward, kReverse, kScanVariants };
 
@@ -132,7 +132,7 @@ class Claims : public Workload {
     }
     Status status = put_claim(txn, operation, key, row, yields);
     if (status.ok()) {
-      attempt->did.read_list(operation.key, {});  // it was accepted: nobody had the slot
+      attempt->did.read_list(operation.key, {});  // it was accepted, so the slot was free
       attempt->did.append(operation.key, operation.value);
       return {};
     }

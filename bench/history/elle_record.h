@@ -29,7 +29,7 @@ class MicroOps {
   void write(int64_t key, int64_t value) { put({static_cast<int64_t>(Kind::kWrite), key, value}); }
   void read_list(int64_t key, std::span<const int64_t> values);
   void read_value(int64_t key, std::optional<int64_t> value);
-  // In an invocation, where the result is not known yet: written as null in every workload.
+  // Used in an invocation, whose result is not known yet. It is written as null in every workload.
   void read_unknown(int64_t key) { put({static_cast<int64_t>(Kind::kReadNull), key}); }
   void add(const MicroOps& others) { words_.insert(words_.end(), others.words_.begin(), others.words_.end()); }
   void clear() { words_.clear(); }
@@ -44,7 +44,7 @@ class MicroOps {
 // `[["append",1,2],["r",1,[2]]]`
 std::string json_of(std::span<const int64_t> words);
 
-// Where a committed transaction stands in the commit order (elider/history.h).
+// The place of a committed transaction in the commit order (elider/history.h).
 struct CommitRank {
   uint64_t snapshot = 0;
   uint64_t order = 0;

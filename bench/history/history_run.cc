@@ -87,7 +87,7 @@ class Client {
     policy.attempts_max = calls_[0].plan.attempts_max;
     policy.procedure_id = run_.procedure_id;
     policy.snapshot = snapshot();
-    std::vector<size_t> whole;  // those that are no calls of chopped procedures
+    std::vector<size_t> whole;  // the transactions that are not calls of chopped procedures
     run_prepared(count, policy, &whole);
     std::vector<Status> outcomes(whole.size());
     // Each call's outcome is looked at.
@@ -174,7 +174,7 @@ class Client {
     return call.plan.roll_back ? Status::rollback() : Status();
   }
 
-  // Of those that only read. Null: the newest.
+  // The snapshot for read-only transactions. Null: the newest.
   const HeldSnapshot* snapshot() {
     if (!run_.options.held_snapshots) return nullptr;
     if (!held_) {
@@ -206,8 +206,9 @@ class Client {
     auto txn = held != nullptr ? run_.db.begin_read_only(*held) : call.plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
     if (!txn.ok()) return txn.status();
     if (Status status = execute(**txn, call); !status.ok()) {
-      // Outside of run() nobody has made sure that what it saw was consistent: any error may be due
-      // to that, and none is a surprise. It certainly did not commit.
+      // Outside of run(), the engine does not validate what the procedure saw before it returns the
+      // error. Any error may come from an inconsistent read, so none of them is a failure. The
+      // transaction certainly did not commit.
       txn->rollback();
       return Status::rollback();
     }
@@ -311,7 +312,7 @@ Result<HistorySummary> run_history(const HistoryOptions& options) {
     for (auto& client : clients) threads.emplace_back([&client] { client->run(); });
     for (std::jthread& thread : threads) thread.join();
     summary.seconds = static_cast<double>(run.now_ns()) / 1e9;
-    // A broken database leaves a history that is worth checking, so it is told at the end.
+    // The history of a broken database is worth checking, so the error is reported at the end.
     if (Status status = db->verify(); !status.ok()) {
       summary.complaints = 1;
       summary.first_complaint = status.message();

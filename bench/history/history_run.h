@@ -25,7 +25,7 @@ struct HistorySummary {
   std::string resumed;           // what --resume found, in words; empty without
 };
 
-// kInvalidArgument: the options make no sense, or a file cannot be written.
+// kInvalidArgument: the options do not go together, or a file cannot be written.
 Result<HistorySummary> run_history(const HistoryOptions& options);
 
 }  // namespace elider::bench

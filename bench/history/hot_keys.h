@@ -29,7 +29,7 @@ class HotKeys {
     next_.store(static_cast<uint64_t>(first) + count_, std::memory_order_relaxed);            // likewise
   }
 
-  // Of at most `span` keys, which begins shortly before one that is contended for.
+  // Draws a range of at most `span` keys that begins shortly before a contended key.
   void draw_range(Random& random, int64_t span, int64_t* from, int64_t* to) const {
     const int64_t key = to_read(random);
     *from = std::max(first_, key - static_cast<int64_t>(random.below(static_cast<uint64_t>(span))));
@@ -37,7 +37,7 @@ class HotKeys {
   }
   int64_t to_read(Random& random) const { return key_of(slots_[random.below(count_)].load()); }
 
-  // Behind all keys that have been in use.
+  // All keys that have been used are smaller.
   int64_t end() const { return static_cast<int64_t>(next_.load()); }
 
   int64_t to_write(Random& random) {
@@ -62,8 +62,8 @@ class HotKeys {
   const std::unique_ptr<std::atomic<uint64_t>[]> slots_;
 };
 
-// A transaction of reads, writes and scans of these keys, each in one of so many variants: the
-// first that it writes is `value`, and each further one is one more.
+// Plans a transaction of reads, writes and scans of these keys. Each operation is one of the given
+// number of variants. The first value written is `value`, and each further value is larger by one.
 inline void plan_on_hot_keys(const HistoryOptions& options, Variant read_variants, Variant write_variants, int64_t scan_span_max,
                              HotKeys& keys, Random& random, int64_t value, Plan* plan) {
   const uint64_t count = random.between(1, options.operations);

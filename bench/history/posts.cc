@@ -1,15 +1,16 @@
-// The workload posts: a list is a row with room for 32 elements, and each element has a row of its
-// own, its post, and is counted in one of a few counts. Under Protocol::kChopped some writers are
-// calls of a chopped procedure: the list is its core; the post, a fresh row, and the count, which
-// only adds, are its tail. Others are ordinary transactions that do the same.
+// The workload posts. A list is a row with room for 32 elements. Each element has a row of its own,
+// its post, and is counted in one of a few counts. Under Protocol::kChopped some writers are calls
+// of a chopped procedure: the list is its core; the post, a new row, and the count, which is only
+// added to, are its tail. Other writers are ordinary transactions that do the same.
 //
-// To a checker the post is a list of its own with one element: a reader that sees the element and
-// not the post has seen half a call. A reader complains of a count that is less than its list.
+// To a checker, the post is a list of its own with one element. A reader that sees the element but
+// not the post has seen half a call. A reader complains if a count is less than its list.
 //
-// Deferring: the post is the call's deferred part, and calls of a second procedure subscribe: each
-// looks for two posts that are about to appear, and appends to a note, a list of its own kind that
-// readers read. Calls of a third append to lists, as the first do, and have no post: they see the
-// first's cores, and answer when these are published.
+// If the run defers, the post is the call's deferred part, and calls of a second procedure
+// subscribe. Each of them looks for two posts that are about to appear, and appends to a note,
+// which is another list that readers read. Calls of a third procedure append to lists as the first
+// does, but do not make a post. They see the cores of the first procedure's calls, and answer when
+// these calls are published.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,8 +25,8 @@
 namespace elider::bench {
 namespace {
 
-constexpr int64_t kPostLists = int64_t{1} << 62;  // a post's list: behind all others
-constexpr int64_t kNoteLists = int64_t{1} << 61;  // a note's list: between the two
+constexpr int64_t kPostLists = int64_t{1} << 62;  // the list of a post: after all other lists
+constexpr int64_t kNoteLists = int64_t{1} << 61;  // the list of a note: between the two
 constexpr int64_t kCounts = 8;
 
 struct PostedRow {
@@ -66,7 +67,7 @@ class Posts : public Workload {
     return install(db);
   }
 
-  // With those of earlier runs, a run has counts of its own.
+  // Each run has counts of its own, in addition to those of earlier runs.
   Status fill(Database& db) override {
     return db.run([&](Transaction& txn) -> Status {
       for (Key key = 0; key < kCounts; ++key) ELIDER_TRY(txn.insert(counts_, first_count_ + key, CountRow{}));
@@ -260,7 +261,7 @@ class Posts : public Workload {
     return db.install(std::move(procedures), options);
   }
 
-  // Each list is looked for, one key after the other: a hashed table has no order.
+  // Looks up the lists one key at a time, because a hashed table is not ordered.
   static Status look_through(Database& db, const Table<PostedRow>& table, const std::string& what, int64_t* last, int64_t* values,
                              std::string* wrong) {
     return db.run_read_only([&](Transaction& txn) -> Status {

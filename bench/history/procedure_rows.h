@@ -26,8 +26,8 @@ struct CellRow {
   }
 };
 
-// One list of a cell, as both its rows have it. What no list can hold shows as an element that
-// nobody appends.
+// One list of a cell, as found in both of its rows. A list that cannot exist is reported as an
+// element that no transaction appends.
 class Elements {
  public:
   void add(const int64_t* list) {
@@ -43,7 +43,8 @@ class Elements {
   size_t count_ = 0;
 };
 
-// A post, or a pledge: whose list has who made it and, of a pledge, who has claimed it.
+// A post or a pledge. Its list holds the transaction that made it and, for a pledge, the one that
+// claimed it.
 struct ShortList {
   int64_t list[1 + 2] = {};  // how many elements, and these
 };

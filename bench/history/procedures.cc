@@ -1,17 +1,22 @@
 // The workload procedures: random declarations of chopped procedures, and programs that obey them.
-// A run has many groups of procedures (--declarations), each over tables of its own, so that each
-// is analyzed by itself; its clients go from group to group together.
+// A run has many groups of procedures (--declarations), each with tables of its own, so that each
+// is analyzed by itself. The clients proceed from group to group together.
 //
-// A group has three tables of cells, and three of posts, pledges and tokens. A row of the first
-// stands for a cell (workload.h) and holds two lists, x and y, each a commit group by itself, and a
-// count z that calls only add to; the sum of all counts is compared at the end. An operation reads
-// a list, appends to one, adds, inserts a row with two lists of one element, moves a cell to its
-// other row, scans, inserts a post, which is a list of one element that nobody else inserts, or
-// looks for one. Some procedures make a pledge, a list that only its token leads to, and hand the
-// token out; others claim a token, and append to its pledge.
+// A group has three tables of cells, and three tables of posts, pledges and tokens. A row of a
+// table of cells is part of a cell (workload.h). It holds two lists, x and y, each of which is a
+// commit group, and a count z that calls only add to; the sum of all counts is compared at the end.
+// An operation
+//   - reads a list, appends to one, or adds to a count,
+//   - inserts a row with two lists of one element,
+//   - moves a cell to its other row,
+//   - scans,
+//   - inserts a post, which is a list of one element that no other operation inserts, or reads it.
+// Some procedures make a pledge, which is a list that only its token leads to, and hand the token
+// out. Others claim a token, and append to its pledge.
 //
-// Half the transactions are calls. Others do the same as ordinary transactions, but insert a cell
-// that they are to append to and do not find; or they read across the group, on a snapshot.
+// Half of the transactions are calls. Others do the same as ordinary transactions, but insert a
+// cell that they would append to if it does not exist. The remaining ones read across the group on
+// a snapshot.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -31,21 +36,21 @@ namespace elider::bench {
 namespace {
 
 constexpr uint32_t kTables = 3, kColumns = 2;
-constexpr uint32_t kPostsOfACall = 16;  // and pledges, at the most
+constexpr uint32_t kPostsOfACall = 16;  // the same maximum applies to pledges
 constexpr int64_t kListsOfPosts = int64_t{1} << 62;
 constexpr int64_t kKeysFilledMax = 64;
 
-constexpr int64_t kCellsScanned = 5;  // at the most
+constexpr int64_t kCellsScanned = 5;  // the maximum
 constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
 
 class Procedures : public Workload {
-  enum Way : Variant { kInPieces, kAtOnce, kReader };  // of a transaction: in its plan's first operation
-  enum StepVariant : Variant { kDone, kLeftOut };      // of a step: in the operations behind it
+  enum Way : Variant { kInPieces, kAtOnce, kReader };  // of a transaction: in the first operation of its plan
+  enum StepVariant : Variant { kDone, kLeftOut };      // of a step: in the operations after the first
   struct Done {
     MicroOps did;
     bool added = false, claimed = false;
   };
-  // Bodies take no memory: an allocation may abort the region that they run in.
+  // Bodies do not allocate memory: an allocation may abort the region that they run in.
   struct Call {
     Call(const Procedures& its_workload, const Plan& its_plan, Yields& its_yields, std::function<void()> it_begins = nullptr)
         : workload(&its_workload), plan(&its_plan), yields(&its_yields), begins(std::move(it_begins)),
@@ -264,7 +269,7 @@ class Procedures : public Workload {
     const PlannedOperation& head = plan.operations.front();
     return groups_[static_cast<size_t>(head.key)].procedures[static_cast<size_t>(head.last_key)];
   }
-  // Of a reader: each table's rows and posts, whatever its procedures do.
+  // The steps of a reader read each table's rows and posts, whatever the group's procedures do.
   const std::vector<Step>& steps_of(const Plan& plan) const {
     return plan.operations.front().variant == kReader ? reader_steps_ : procedure_of(plan).steps;
   }
@@ -315,7 +320,8 @@ class Procedures : public Workload {
   void describe(const chopping::Plan& plan) {
     const auto in_pieces =
         std::count_if(plan.procedures.begin(), plan.procedures.end(), [](const auto& its) { return its.pieces.size() > 1; });
-    // Of which a procedure waits or looks out for: else deferring changes nothing.
+    // Counts only deferrals that a procedure waits for or looks for: the others do not change
+    // anything.
     const auto deferrals = std::count_if(plan.deferrals.begin(), plan.deferrals.end(),
                                          [](const auto& its) { return its.granted && !its.subscribers.empty(); });
     about_ = std::to_string(groups_.size()) + " declarations of " + std::to_string(plan.procedures.size()) +

@@ -1,10 +1,12 @@
-// RankSink: learns from the engine where each committed transaction stands in the commit order, and
-// passes every transaction on to a history file if there is one, but for those before begin(): what
-// looks at the rows of earlier runs reads what this history does not tell of.
+// RankSink: learns from the engine the place of each committed transaction in the commit order, and
+// passes transactions on to a history file if there is one. It does not pass on transactions before
+// begin(): they look at the rows of earlier runs, so they read values whose writes are not in this
+// history.
 //
-// The engine reports a transaction on the thread that ran it, before that thread gets its result.
-// So what the sink noted last for a thread is the transaction that the thread has just ended.
-// Thread safety: as HistorySink; last() is of the calling thread.
+// The engine reports a transaction on the thread that ran it, before that thread gets the result.
+// So the last rank that the sink has stored for a thread is that of the transaction that the thread
+// has just ended.
+// Thread safety: as HistorySink; last() belongs to the calling thread.
 #pragma once
 
 #include "bench/history/elle_record.h"
@@ -26,7 +28,7 @@ class RankSink : public HistorySink {
   // Before the threads whose transactions are the history.
   void begin() { begun_ = true; }
 
-  // Of the transaction this thread committed last.
+  // The rank of the transaction that this thread committed last.
   static CommitRank& last() {
     thread_local CommitRank rank;
     return rank;

@@ -31,17 +31,17 @@ struct HistoryOptions {
   uint64_t seed = 1;
   std::string out;
   std::string history_file;
-  bool client_alone = false;  // the database has no sink: the clients write down what they were given
+  bool client_alone = false;  // the database is opened without a sink: the clients record what they got
   KeyIndex index = KeyIndex::kOrdered;
   SyncPolicy sync = SyncPolicy::kAutomatic;
   HtmBackend htm = HtmBackend::kAutomatic;
   Protocol protocol = Protocol::kOcc;
-  uint32_t operations = 4;         // of a transaction, at the most
+  uint32_t operations = 4;         // of a transaction: the maximum
   uint32_t read_only_percent = 20;
   uint32_t scan_percent = 10;      // of operations
   uint32_t rollback_percent = 2;
   uint32_t yield_percent = 20;     // before an operation
-  bool zoned = false;              // of scan: rows stand in zones, and a read-only transaction scans all of them
+  bool zoned = false;              // of scan: the table is zoned, and a read-only transaction scans all of it
   bool answers_at_once = false;  // of chopped calls: InstallOptions::answers_at_once, which needs `deferring`
   bool deferring = false;    // of posts: the posts appear later, and some calls look for them; of procedures: some operations defer
   uint32_t declarations = 50;  // of procedures: how many groups of random procedures
@@ -105,7 +105,7 @@ class PreparedCall {
   virtual ProcedureCall call() = 0;
   virtual void did(Attempt* attempt) const = 0;  // once it has committed
 };
-// Of a procedure whose calls, Its, say by did(attempt) what they did.
+// A call of a procedure. Its is the call's type, whose did(attempt) reports what the call did.
 template <class Its>
 class Prepared final : public PreparedCall {
  public:
@@ -135,12 +135,13 @@ class Workload {
   // What is known before it runs: reads without results, writes whose
   // values do not depend on reads.
   virtual void invocation(const Plan& plan, MicroOps* operations) const;
-  // Of a transaction in a group: what it will look at.
+  // Touches what a transaction of a group will access.
   virtual void touch(const Plan&, Touches&) const {}
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
-  // Of one that is a call of a chopped procedure instead.
+  // Whether the transaction is a call of a chopped procedure instead.
   virtual bool in_pieces(const Plan&) const { return false; }
-  // The same of one in a group; begins(): it begins, perhaps once more.
+  // Like call(), for a call in a group. begins() is called whenever the call begins, which may be
+  // more than once.
   virtual std::unique_ptr<PreparedCall> prepare(const Plan&, Yields&, std::function<void()> /*begins*/) { return nullptr; }
   // After create(): what a reader of the run's summary is to know; "": nothing.
   virtual std::string about() const { return ""; }
@@ -169,7 +170,7 @@ std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
 // A unique value: [62..32] thread  [31..0] number, the same numbers for all threads.
 inline int64_t value_of(uint32_t thread, int64_t number) { return int64_t{thread} << 32 | number; }
 inline int64_t value_number(int64_t value) { return value & 0xffffffff; }
-inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // that earlier runs may have used, at the most
+inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // the maximum that earlier runs may have used
 
 inline Status left_by_no_run(const std::string& what) { return Status(Code::kCorrupt, "--resume: no run can have left " + what); }
 // How a workload's resume() ends: status, or what of the rows was wrong; "": nothing.
@@ -211,7 +212,7 @@ Status for_each_row(Database& db, const Index<Row>& index, Visit&& visit) {
   return db.run_read_only([&](Transaction& txn) { return txn.scan(index, KeyRange{}, ScanOptions{}, visit); });
 }
 
-// A row where there is one; ok with a false view where there is none.
+// Finds a row. If the row does not exist, the result is ok and the view is false.
 template <class Row>
 Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view, const Columns<Row>& columns = {}) {
   auto found = txn.get(table, key, columns);
@@ -220,9 +221,9 @@ Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view,
   return {};
 }
 
-// A cell stands for a logical key and lives in one of two rows, 2k and 2k+1. A write may move it
-// from one to the other: a removal and an insert of rows that leave the logical key's value in
-// place. So histories that cannot express a removal still exercise them, and a reader that sees
+// A cell represents a logical key, and is stored in one of two rows, 2k and 2k+1. A write may move
+// it from one to the other: it removes one row and inserts the other, and the logical key keeps its
+// value. So histories that cannot express a removal still exercise removals. A reader that sees
 // both rows, or neither, gets a value that no checker accepts.
 inline Key cell_row(int64_t key, int half) { return static_cast<Key>(key) * 2 + static_cast<Key>(half); }
 

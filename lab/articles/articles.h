@@ -27,7 +27,7 @@ struct User {
   Text<120> attributes;
 };
 struct Article {
-  uint64_t comments;  // so many; they have the numbers 0 to comments - 1
+  uint64_t comments;  // the number of comments; they are numbered 0 to comments - 1
   Text<100> title, text;
   Text<120> attributes;
 };
@@ -62,8 +62,9 @@ struct ArticlesOutcome {
 // says, all comments that committed are there, and every row is whole.
 Result<ArticlesOutcome> run_articles(const ArticlesOptions& options);
 
-// For tests: the tables, made or found, and what is wrong with what stands in them ("": nothing).
-// comments: how many there must be.
+// Both are for tests. create_tables() creates the tables, or finds those that exist. find_damage()
+// returns the first error in their contents, or "" if they are correct. `comments` is the expected
+// number of comments.
 Result<Tables> create_tables(Database& db, KeyIndex key_index);
 Result<std::string> find_damage(Database& db, const Tables& tables, const ArticlesOptions& options, uint64_t comments);
 
