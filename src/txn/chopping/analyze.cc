@@ -1,5 +1,5 @@
-// The analysis of a declaration: deferrals, then merges along SC-cycles until there are none, then
-// what rollbacks ask for, then the order of the pieces.
+// The analysis of a declaration: it decides on the deferrals, then merges pieces along SC-cycles
+// until none is left, then merges pieces for rollbacks, and then orders the pieces.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -30,11 +30,11 @@ class Analysis {
   uint32_t count() const { return static_cast<uint32_t>(resolved_.procedures.size()); }
   const ResolvedOperation& operation(uint32_t p, uint32_t o) const { return resolved_.procedures[p].operations[o]; }
 
-  // All are granted at first, then some are refused. Invariant of those that stay: no path of
-  // conflicts leads from a procedure that publishes to one that waits for a publication. All
-  // publish at the same barrier. A call that waits comes before it in the order, a call that
-  // publishes behind it. A path between the two would say the opposite. Refusing one brings its
-  // edges back, which may make a path for others: then they are looked at again.
+  // First all deferrals are granted, then some are refused. Invariant of those that remain: no path
+  // of conflicts leads from a procedure that publishes to one that waits for a publication. Proof:
+  // all publish at the same barrier. In the serial order a call that waits precedes the barrier and
+  // a call that publishes follows it; a path between the two would require the opposite. Refusing a
+  // deferral restores its edges, which may create a path for others; then those are checked again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {
@@ -118,7 +118,8 @@ class Analysis {
       if (may_roll_back(p, pieces[other]) && graph_.needs(p, other, i)) return true;
     return false;
   }
-  // Without reordering what stands before it runs before it.
+  // The last piece that may roll back. Without reordering, all pieces declared before it run before
+  // it.
   size_t last_that_may_roll_back(uint32_t p) const {
     const auto& pieces = graph_.pieces(p);
     size_t last = pieces.size();
@@ -127,8 +128,8 @@ class Analysis {
     return last;
   }
 
-  // What a procedure does before it may still roll back must not be seen: the pieces up to the last
-  // one that may, as far as they write, are one.
+  // Effects of a procedure must not be visible while it may still roll back. So the pieces that
+  // write, up to the last one that may roll back, are merged into one.
   void merge_for_rollback(uint32_t p) {
     for (;;) {
       const auto& pieces = graph_.pieces(p);
@@ -138,7 +139,7 @@ class Analysis {
       for (size_t i = 0; i < pieces.size(); ++i)
         if (writes(p, pieces[i]) && (choices_.reordering ? before_rollback(p, i) : i <= last)) early.push_back(i);
       if (early.empty()) return;
-      // One piece that writes, behind all others that may roll back, is what may be.
+      // Only one piece that writes may remain, and it must follow all others that may roll back.
       size_t other = pieces.size();
       for (size_t i = 0; i < pieces.size() && other == pieces.size(); ++i) {
         if (i == early.front()) continue;
@@ -206,7 +207,7 @@ class Analysis {
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }
-  // As declared, but for what needs one that was declared later.
+  // Sorts operations as declared, except where one needs another that was declared later.
   std::vector<uint32_t> sorted(uint32_t p, std::vector<uint32_t> operations) const {
     const auto& needed = resolved_.procedures[p].needed;
     std::vector<uint32_t> result;

@@ -1,23 +1,24 @@
-// Chopped: a protocol that runs procedures in pieces (DBX-TC), beside ordinary transactions, which
-// are Occ's.
+// Chopped: a protocol that runs procedures in pieces (DBX-TC), concurrently with ordinary
+// transactions, which run as under Occ.
 //
 // A call of an installed procedure has a head, a core and a tail (execution.h). Only the core can
-// meet a conflict; what conflicts with nothing is not validated. A call is one commit, for each
-// commit costs; once it has met somebody, it commits piece by piece (piece_transaction.h), and
-// where calls of the procedure meet others often, so do the worker's next ones: the core alone is
-// run again, and the time in which others can come between is the core's.
-// Where hardware transactions run (B), a call is one at first (direct.h), and what follows is what
-// it falls back to.
-// Deferred parts appear in publications, which calls that read them wait for (publications.h).
-// Ordinary transactions commit while no call is under way, and the other way round (rooms.h), so
-// both are serializable together, whatever the declaration leaves out of ordinary ones.
+// meet a conflict; a part that cannot conflict is not validated. A call is one commit, because each
+// commit has a cost. Once a call has met another one, it commits piece by piece
+// (piece_transaction.h), and if calls of the procedure meet others often, so do the worker's next
+// calls: then only the core is retried, and other calls can interfere only during the core. With
+// hardware transactions (B), a call first runs as one (direct.h), and falls back to the above.
+// Deferred parts appear in publications, and calls that read them wait for these (publications.h).
+// Ordinary transactions commit while no call is running, and vice versa (rooms.h). So both are
+// serializable together, although the declaration does not describe ordinary transactions.
 //
-// Deviations from the paper: core and tail are one hardware transaction, and without those a piece
-// is a small optimistic one; a region that fails takes no lock of a partition, for the rows' lock
-// bits are there; pieces beside the conflicting one that follow each other are one; adding waits
-// for calls of smaller numbers instead of being repeated on newer versions (Algorithm 1); a reader
-// of a snapshot waits for the calls that it may see, so that it sees all that ended before it
-// began.
+// Deviations from the paper:
+//   - core and tail are one hardware transaction; without those a piece is a small optimistic one
+//   - a region that fails does not take a lock of a partition, but uses the rows' lock bits
+//   - consecutive pieces before the conflicting one are merged, and so are those after it
+//   - an addition waits for calls of smaller numbers, instead of being repeated on newer versions
+//     (Algorithm 1)
+//   - a reader of a snapshot waits for the calls that it may see, so that it sees all calls that
+//     ended before it began.
 //
 // Thread safety: as a protocol's (txn/protocol.h).
 #pragma once
@@ -49,16 +50,17 @@
 
 namespace elider::txn {
 
-// In place of a DirectPiece, where no regions run.
+// Replaces DirectPiece where regions are not available.
 struct NoDirectPiece {
   NoDirectPiece(Store&, Worker&, Counters&) {}
 };
 
-// How often a worker's calls of a procedure meet others. Pieces cost a commit more, and readers of
-// snapshots wait for them, so a call that meets nobody should be one commit.
+// How often a worker's calls of a procedure meet others. Pieces make a commit more expensive, and
+// readers of snapshots wait for them, so a call that does not meet another one should be one
+// commit.
 class Conflicts {
  public:
-  // Three calls of the last 64 or so have met somebody.
+  // True if about three of the last 64 calls have met another call.
   bool often() const { return recent_ > 2 * kWeight; }
   void met_one() { recent_ = std::min(recent_ + kWeight, 3 * kWeight); }
   void met_none() { recent_ -= recent_ != 0 ? 1 : 0; }
@@ -81,7 +83,7 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
     PieceType head, core, tail;
     [[no_unique_address]] std::conditional_t<B::kRunsRegions, DirectPiece<Sync, B>, NoDirectPiece> direct;
     std::array<Conflicts, 64> conflicts{};  // by procedure
-    uint32_t attempts = 0;                  // of the call, so far
+    uint32_t attempts = 0;                  // of the current call
 
     // The rows that were found for the call beforehand; empty when it has ended.
     void expect(std::span<const TouchedRow> rows) {
@@ -178,8 +180,8 @@ class ChoppedProtocol {
     if (!procedure.subscribes) [[likely]] return run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
     return run_subscriber(txn, *pieces, execution, procedure, arguments, call, begin_ns, number);
   }
-  // Behind run_call(), whose status it may change: until a call that may have seen a publisher's
-  // core may answer. The worker need not be inside.
+  // Called after run_call(): makes a call that may have seen a publisher's core wait until it may
+  // answer. May change *status. The worker need not be inside.
   [[gnu::always_inline]] inline void await_answer(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
                                                   Status* status) {
     if (procedure.meets_publishers) [[unlikely]] await_publishers(txn, execution, procedure, status);
@@ -238,8 +240,8 @@ class ChoppedProtocol {
     return status;
   }
 
-  // The head by itself, and then core and tail as one region. False: nothing took effect, and the
-  // call is to be run in another way. Else *status is its outcome.
+  // Runs the head by itself, and then core and tail as one region. Returns false if nothing took
+  // effect and the call must run another way. Otherwise *status is its outcome.
   bool run_directly(htm::Site& site, typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
                     void* arguments, const Call& call, SnapshotNumber* number, Status* status) {
     const Ended ended{pieces};
@@ -404,7 +406,7 @@ class ChoppedProtocol {
       }
     }
     if (status.ok()) [[likely]] return status;
-    // What stands against the attempt says more than what the body made of it.
+    // The conflict of the attempt says more than the error that the body derived from it.
     if (const Status& why = pieces.tail.why_doomed(); !why.ok() && why.code() != Code::kProcedureThrew) status = why;
     pieces.tail.rollback(status.cause());
     return status;

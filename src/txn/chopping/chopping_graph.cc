@@ -177,8 +177,8 @@ size_t ChoppingGraph::join(uint32_t procedure, size_t first, size_t second) {
   return first;
 }
 
-// A piece that needs one that was merged, and that another one that was merged needs; where nothing
-// changes places, one that stands between them.
+// Finds a piece that needs one of the merged operations and is needed by another one. Without
+// reordering, also a piece that is declared between them.
 size_t ChoppingGraph::caught_between(uint32_t procedure, size_t merged) const {
   const auto& pieces = pieces_[procedure];
   const Group& one = pieces[merged];

@@ -1,9 +1,8 @@
 // ChoppingGraph: the pieces of two calls of each procedure, with S-edges between siblings and
 // C-edges between those that conflict (DBX-TC, section 3.1), and the search for SC-cycles.
 //
-// Two calls stand for any number: a cycle through three calls of one procedure has one through two,
-// since all calls of a procedure have the same edges.
-// Thread safety: none.
+// Two calls represent any number of them: a cycle through three calls of one procedure implies one
+// through two, since all calls of a procedure have the same edges. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,8 @@ namespace elider::chopping {
 
 class ChoppingGraph {
  public:
-  // Every operation begins as a piece of its own. Procedures that run on a snapshot have no pieces.
+  // Each operation begins as a piece of its own. Procedures that run on a snapshot do not have
+  // pieces.
   ChoppingGraph(const Resolved& resolved, const Choices& choices);
 
   struct Group {                       // a piece in the making
@@ -31,8 +31,9 @@ class ChoppingGraph {
   bool has_conflict(OperationId id) const;
   bool conflicting(uint32_t procedure, const Group& piece) const;
 
-  // Two pieces of one call that an SC-cycle goes through, and the cycle, which begins in the first
-  // of them and ends in the second but for the S-edge back. False: there is none in the graph.
+  // Two pieces of one call that an SC-cycle passes through, and the cycle. It begins in the first
+  // of them and ends in the second; the S-edge back is left out. Returns false if the graph does
+  // not have a cycle.
   struct Cycle {
     uint32_t procedure = 0;
     size_t first = 0, second = 0;  // pieces
@@ -40,7 +41,8 @@ class ChoppingGraph {
   };
   bool find_cycle(Cycle* cycle) const;
 
-  // A way by C-edges and siblings from one procedure to another, which may be itself. Empty: none.
+  // A path of C-edges and siblings from one procedure to another, which may be the same one. Empty
+  // if none exists.
   std::vector<CycleStep> find_path(uint32_t from, uint32_t to) const;
 
   // Two pieces of a procedure become one. So do all pieces that must run between them; each is
@@ -66,7 +68,7 @@ class ChoppingGraph {
 
   size_t place(OperationId id) const { return begins_[id.procedure] + id.operation; }
   bool on_cycle(uint32_t procedure, size_t piece, const std::vector<std::vector<bool>>& conflicts, Cycle* cycle) const;
-  // An edge between two pieces of different calls; false: there is none.
+  // An edge between two pieces of different calls; returns false if none exists.
   bool edge(const Node& from, const Node& to, CycleStep* step) const;
   size_t join(uint32_t procedure, size_t first, size_t second);
   void find_needs(uint32_t procedure);

@@ -1,9 +1,9 @@
-// DeclaredTransaction: another transaction, with each access compared with what an operation of a
-// chopped procedure declares. What is not declared is refused, and not done.
+// DeclaredTransaction: wraps another transaction and compares each access with what an operation of
+// a chopped procedure declares. It refuses an access that is not declared, without executing it.
 //
-// What is declared as written may be read, too: every conflict of a read is one of the write. Rows
-// that belong to a token (chopping::Access::token) are taken to do so.
-// Thread safety: none; it belongs to one operation's call.
+// An operation may also read what it declares as written: every conflict of the read is one of the
+// write. Rows are assumed to belong to the token that their access names (chopping::Access::token).
+// Thread safety: none; the object belongs to one operation's call.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct DeclaredTable {
 struct DeclaredOperation {
   std::string procedure, name;
   std::function<Status(Transaction&, void*)> body;
-  std::vector<DeclaredTable> tables;  // by id; what lies behind the end is not declared
+  std::vector<DeclaredTable> tables;  // by id; tables beyond the end are not declared
 };
 
 class DeclaredTransaction final : public Transaction {

@@ -1,27 +1,28 @@
-// DirectPiece: a call of a chopped procedure, but for its head, as one hardware transaction
-// ("region") that reads and writes rows where they are (DBX-TC, sections 3 and 4, "direct
-// execution").
+// DirectPiece: a call of a chopped procedure without its head, as one hardware transaction
+// ("region") that reads and writes rows in place (DBX-TC, sections 3 and 4, "direct execution").
 //
-// The region tracks what is read and excludes others from what is written, so there is no read set,
-// no lock and no validation. The tail is not worth a region of its own: core and tail are one. What
-// a region cannot do, or what keeps failing, a call does as without regions (chopped.h): by locks,
-// which are the lock bits of the rows. So no lock is there for fallbacks: a region reads the word
-// of each cell that it reads or writes, and aborts where the bit is set, or when somebody sets it.
+// The region tracks what it reads and excludes others from what it writes, so it does not use a
+// read set, locks or validation. The tail would not be worth a region of its own: core and tail are
+// one. When a region is impossible or keeps failing, the call runs as without regions (chopped.h):
+// by locks, which are the lock bits of the rows. So fallbacks do not require a lock of their own: a
+// region reads the word of each cell that it reads or writes, and aborts if the bit is set or
+// another thread sets it.
 //
-// Why it is serializable: the region is one instant, and at its end S and the readers' slots are
-// read in it. So it is a commit_at_once() of txn/read_write/region.h whose reads are in the region,
-// too, in place of being validated there; what is said there of S, the readers and the log holds.
-// Whoever validates or reads a snapshot outside of regions sees the words before or after it.
+// Why it is serializable: the region is one instant, and at its end it reads S and the readers'
+// slots. So it is a commit_at_once() of txn/read_write/region.h whose reads are in the region
+// instead of being validated there; what region.h says of S, the readers and the log holds here. A
+// thread that validates or reads a snapshot outside of regions sees the words before or after the
+// region.
 //
-// A row is written at once, with its number and next word (PieceInRegion::in_place), where nothing
-// more is asked for. With a log, a history, or a reader who may need an old version, and of blocks
-// and rows in secondary indexes, it waits in the write set for the region's end, which all of that
-// is made from. The number is read ahead of the region: were S read in it from the begin, each
-// snapshot would abort it. The end aborts a region that wrote in place with a number that has
-// passed, or beside a new reader. Its record has its room before it begins, and follows it,
-// announced as there.
+// A row is written at once, with its number and next word (PieceInRegion::in_place), if nothing
+// more is required. A write remains in the write set until the region's end if there is a log, a
+// history, or a reader who may need an old version, and for blocks and rows in secondary indexes,
+// because these are made from the write set. The number is read before the region: if the region
+// read S at its begin, each snapshot would abort it. At its end, a region that wrote in place
+// aborts if its number has passed or there is a new reader. The room for its record is reserved
+// before it begins. The record follows the region, announced as in region.h.
 //
-// Thread safety: one worker's.
+// Thread safety: belongs to one worker.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
 
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
-  // As PieceTransaction's, of a call that is no publisher's.
+  // As PieceTransaction::bind(), for a call that is not a publisher's.
   void bind(const Publications* subscribed, Publications* late) {
     claims_.subscribed = subscribed;
     claims_.late = late;
@@ -69,8 +70,9 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
   void answered() { this->recorder_.answered(); }
 
-  // Runs the operations in a region that commits them. False: nothing of them took effect, and they
-  // are to be run in another way. head: the call's, whose reads its history begins with; or null.
+  // Runs the operations in a region that commits them. Returns false if they did not take effect
+  // and must run another way. head: the call's head, whose reads begin the history of the call; or
+  // null.
   template <class Operations>
   bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
     this->begin(1, procedure);

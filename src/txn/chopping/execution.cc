@@ -24,7 +24,7 @@ class Planner {
  public:
   Planner(std::span<const TableRef> tables, const Declaration& declaration) : tables_(tables), declaration_(declaration) {}
 
-  // From which piece on the core stands, and how many pieces it has.
+  // The first piece of the core, and the number of its pieces.
   std::pair<size_t, size_t> core_of(size_t p, const PlannedProcedure& planned) const {
     size_t begin = kNowhere, end = 0;
     bool has_conflicting = false;

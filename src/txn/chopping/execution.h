@@ -1,14 +1,14 @@
-// Execution: what is called of procedures that are cut into pieces: the operations of each, in
-// three parts that run one after the other (piece_transaction.h).
+// Execution: how calls of chopped procedures run: the operations of each procedure, in three parts
+// that run one after the other (piece_transaction.h).
 //
 //   head   the pieces before the first that writes or conflicts
-//   core   from there to the piece that conflicts, or, where none does, all that write
-//   tail   what is left; and at its end what is deferred, once that may appear (publications.h)
+//   core   from there to the piece that conflicts or, if none does, all pieces that write
+//   tail   the rest; and at its end what is deferred, once that may appear (publications.h)
 //
-// Pieces that follow each other may always be joined. The head and the tail conflict with nothing,
-// so they are joined for fewer commits; what writes ahead of the conflicting piece is joined with
-// it, since it has no snapshot number yet (DBX-TC, section 4.3, keeps it in a buffer instead).
-// Thread safety: constant once made.
+// Consecutive pieces may always be joined. The head and the tail cannot conflict, so each is joined
+// to save commits. Pieces that write before the conflicting piece are joined with it, since the
+// call does not have a snapshot number before (DBX-TC, section 4.3, keeps these writes in a buffer
+// instead). Thread safety: constant after construction.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ExecutableProcedure {
   uint32_t position = 0;
   bool on_snapshot = false;  // it only reads: all of it is the head
   std::vector<DeclaredOperation> head, core, tail, deferred;
-  // What became of its calls' regions; null: they are no regions.
+  // The site of its calls' regions; null if calls do not run as regions.
   std::unique_ptr<htm::Site> site;
   bool core_adds = false;         // the core adds where another call's tail may add
   bool tail_adds = false;         // or what it defers
@@ -61,7 +61,7 @@ void add_sites(const ElisionPolicy& policy, Execution* execution);
 // The operations, one after the other, each access of which is checked; the first that fails ends
 // it.
 Status run_checked(Transaction& txn, const std::vector<DeclaredOperation>& operations, void* call);
-// The same, checked where the execution says so.
+// Like run_checked(), but only checks the accesses if the execution says so.
 [[gnu::always_inline]] inline Status run_operations(Transaction& txn, const Execution& execution,
                                                     const std::vector<DeclaredOperation>& operations, void* call) {
   if (execution.checks_accesses) [[unlikely]] return run_checked(txn, operations, call);

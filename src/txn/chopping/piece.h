@@ -28,7 +28,7 @@ struct Piece {
     missed = subscribed != nullptr && subscribed->listed_below(n) && !ELIDER_MUTANT(kPassPublisher);
     return missed;
   }
-  // Of the commit.
+  // The snapshot number of the commit, and its position in the serial order.
   SnapshotNumber number = 0;
   uint64_t order = 0;
 };
@@ -39,9 +39,8 @@ struct PieceInRegion : Piece {
   using Region = B;
   Head* head = nullptr;  // of the call, or null
   uint32_t call = 0;     // a number of its own among the last million of its worker's; in views
-  // Rows are written where they are, and at once: nobody asks for a record of what was written, and
-  // no reader of a snapshot for what was there before. Then `number` is that of the region from its
-  // begin on.
+  // Rows are written in place at once: neither a record of the writes nor the old versions for a
+  // snapshot reader are required. Then `number` is the region's number from its begin on.
   bool in_place = false;
   // Rows that came so, by table.
   struct Inserted {

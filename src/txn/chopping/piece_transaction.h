@@ -1,24 +1,22 @@
-// PieceTransaction: a part of a chopped procedure's call that runs as one: its head, its core or
-// its tail (execution.h).
+// PieceTransaction: a part of a call of a chopped procedure that runs as one transaction: its head,
+// its core or its tail (execution.h).
 //
-//   head   reads what conflicts with nothing: it is not validated
-//   core   the piece that orders the call among the others: a commit like any other, after which
-//          the call has its snapshot number
-//   tail   writes what conflicts with nothing: locked and written at the core's number, and not
-//          validated
+//   head   reads that cannot conflict: not validated
+//   core   the piece that orders the call among others: an ordinary commit, after which the call
+//          has its snapshot number
+//   tail   writes that cannot conflict: locked and written at the core's number, not validated
 //
 // Invariants:
 //   - From before the core reads its number n until the tail is written, the call is listed at n or
 //     below (storage/snapshots.h) and announced to the log (log/log.h): no reader of a snapshot at
 //     n or later, and no closed number, falls between its commits.
-//   - The versions of a cell rise with their numbers: what the tail writes and another call of a
-//     larger number writes, too, both only add to; and who adds waits until no call of a smaller
-//     number is under way. (DBX-TC, Algorithm 1, has no wait, and adds once more to the versions
-//     that are newer.)
+//   - The versions of a cell rise with their numbers. If the tail and another call of a larger
+//     number write the same cell, both only add to it, and a call that adds waits until all calls
+//     of smaller numbers have ended. (DBX-TC, Algorithm 1, does not wait, but repeats the addition
+//     on the newer versions.)
 //
-// A piece stays as it was after its commit, its images too, until end_call(): operations that come
-// later may look at what it read.
-// Thread safety: one worker's.
+// A piece, with its images, stays unchanged after its commit until end_call(), because later
+// operations may use what it read. Thread safety: belongs to one worker.
 #pragma once
 
 #include <string>
@@ -66,7 +64,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (this->state_ != State::kActive) return Base::commit();
     if (!claims_.of_call) return claims_.subscribed != nullptr && writes_.empty() ? commit_reads_of_subscriber() : Base::commit();
     const SnapshotNumber now = store_.snapshots.current();
-    if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // it would wait for the publisher, who waits for it
+    if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // the two would wait for each other
     if (adds()) store_.snapshots.await_calls(now - 1, worker_.id());
     if (store_.stopped()) [[unlikely]] {
       this->rollback(Cause::kNone);
@@ -167,7 +165,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   using Base::worker_;
   using Base::writes_;
 
-  // It orders the call by what it reads: all of that stands at one instant.
+  // Commits a core that only reads, which orders the call: all that it read is valid at one
+  // instant.
   Status commit_reads_of_core() {
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     for (bool repaired = false;; repaired = true) {
@@ -214,7 +213,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   Status refuse_order(const WriteEntry& write) {
     const detail::TableBase& table = *write.table;
     const Key key = table.number_of(write.key);
-    this->unlock_writes(writes_.size());  // first: words may find no memory
+    this->unlock_writes(writes_.size());  // first, since composing the message may throw
     free_unused(worker_, writes_);
     return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + std::to_string(key) +
                                       ": another call has written it at a later snapshot, a conflict that the declaration rules out");

@@ -1,55 +1,56 @@
-// Publications: when deferred parts of chopped procedures' calls appear (DBX-TC, section 3.2).
+// Publications: when deferred parts of calls of chopped procedures appear (DBX-TC, section 3.2).
 //
 // A publisher is a call with a deferred part; subscribers are calls of procedures that read what
-// such a part changes. No conflict orders the two. A deferred part appears in a publication, while
-// no subscriber is under way; the publisher's core has appeared before, with its commit. So a
-// subscriber comes before every publisher that it overlaps, and behind all that were published
-// before it began.
+// such a part changes. Conflicts do not order the two. A deferred part appears in a publication,
+// while no subscriber is running; the publisher's core has appeared before, with its commit. So a
+// subscriber precedes every publisher that it overlaps, and follows all that were published before
+// it began.
 //
 //   publisher                                     subscriber
-//   1. begin: it is listed, at S or below       1. enter: say that it is under way, while no
-//   2. its core commits, at n                      publication is
-//   3. open: no subscriber enters; those under  2. execute; its commit reads its number m
-//      way leave                                3. is somebody listed below m, it leaves, waits
-//   4. its tail executes what is deferred, and     for them, and begins again
-//      is written at n; its call ends           4. what it has read still stands: it has committed
-//   5. end: it is no longer listed              5. leave
-//   6. wait for all that are listed; close
+//   1. begin: it is listed, at S or below         1. enter: announces that it is running, while no
+//   2. its core commits, at n                        publication is open
+//   3. open: no subscriber enters; waits until    2. executes; its commit reads its number m
+//      those that run have left                   3. if a publisher is listed below m, leaves,
+//   4. its tail executes what is deferred, and       waits for it, and begins again
+//      is written at n; its call ends             4. if its reads are still valid, it has committed
+//   5. end: it is not listed any more             5. leaves
+//   6. waits for all that are listed; closes
 //
 // Invariants:
-//   - No subscriber is under way within a publication (3 against 1; Dekker's pattern, as in
-//     rooms.h).
-//   - A subscriber that sees the deferred part of one publisher sees those of all whose cores
-//     committed before that one's core did (6). So subscribers see publishers in the order of their
-//     cores, which is the order of all conflicts among the procedures that meet publishers.
+//   - No subscriber runs within a publication (3 against 1; Dekker's pattern, as in rooms.h).
+//   - A subscriber that sees the deferred part of one publisher also sees those of all publishers
+//     whose cores committed before that one's core (6). So subscribers see publishers in the order
+//     of their cores, which is the order of all conflicts among the procedures that meet
+//     publishers.
 //   - The number of a subscriber is not above that of a publisher whose deferred part it has not
-//     seen (3 of the subscriber): no snapshot holds the publisher and not the subscriber. Who lists
-//     itself after the subscriber has looked reads S later.
+//     seen (3 of the subscriber), so no snapshot contains the publisher without the subscriber. A
+//     publisher that is listed after the subscriber checked reads S later.
 //   - Strict: a call that may have seen a publisher's core (conflicts lead from its procedure to
-//     the publisher's) answers when all have ended that are listed then. Without this, which is
-//     InstallOptions::answers_at_once, a subscriber that begins after the answer may come before
-//     the publisher: no conflict leads from such a call to a subscriber (the analysis grants no
-//     deferral otherwise), so what they have seen still has a serial order, and real time alone may
-//     not agree. Snapshots and ordinary transactions wait for the publisher as ever.
+//     the publisher's) answers after all publishers have ended that were listed when it committed.
+//     InstallOptions::answers_at_once turns this off. Then a subscriber that begins after the
+//     answer may precede the publisher. No conflict leads from such a call to a subscriber, since
+//     the analysis would not grant the deferral, so there is still a serial order of what the calls
+//     have seen; only real time may contradict it. Snapshots and ordinary transactions wait for the
+//     publisher in any case.
 //
-// Progress: a publisher waits for subscribers that are under way, and for publishers that are
-// listed, and subscribers wait for neither but outside. A subscriber that has waited long at the
-// door, or has begun again too often, keeps publishers from listing themselves.
+// Progress: a publisher waits for subscribers that are running and for publishers that are listed.
+// Subscribers wait for either only before they enter. A subscriber that has waited for long to
+// enter, or has begun again too often, keeps publishers from being listed.
 //
 // Deviations from the paper: each publisher's own thread executes its deferred part before its call
-// answers, in place of a buffer that a later subscriber applies; a publication begins when a
-// publisher wants it, not when an epoch ends; calls that may have seen a core answer late, which
-// the paper leaves out, and strict serializability needs.
+// answers, instead of leaving it in a buffer that a later subscriber applies. A publication begins
+// when a publisher needs it, not when an epoch ends. Calls that may have seen a core answer late,
+// which strict serializability requires and the paper leaves out.
 //
-// Places in the recorded order (Store::commit_order): a publisher stands behind the subscribers
-// that have not seen it, though they commit later; so does a call that may have seen its core.
-// While a publisher has not opened its publication, such calls take places half an interval ahead,
-// and each publication begins a new interval. No conflict leads from them to subscribers, so
-// publications alone order the two.
+// Places in the recorded order (Store::commit_order): a publisher's place is after those of the
+// subscribers that have not seen it, although they commit later, and so is the place of a call that
+// may have seen its core. While a publisher has not opened its publication, such calls take places
+// half an interval ahead, and each publication begins a new interval. No conflict leads from them
+// to subscribers, so only publications order the two.
 //
-// Lock rank: behind rooms.h; a publisher begins and opens, and a subscriber enters, holding no
-// row's lock. The lock for places is a leaf, taken within commits.
-// Thread safety: all; a worker's slot is its own.
+// Lock rank: after rooms.h. A publisher begins and opens, and a subscriber enters, without holding
+// a row's lock. The lock for places is a leaf, taken within commits. Thread safety: any thread may
+// call this; each worker has its own slot.
 #pragma once
 
 #include <atomic>
@@ -96,7 +97,7 @@ class Publications {
     }
     // release: a publisher sees all that it did.
     void leave() { all_.slots_[worker_]->subscribes.store(false, std::memory_order_release); }
-    // From here to its end no publisher lists itself.
+    // From here until the subscriber's end, no publisher is listed.
     void keep_publishers_out() {
       if (!keeps_out_) all_.kept_out_->fetch_add(1);
       keeps_out_ = true;
@@ -109,7 +110,8 @@ class Publications {
     bool keeps_out_ = false;
   };
 
-  // A publisher's call. From begin() on it is listed, and who is listed leaves by a publication.
+  // A publisher's call. It is listed from begin() on; a listed call must go through a publication
+  // before it leaves.
   class Publisher {
    public:
     Publisher(Publications& all, uint32_t worker) : all_(all), worker_(worker) {}
@@ -175,7 +177,8 @@ class Publications {
     unlock();
     return place;
   }
-  // Within a region, which makes it one step. False: it is to be run in another way.
+  // Called within a region, which makes it one step. Returns false if the call must run another
+  // way.
   bool place_in_region(uint64_t* place) {
     if (locked_->load() != 0) return false;
     *place = order_.fetch_add(1) + (pending_->load() != 0 ? kInterval / 2 : 0);
@@ -237,11 +240,11 @@ class Publications {
 
   const std::unique_ptr<CacheLine<Slot>[]> slots_;  // by worker
   std::atomic<uint64_t>& order_;
-  CacheLine<std::atomic<uint32_t>> used_;      // of slots_, so many have ever been used
+  CacheLine<std::atomic<uint32_t>> used_;      // the number of slots_ that have ever been used
   CacheLine<std::atomic<uint32_t>> open_;      // publications
-  CacheLine<std::atomic<uint32_t>> kept_out_;  // so many subscribers keep publishers from listing themselves
+  CacheLine<std::atomic<uint32_t>> kept_out_;  // the number of subscribers that keep publishers from being listed
   CacheLine<std::atomic<uint32_t>> pending_;   // publishers that are listed, and have not opened theirs; under locked_
-  CacheLine<std::atomic<uint32_t>> locked_;    // for places alone
+  CacheLine<std::atomic<uint32_t>> locked_;    // guards places only
 };
 
 }  // namespace elider::txn

@@ -107,7 +107,7 @@ class Resolver {
       }
       ++group;
     }
-    if (column == 0) units.all_units = units.all_columns = 1;  // one that nobody names
+    if (column == 0) units.all_units = units.all_columns = 1;  // one column, which cannot be named
     units_.push_back(std::move(units));
     return {};
   }
@@ -234,7 +234,8 @@ class Resolver {
           made.operations[o].needs.push_back(before);
   }
 
-  // Who hands a token on has done with the rows that hang on such tokens.
+  // An operation that hands a token on runs after those that use the rows that belong to such
+  // tokens.
   void hand_on_last(ResolvedProcedure& made) const {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
       for (const ResolvedAccess& access : made.operations[o].accesses) {
@@ -327,7 +328,7 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
     for (const ResolvedOperation* adds : {&one, &other})
       if (may_be_deferred(*adds))
         return "defer " + place(*adds) + ", if its effect may be seen later and the two procedures meet nowhere else";
-  // Who reads what it writes does more than add.
+  // An operation that also reads what it writes does more than add.
   const auto could_add = [](const ResolvedOperation& operation, const ResolvedAccess& its) {
     if (its.kind == AccessKind::kAdd) return true;
     return its.kind == AccessKind::kWrite &&

@@ -26,7 +26,7 @@ struct ResolvedAccess {
 struct ResolvedOperation {
   OperationId id;
   std::vector<ResolvedAccess> accesses;
-  std::vector<uint32_t> needs;  // operations of the procedure, before or behind it in the declaration
+  std::vector<uint32_t> needs;  // operations of the procedure, declared earlier or later
   bool may_roll_back, deferred, writes;
 };
 
@@ -55,7 +55,7 @@ struct Meeting {
 };
 Meeting meeting_of(const ResolvedOperation& one, const ResolvedOperation& other, const Choices& choices);
 
-// In words, of two that meet: what they meet at, and what would have to change for it to go away.
+// Describes a conflict: where the two operations meet, and what would have to change to avoid it.
 Conflict describe(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other, const Choices& choices);
 
 }  // namespace elider::chopping

@@ -1,19 +1,20 @@
 // Rooms: keeps the calls of chopped procedures and the commits of ordinary transactions apart:
-// where calls are under way no ordinary transaction commits, and the other way round. Of each kind
-// there may be many at once.
+// while calls run, no ordinary transaction commits, and vice versa. Any number of calls, or of
+// commits, may run at once.
 //
-// So an ordinary transaction is one piece over everything that it may touch: what it has read is
-// validated at an instant at which no call is half done, and what it writes no call sees half. It
-// may begin and execute at any time; only its commit waits. The wait ends when the calls have ended
-// that were under way: while a commit waits, calls wait to begin. A call that has waited for long
-// holds up further commits.
+// So an ordinary transaction is one piece that covers everything it may access: its reads are
+// validated at an instant at which no call is half done, and no call sees a part of its writes. It
+// may begin and execute at any time; only its commit waits. The wait ends when the calls that are
+// running have ended: while a commit waits, new calls do not begin. A call that has waited for long
+// delays further commits.
 //
-// Invariant: call_s (a slot is set) and commits_ != 0 with the waits of enter_commit() behind it
-// never hold at once. A call sets its slot and then reads commits_; a commit counts itself and then
-// reads the slots (Dekker's pattern): all accesses are seq_cst, but for those that leave.
+// Invariant: a running call (its slot is set) and a commit that has passed the waits of
+// enter_commit() (commits_ != 0) never exist at once. A call sets its slot and then reads commits_;
+// a commit increments commits_ and then reads the slots (Dekker's pattern). All accesses are
+// seq_cst, except those that leave.
 //
-// Lock rank: before all locks; both enter from within the epoch. Not reentrant.
-// Thread safety: all; a worker's slot is its own.
+// Lock rank: before all locks; both enter from within the epoch. Not reentrant. Thread safety: any
+// thread may call this; each worker has its own slot.
 #pragma once
 
 #include <atomic>
@@ -85,7 +86,7 @@ class Rooms {
   }
 
   const std::unique_ptr<CacheLine<std::atomic<bool>>[]> calls_;  // by worker
-  CacheLine<std::atomic<uint32_t>> used_;                        // of calls_, so many have ever been used
+  CacheLine<std::atomic<uint32_t>> used_;                        // the number of calls_ that have ever been used
   CacheLine<std::atomic<uint32_t>> commits_;                     // that are under way, or wait for calls to end
   CacheLine<std::atomic<uint32_t>> starving_;                    // calls
 };
