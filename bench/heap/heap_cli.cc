@@ -60,7 +60,7 @@ struct HeapChosen {
   std::string json_file;
 };
 
-// Of the first variant to another, repetition by repetition.
+// The ratio of the first variant to another, computed within each repetition.
 Spread ratio_of(const HeapSeries& first, const HeapSeries& other) {
   std::vector<double> ratios;
   for (size_t i = 0; i < first.values.size() && i < other.values.size(); ++i) ratios.push_back(first.values[i] / other.values[i]);

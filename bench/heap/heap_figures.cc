@@ -32,8 +32,8 @@ std::string sizes_of(const HeapStudyOptions& options) {
 
 Point point_of(double x, const HeapSeries& series) { return {x, spread_of(series.values).median, {{"runs", series.values}}}; }
 
-// TPC-C by the mixes of one of the paper's figures, over threads, on as many warehouses as threads
-// at the most.
+// TPC-C with the mixes of one of the paper's figures, over threads. There are as many warehouses as
+// the maximum number of threads.
 Result<Figure> tpcc_figure(const HeapStudyOptions& options, std::string_view number, Figure figure) {
   figure.x = "threads";
   figure.y = number == "1" ? "order-status transactions/s" : "transactions/s";

@@ -40,9 +40,10 @@ struct When {
   uint64_t index, time_ns;
 };
 
-// One run of a procedure. One that did not commit is recorded as a transaction that only read: what
-// it read, but for lists that it had appended to. So a checker of strict serializability judges
-// opacity: also a run that does not commit sees one moment.
+// One run of a procedure. A run that did not commit is recorded as a transaction that only read:
+// the record has what it read, except for lists that it had appended to. So a checker of strict
+// serializability also checks opacity, which requires that a run that does not commit sees a
+// consistent state.
 class Attempt {
  public:
   Attempt() {
@@ -85,7 +86,8 @@ class Attempt {
     session->record(begun_.index, begun_.time_ns, EventType::kInvoke, asked_);
     session->record(now.index, now.time_ns, committed ? EventType::kOk : EventType::kInfo, committed ? did_ : asked_);
   }
-  // It will be run again. False: there is nothing to say of it.
+  // Called if the procedure will run again. False: the run did not read anything that can be
+  // recorded.
   bool record_reads(ElleSession* session) const {
     if (asked_of_others_.words().empty()) return false;
     session->record(begun_.index, begun_.time_ns, EventType::kInvoke, asked_of_others_);
@@ -179,8 +181,8 @@ Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_
                 attempt.read(steps[i].key, txn, list);
               }
             }
-            // In regions there are no runs that meet a conflict and are seen, and all would meet at
-            // the counter.
+            // A region that meets a conflict leaves no trace, so runs in regions cannot be recorded
+            // this way. All regions would also conflict on the counter.
             if (!in_software) return {};
             const When ended = now();
             attempt.ends(ended, now());

@@ -1,9 +1,9 @@
 // A history of the durable heap: threads read lists and append to them, in transactions and in
-// reads, and what each asked for and got is written in Elle's format, which checkers that others
-// wrote read (docs/history.md). A run of a procedure that met a conflict, and was run again, is
-// there as a transaction of its own that read what it read: what is then strictly serializable is
-// opaque, too. Of a run in a region that aborted nothing is left to be written. What is recorded is
-// kept in memory that was asked for before, so a procedure that is recorded can run in a region.
+// reads. The request and the result of each are written in Elle's format, which existing checkers
+// read (docs/history.md). A run of a procedure that met a conflict and was retried is recorded as a
+// separate transaction that read what the run had read. If such a history is strictly serializable,
+// the heap is also opaque. A run in a region that aborted cannot be recorded. The records are kept
+// in memory that was allocated before, so that a recorded procedure can run in a region.
 // Thread safety: one thread calls it.
 #pragma once
 

@@ -29,8 +29,8 @@ struct Words {
   uint64_t first;
 };
 
-// In one heap, what three systems wait for (HeapWait). Pisces runs in software, whatever the others
-// do.
+// One heap, with the waits of three systems (HeapWait). Pisces runs in software, whatever backend
+// the others use.
 struct WaitVariant {
   const char* name;
   HeapWait wait;
@@ -198,9 +198,9 @@ Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
   return {};
 }
 
-// The same transactions in logs of several threads whose records are linked in their order,
-// replayed onto a mapped file as large: what SPHT's replayer does. The logs are mapped, too, as a
-// heap's are.
+// Runs the transactions of `replay` in the logs of several threads, with records that are linked in
+// the order of the transactions. They are replayed onto a mapped file of the same size, as SPHT's
+// replayer does. The logs are mapped as well, as those of a heap are.
 class LinkedLogs {
  public:
   LinkedLogs(const HeapStudyOptions& options, const std::string& path)

@@ -66,7 +66,7 @@ class HeapTerminal {
         pays ? Kind::kPayment : inputs_.kind(), [&](auto&& procedure) { return heap_.transaction(procedure); },
         [&](auto&& procedure) { return heap_.read(procedure); });
   }
-  // Runs one of this kind, those that only read as transactions, too.
+  // Runs one transaction of this kind. Kinds that only read also run as transactions.
   Status run_counted(Kind kind, HeapFootprint* footprint) {
     const auto counted = [&](auto&& procedure) {
       return heap_.transaction([&](HeapTransaction& txn) -> Status {
@@ -119,7 +119,8 @@ class HeapTerminal {
   tpcc::InputStream inputs_;
   tpcc::Scratch scratch_;
   tpcc::RunTotals totals_;
-  // Of the transaction that ran last; kept here so that what it shows is really made.
+  // Inputs and outputs of the last transaction. They are members so that the compiler cannot omit
+  // what a transaction outputs.
   std::pair<tpcc::NewOrderInput, tpcc::NewOrderOutput> new_order_;
   std::pair<tpcc::PaymentInput, tpcc::PaymentOutput> payment_;
   std::pair<tpcc::OrderStatusInput, tpcc::OrderStatusOutput> order_status_;

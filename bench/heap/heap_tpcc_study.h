@@ -1,6 +1,7 @@
-// study_heap_tpcc(): TPC-C on the durable heap, by the mixes of DUMBO's figures 1, 4 and 6 to 8:
-// the heap under both isolations, and with SPHT's durability wait, in turns on one heap that grows.
-// At the end of each mix the rows go back into a database, and its twelve conditions are checked.
+// study_heap_tpcc(): TPC-C on the durable heap, with the mixes of DUMBO's figures 1, 4 and 6 to 8.
+// The heap runs under both isolations and with SPHT's durability wait, in turns on one heap that
+// grows. After each mix the rows are copied back into a database, and its twelve conditions are
+// checked.
 // Thread safety: one thread calls it.
 #pragma once
 

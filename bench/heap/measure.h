@@ -18,10 +18,10 @@ inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// What a thread does until `stop`; it counts in *done what is to be measured.
+// The work of a thread until `stop`. It counts in *done what is measured.
 using Work = std::function<Status(uint32_t thread, const std::atomic<bool>& stop, uint64_t* done)>;
 
-// Of all threads together, a second. An error: that of a thread.
+// The rate of all threads together per second, or the error of a thread.
 inline Result<double> measure(const HeapStudyOptions& options, const Work& work) {
   constexpr size_t kApart = 16;  // counts lie on lines of their own
   std::atomic<bool> stop{false};

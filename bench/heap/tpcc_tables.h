@@ -16,7 +16,7 @@
 
 namespace elider::bench {
 
-// In the order of `first`, and then of `second`.
+// Ordered by `first`, then by `second`.
 struct KeyPair {
   uint64_t first, second;
   friend bool operator<(const KeyPair& a, const KeyPair& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; }

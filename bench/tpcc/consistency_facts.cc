@@ -58,7 +58,7 @@ Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint3
                   [&](Key key, const NewOrder&) { facts->new_orders.push_back(static_cast<uint32_t>(OrderKey::unpack(key)[2])); });
 }
 
-// Of the orders that there are.
+// The keys of the lines of all existing orders.
 std::vector<Key> line_keys(uint32_t warehouse, uint32_t district, const DistrictFacts& facts) {
   std::vector<Key> keys;
   for (const OrderFacts& order : facts.orders)

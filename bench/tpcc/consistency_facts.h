@@ -71,7 +71,7 @@ struct DistrictFacts {
   uint64_t lines_ordered = 0;             // sum of line_count
 };
 
-// How many rows the table counts, those under keys that nobody gave out included.
+// The number of rows in the table, including rows under keys that the benchmark never assigned.
 uint64_t rows_of(const Database& db, const std::string& table);
 
 // Calls task(i) for 0 <= i < count on as many threads; the first error ends it.

@@ -87,7 +87,7 @@ Status charge_customers(Transaction& txn, const Tables& tables, const Batch& bat
   return {};
 }
 
-// The same by additions, which may be deferred.
+// Like charge_customers(), but with additions, which may be deferred.
 Status credit_customers(Transaction& txn, const Tables& tables, const Batch& batch) {
   for (uint32_t i = 0; i < batch.count; ++i) {
     Status status = txn.add(tables.customer, batch.customers[i], &Customer::balance, batch.amounts[i]);
@@ -107,8 +107,8 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   return charge_customers(txn, tables, batch);
 }
 
-// An order and its lines belong to who has taken the order's row out of the queue. Deferring: its
-// customers' balances may be seen later.
+// An order and its lines belong to the call that has taken the order's row out of the queue. If the
+// call defers, readers may see its customers' balances later.
 ProcedureHandle<DeliveryCall> add_delivery(Procedures& to, const Tables& tables, bool deferring) {
   using chopping::Operation;
   const Operation customer = deferring

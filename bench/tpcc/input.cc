@@ -6,7 +6,8 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// Streams of Random under one seed: threads count from 0, the constants stand far from them.
+// Streams of Random under one seed: threads count from 0, and the stream of the constants is far
+// from theirs.
 constexpr uint64_t kConstantsStream = uint64_t{1} << 32;
 
 constexpr uint32_t kLastNameA = 255, kCustomerA = 1023, kItemA = 8191;

@@ -1,8 +1,9 @@
 // Inputs of TPC-C's transactions, drawn as the specification says (clauses 2.1.6, 2.4.1 to 2.8.1).
 //
-// An input is drawn before its transaction begins, so that a transaction that runs again after a
-// conflict runs with the same input; its date is read then, too, for a clock may be a system call,
-// which a hardware transaction cannot make. Think and keying times are not here: nobody waits.
+// An input is drawn before its transaction begins, so that a transaction that is retried after a
+// conflict runs with the same input. Its date is read then as well: a clock may be a system call,
+// which a hardware transaction cannot make. Think times and keying times are not modelled: a
+// terminal never waits.
 // Thread safety: a Workload is constant; an InputStream belongs to one thread.
 #pragma once
 

@@ -12,7 +12,8 @@
 
 namespace elider::bench::tpcc {
 
-// Rows after loading, but for the order lines, whose number is drawn: 10 an order on the average.
+// The number of rows after loading, without the order lines, whose number is drawn: 10 per order on
+// average.
 uint64_t expected_rows(const Sizes& sizes);
 
 // A result that is not ok is the database's (kMemoryLimit, say): the tables are then partly filled.

@@ -47,7 +47,7 @@ Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInp
   return {};
 }
 
-// What the items and the stocks say that nobody changes.
+// Notes the columns of the items and stocks that no transaction changes.
 void take_down(const NewOrderInput& input, Goods* goods, NewOrderOutput* output) {
   const auto info = kDistrictInfo[input.district - 1];
   for (size_t i = 0; i < goods->count; ++i) {
@@ -144,7 +144,7 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
   return {};
 }
 
-// In pieces the unused item is found before anything is written.
+// If the call runs in pieces, the unused item is found before anything is written.
 ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables) {
   using chopping::Operation;
   const std::vector<std::string> sale{"quantity", "ytd", "order_count", "remote_count"};

@@ -14,7 +14,7 @@ Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInp
   output->last = (*customer)->last;
   output->balance = (*customer)->balance;
 
-  // Orders of one customer stand in the order of their keys, and so of their numbers.
+  // Orders of one customer are sorted by key, and so by number.
   output->order = 0;
   output->line_count = 0;
   const ScanOptions latest{.limit = 1, .reverse = true, .columns = tables.order_status};

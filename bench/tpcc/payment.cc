@@ -12,7 +12,7 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// What stands at the left of the data of a customer with bad credit: this Payment.
+// The entry of this Payment, which is put at the left of the data of a customer with bad credit.
 class CreditEntry {
  public:
   CreditEntry(Key customer, const PaymentInput& input) {

@@ -34,7 +34,7 @@ Result<Sizes> find_sizes(const Database& db, const Tables& tables) {
   return sizes;
 }
 
-// The largest key below `end`; false: there is none.
+// Finds the largest key up to `last`. False: no such key exists.
 Result<bool> last_history_key(Database& db, const Tables& tables, Key last, Key* key) {
   bool found = false;
   Status status = db.run_read_only([&](Transaction& txn) -> Status {

@@ -18,8 +18,8 @@ struct Earlier {
 // end; the message says which.
 Result<Earlier> find_earlier(Database& db, const Tables& tables, uint32_t threads);
 
-// Of all runs, where `mine` are this one's alone but for the history keys,
-// which count all of a thread's.
+// The totals of all runs. `mine` has those of this run alone, except for the history keys, which
+// count all keys of a thread.
 RunTotals add_totals(const RunTotals& earlier, const RunTotals& mine);
 
 }  // namespace elider::bench::tpcc

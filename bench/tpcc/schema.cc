@@ -69,8 +69,8 @@ SchemaOf<Customer> customer_schema(bool groups) {
       .column("phone", &Customer::phone);
   describe_address(schema);
   schema.column("data", &Customer::data).column("since", &Customer::since).column("credit_limit", &Customer::credit_limit);
-  // The data of a customer with bad credit changes in one Payment of ten, so it stands with the
-  // columns that are only read: a third group would cost every row a third commit word.
+  // The data of a customer with bad credit changes in one of ten Payments. So it is in the group of
+  // the columns that are only read: a third group would add a third commit word to each row.
   if (groups)
     schema.group({"discount", "warehouse", "id", "district", "credit", "middle", "last", "first", "phone", "since", "credit_limit",
                   "street_1", "street_2", "city", "state", "zip", "data"});
@@ -193,7 +193,8 @@ uint64_t name_hash(const Text<16>& last) {
 }
 
 namespace {
-// Of tables that no transaction scans, and of those that some do.
+// The index of tables that no transaction scans, and the index of tables that some transactions
+// scan.
 KeyIndex point_index(IndexChoice choice) {
   if (choice == IndexChoice::kArt) return KeyIndex::kRadix;
   return choice == IndexChoice::kBtree ? KeyIndex::kOrdered : KeyIndex::kHashed;
@@ -203,8 +204,9 @@ KeyIndex scanned_index(IndexChoice choice) {
   return choice == IndexChoice::kHash ? KeyIndex::kHashed : KeyIndex::kOrdered;
 }
 
-// Whether what a stock says and nobody changes is a group of its own: so where pieces read it
-// ahead. A table that is there stays as it was made, whatever protocol goes on with it.
+// Whether the constant columns of a stock are a group of their own. They are if the protocol is
+// chopped, since pieces read them ahead. An existing table stays as it was created, whatever
+// protocol uses it now.
 bool apart_from_counts(const Database& db) {
   const auto made = db.table("stock");
   if (!made.ok()) return db.protocol() == Protocol::kChopped;

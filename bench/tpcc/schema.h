@@ -1,18 +1,18 @@
 // The nine tables of TPC-C (specification revision 5.11, clause 1.3) as rows of elider, their keys,
 // and the columns that each transaction reads or writes, compiled once.
 //
-// It is the layout only: load.h fills the tables, transactions.h changes them.
-// Money is in cents and rates are in ten-thousandths, so that sums compare exactly. Dates are
-// seconds since 1970; 0 stands for a null date and carrier 0 for a null carrier. A column that is a
-// part of the key stands in the row only where a secondary index has to read it.
+// It is the layout only: load.h fills the tables, transactions.h changes them. Money is in cents
+// and rates are in ten-thousandths, so that sums compare exactly. Dates are seconds since 1970. 0
+// represents a null date, and carrier 0 a null carrier. A column that is a part of the key is in
+// the row only if a secondary index has to read it.
 //
-// Commit groups (DBX-TC, section 4.3): a warehouse's and a district's year-to-date sums are apart
-// from the names and taxes that every NewOrder reads, and d_next_o_id is apart from both, so that
-// Payment and NewOrder of one warehouse do not conflict. A customer's balance is apart from the
-// columns that NewOrder reads. For calls in pieces, what a stock row says and nobody changes is
-// apart from its counts: NewOrder reads it ahead of the piece that conflicts. For others a stock
-// row is one group, for a NewOrder reads s_dist and writes s_quantity: a second commit word to
-// check cost it 2% of its instructions.
+// Commit groups (DBX-TC, section 4.3): the year-to-date sums of a warehouse and of a district are
+// apart from the names and taxes that every NewOrder reads, and d_next_o_id is apart from both, so
+// that Payment and NewOrder of one warehouse do not conflict. A customer's balance is apart from
+// the columns that NewOrder reads. For calls in pieces, the constant columns of a stock row are
+// apart from its counts, because NewOrder reads them ahead of the piece that conflicts. For others
+// a stock row is one group: NewOrder reads s_dist and writes s_quantity, and checking a second
+// commit word cost it 2% of its instructions.
 // Thread safety: Tables is constant once create_tables() has returned.
 #pragma once
 
@@ -63,8 +63,8 @@ struct District {
   Text<9> zip;
 };
 
-// Payment's columns stand first, then NewOrder's: with the two commit words they fill two cache
-// lines. The rest is read by Payment and Order-Status alone. No byte is padding.
+// Payment's columns come first, then NewOrder's: with the two commit words they fill two cache
+// lines. Only Payment and Order-Status read the rest. No byte is padding.
 struct Customer {
   int64_t balance, ytd_payment;
   uint32_t payment_count, delivery_count;
@@ -134,7 +134,8 @@ using StockKey = KeyLayout<16, 17>;          // warehouse, item
 using HistoryKey = KeyLayout<24, 40>;        // source (see below), counter
 using CustomerNameKey = KeyLayout<16, 4, 44>;  // warehouse, district, hash of the last name
 
-// A hash of the name for the index by last name: who scans it must compare the names themselves.
+// A hash of the name for the index by last name. A scan of this index must compare the names
+// themselves.
 uint64_t name_hash(const Text<16>& last);
 
 // Where a history row's key comes from: the loader, or a thread, which counts its Payments.
@@ -142,10 +143,10 @@ inline constexpr uint32_t kLoaderSource = 0;
 inline constexpr uint32_t source_of_thread(uint32_t thread) { return thread + 1; }
 
 enum class IndexChoice : uint8_t {
-  kMixed,  // hash tables but for orders, order lines and new orders, which are scanned, and history, which grows at its ends
+  kMixed,  // hash tables; B+-trees for orders, order lines and new orders, which are scanned, and for history, which grows at its ends
   kBtree,  // B+-trees throughout
-  kArt,    // radix trees throughout, but for secondary indexes, which are B+-trees
-  kHash,   // hash tables throughout, but for secondary indexes: for NewOrders and Payments, which scan no table
+  kArt,    // radix trees throughout; secondary indexes are B+-trees
+  kHash,   // hash tables throughout; secondary indexes are B+-trees: for NewOrders and Payments, which do not scan tables
 };
 
 // How the tables are made. The papers' TPC-C has neither commit groups nor additions.

@@ -24,7 +24,7 @@ namespace elider::bench::tpcc {
 struct SnapshotUse {
   bool order_status = true;
   bool stock_level = true;
-  // On one that the thread holds, and advances before each, without a wait.
+  // They run on a snapshot that the thread holds, and advances before each of them without waiting.
   bool held = false;
 };
 
@@ -46,7 +46,7 @@ class Terminal {
   uint32_t run_one();
   // Draws several and runs them as a group; of how many, the constructor says.
   bool run_group(GroupTimes& times);
-  // The same, of this kind.
+  // Runs one transaction of this kind, and returns its status.
   Status run(Kind kind);
   std::string failure() const { return failure_; }
   // From now on it takes samples of durability.
@@ -70,7 +70,8 @@ class Terminal {
   // Under protocol partitioned, where each warehouse is one: those that it uses.
   std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
-  // Of those that change tables: made(procedure, its Call) with what pieces are called with.
+  // Used for the kinds that change tables. Calls made(procedure, its Call) with the arguments of
+  // the call in pieces.
   template <class Made>
   auto in_pieces(Call& call, Made&& made);
   Status run_in_pieces(Call& call, const RunPolicy& policy);
@@ -105,13 +106,14 @@ class Terminal {
 
   std::vector<Call> calls_;  // of a group, or one
   std::vector<Status> outcomes_;
-  // Of those of a group that run in pieces: which of calls_, and what each is called with.
+  // The calls of a group that run in pieces: their places in calls_, and the argument of each.
   std::vector<size_t> in_pieces_, whole_;
   std::vector<std::variant<NewOrderCall, PaymentCall, DeliveryCall>> pieces_;
   std::vector<ProcedureCall> chopped_calls_;
   std::vector<Status> part_outcomes_;
   std::vector<uint32_t> partitions_;  // of a call
-  // Of the transaction that ran last; kept here so that what it shows is really made.
+  // Outputs of the last transaction. They are members so that the compiler cannot omit what a
+  // transaction outputs.
   NewOrderOutput new_order_output_;
   PaymentOutput payment_output_;
   OrderStatusOutput order_status_output_;

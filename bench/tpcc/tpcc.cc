@@ -22,8 +22,9 @@ namespace {
 
 using TerminalOutcome = Outcome<Terminal>;
 
-// What loading and the run may need at a speed that no machine we know exceeds, and half of what is
-// there at the most: the system's clearing of pages is then no part of what is measured.
+// The memory that loading and the run may need at a speed that no known machine exceeds, but no
+// more than half of what is available. Prefaulting it keeps the system's clearing of pages out of
+// what is measured.
 uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
   if (common.prefault_bytes) return *common.prefault_bytes;
   if (common.memory_limit_bytes != 0) return 0;

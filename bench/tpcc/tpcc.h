@@ -1,7 +1,7 @@
 // The TPC-C benchmark from begin to end: opens a database, loads it, runs the mix, checks the
-// consistency conditions, and reports. It is not a benchmark result in the sense of the TPC: nobody
-// has audited it, and the deviations that kTpccDeviations lists are deliberate.
-// Thread safety: one thread calls it, once a run.
+// consistency conditions, and reports. It is not a benchmark result in the sense of the TPC: it is
+// not audited, and the deviations that kTpccDeviations lists are deliberate.
+// Thread safety: one thread calls it, once per run.
 #pragma once
 
 #include <cstdint>

@@ -90,8 +90,8 @@ struct Scratch {
   std::vector<Namesake> namesakes;
 };
 
-// The customer's key: by number, or the middle one of those with the last name in the order of
-// their first names (2.5.2.2, 2.6.2.2). kNotFound: nobody has that name.
+// Finds the customer's key: by number, or the middle one of the customers with the last name, in
+// the order of their first names (2.5.2.2, 2.6.2.2). kNotFound: no customer has that name.
 Status find_customer(Transaction& txn, const Tables& tables, const CustomerChoice& choice, Scratch& scratch, Key* key);
 
 // Status::rollback() if the last item does not exist.
@@ -107,7 +107,7 @@ bool is_original(const Text<50>& data);  // of an item or a stock row
 Order order_of(const NewOrderInput& input, const NewOrderOutput& output);
 // What the order comes to, once all of its lines are known.
 void add_up(const NewOrderInput& input, NewOrderOutput* output);
-// The Payment, to the left of what stands in the data of a customer with bad credit.
+// Puts the entry of the Payment to the left of the existing data of a customer with bad credit.
 void put_credit_entry(Key customer, const PaymentInput& input, Text<500>* data);
 History history_of(const PaymentInput& input, const PaymentOutput& output);
 

@@ -35,8 +35,8 @@ class KeySpace {
   }
   // Before the run: what earlier runs with as many threads have inserted.
   void resume(uint32_t thread, uint64_t inserted) { inserted_[thread]->count.store(inserted, std::memory_order_release); }
-  // By the thread itself, after the insert of next_record() has committed. Release: who counts the
-  // record must find its row.
+  // Called by the thread itself, after the insert of next_record() has committed. Release: a thread
+  // that counts the record must find its row.
   void record_inserted(uint32_t thread) { inserted_[thread]->count.store(inserted(thread) + 1, std::memory_order_release); }
   uint64_t inserted(uint32_t thread) const { return inserted_[thread]->count.load(std::memory_order_acquire); }
   // All records below this number exist.

@@ -45,7 +45,7 @@ class OperationStream {
 
   // The operations of one transaction.
   void draw(std::span<Operation> operations);
-  // Of a transaction of one operation.
+  // Like draw(), for a transaction of one operation.
   [[gnu::always_inline]] inline void draw_one(Operation& operation) {
     operation.kind = draw_kind();
     if (operation.kind != OperationKind::kRead && operation.kind != OperationKind::kReadModifyWrite) return draw_more(operation);

@@ -23,8 +23,8 @@ class ScannedValues {
     return whole_;
   }
   uint64_t rows() const { return rows_; }
-  // Of the whole scan: damaged_value() of the row that was wrong, or of the
-  // first where there was none.
+  // The status of the whole scan. An error is the damaged_value() of the wrong row, or of the first
+  // key if no row was found.
   Status status() const { return whole_ ? Status() : damaged_value(latest_); }
 
  private:

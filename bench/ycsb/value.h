@@ -1,9 +1,9 @@
 // Values: what a YCSB row holds, so that a torn, lost or misplaced one is noticed.
 //
-// A value of n bytes is a sequence of 8-byte words, the last cut off where n is no multiple of 8.
-// Word i is counter + i * stride(key): the first word is the counter, which every read-modify-write
-// raises by one, and every other word follows from it and the key. All counters together must sum
-// up to the committed read-modify-writes, or an update was lost.
+// A value of n bytes is a sequence of 8-byte words; the last word is cut off if n is not a multiple
+// of 8. Word i is counter + i * stride(key). The first word is the counter, which every
+// read-modify-write raises by one, and every other word follows from it and the key. The sum of all
+// counters must equal the number of committed read-modify-writes; otherwise an update was lost.
 // Thread safety: pure functions.
 #pragma once
 

@@ -27,7 +27,7 @@ class ValueTable {
   // asked for at once. An error is the transaction's, or kInvalidArgument for a value
   // that is not what was written.
   Status run(Transaction& txn, std::span<const Operation> operations, bool batch);
-  // The same of a transaction of one operation.
+  // Like run(), for a transaction of one operation.
   [[gnu::always_inline]] inline Status run_one(Transaction& txn, const Operation& operation) {
     if (operation.kind == OperationKind::kRead) [[likely]] return read(txn, operation.key);
     scanned_rows_ = 0;

@@ -38,7 +38,7 @@ struct YcsbOptions {
   std::string distribution_name;    // --distribution; empty: the workload's own
   double theta = 0.99;              // --theta of zipfian and latest, above 0 and below 1
   uint32_t operations = 1;          // --operations a transaction, 1 to kOperationsMax
-  bool inline_rows = false;         // --inline-rows: rows stand where their keys say (SchemaOf::inline_rows)
+  bool inline_rows = false;         // --inline-rows: rows are stored in their hash buckets (SchemaOf::inline_rows)
   bool batch = false;               // --batch: all keys of a transaction in one multi_get
   bool snapshot_reads = false;      // --snapshot-reads: transactions that only read are read-only ones
   bool clustered = false;           // --clustered: zipfian ranks are keys as they are, not scattered
@@ -51,14 +51,13 @@ struct YcsbOptions {
   Distribution distribution = Distribution::kUniform;
 };
 
-// Works out shares and distribution, and refuses what makes no sense (as bad options are, see
-// refuse_option).
+// Computes shares and distribution, and refuses options that do not go together (refuse_option).
 void resolve(YcsbOptions& options);
 
 // "mix 80/20", "workload a".
 std::string title_of(const YcsbOptions& options);
 inline bool has(const YcsbOptions& options, OperationKind kind) { return options.shares[static_cast<size_t>(kind)] > 0; }
-// The sum of all counters tells of lost updates only where nobody overwrites them blindly.
+// The sum of all counters can reveal lost updates only if no blind write overwrites the counters.
 inline bool keeps_counters(const YcsbOptions& options) { return !has(options, OperationKind::kUpdate); }
 
 }  // namespace elider::bench

@@ -159,7 +159,7 @@ Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& 
     if (!status.ok()) return status;
     return found;
   };
-  uint64_t below = 0, above = 1;  // so many exist; one of that number does not
+  uint64_t below = 0, above = 1;  // at least `below` exist; fewer than `above` do
   for (;; above *= 2) {
     const auto found = exists(above - 1);
     if (!found.ok()) return found.status();

@@ -17,7 +17,7 @@ double head(uint64_t terms, double theta) {
   return sum;
 }
 
-// What Euler-Maclaurin gives for the sum up to n, but for a constant.
+// The Euler-Maclaurin approximation of the sum up to n, without a constant term.
 double tail(double n, double theta) {
   return std::pow(n, 1 - theta) / (1 - theta) + std::pow(n, -theta) / 2 - theta * std::pow(n, -theta - 1) / 12;
 }

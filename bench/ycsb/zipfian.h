@@ -47,7 +47,7 @@ class Zipfian {
 
   double theta_;
   double alpha_;          // 1 / (1 - theta)
-  uint32_t whole_alpha_;  // the same, or 0 where it is no whole number
+  uint32_t whole_alpha_;  // the same, or 0 if it is not a whole number
   double two_ranks_;      // the sum's first two terms
   uint64_t n_ = 0;
   double zeta_n_ = 0;
