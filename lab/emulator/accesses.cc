@@ -59,7 +59,7 @@ inline int compare_exchange(volatile T* address, T* expected, T desired) {
 
 using Wide = unsigned __int128;
 
-// Sixteen bytes at once: cmpxchg16b, for the processor has nothing else.
+// Exchanges sixteen bytes with cmpxchg16b, the only instruction that the processor has for it.
 inline Wide compare_and_swap(volatile Wide* address, Wide expected, Wide desired) {
   return __sync_val_compare_and_swap(address, expected, desired);
 }

@@ -1,11 +1,11 @@
-// The functions of libc that block, under their own names, so that calls
-// from libstdc++ come here too.
+// The blocking functions of libc, under their own names, so that calls from libstdc++ also reach
+// this runtime.
 //
-// In a region each aborts it. In kParallel a call that may block gives the turn away and then
-// really blocks; the thread asks for the turn again at its next access. In kDeterministic
-// mutexes, condition variables, read-write locks, futexes and joins are modelled by trying and by
-// the scheduler's own waiting, so that nothing depends on the kernel; a wait with a time ends
-// when nobody else can run.
+// Inside a region each of them aborts the region. In kParallel a call that may block gives the turn
+// away and then really blocks; the thread requests the turn again at its next access. In
+// kDeterministic the runtime models mutexes, condition variables, read-write locks, futexes and
+// joins: it tries the operation, and waits in its own scheduler, so that the schedule does not
+// depend on the kernel. A wait with a timeout ends when no other thread can run.
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
@@ -47,7 +47,7 @@ Thread* enter_call() {
 
 bool modelled() { return machine.options.mode == Mode::kDeterministic; }
 
-// kParallel: the thread is about to block, and needs no turn for it.
+// kParallel: the thread is about to block, and does not need the turn while it is blocked.
 void go_away(Thread* thread) {
   pass_turn(thread, ThreadState::kAway);
   leave(thread);
@@ -112,14 +112,14 @@ int wait_for(pthread_cond_t* condition, pthread_mutex_t* mutex, bool timed, Wait
 
 int notify(pthread_cond_t* condition, int (*function)(pthread_cond_t*), uint32_t most) {
   Thread* const thread = enter_call();
-  const int result = function(condition);  // also for who began to wait before the mode changed
+  const int result = function(condition);  // also for threads that began to wait before the mode changed
   if (thread == nullptr) return result;
   if (modelled()) wake(condition, most);
   leave(thread);
   return result;
 }
 
-// Gives the turn to whoever is ready for it. False: nobody is.
+// Gives the turn to a thread that is ready for it. False: no thread is ready.
 bool yield(Thread* thread) {
   const bool others = machine.ready != 0;
   if (others) pass_turn(thread, ThreadState::kReady);
@@ -154,7 +154,7 @@ bool is_modelled_futex(int operation) {
   return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET;
 }
 
-// Its function and argument stand in the thread, for the heap may be full.
+// The function and its argument are stored in the Thread, because the heap may be full.
 void* start_instrumented(void* argument) {
   Thread* const thread = static_cast<Thread*>(argument);
   start_thread(thread);
@@ -162,7 +162,7 @@ void* start_instrumented(void* argument) {
   return thread->function(thread->argument);
 }
 
-// The thread that is to be joined, if it has not ended.
+// Finds the thread to join. Null: it has ended.
 Thread* unfinished(pthread_t handle) {
   Thread* found = nullptr;
   machine.lock.lock();
@@ -238,7 +238,7 @@ int pthread_join(pthread_t handle, void** result) {
     return real.pthread_join(handle, result);
   }
   while (Thread* const other = unfinished(handle)) block(thread, other, false);
-  const int joined = real.pthread_join(handle, result);  // it needs no turn any more
+  const int joined = real.pthread_join(handle, result);  // it does not need the turn any more
   leave(thread);
   return joined;
 }
@@ -320,8 +320,8 @@ long syscall(long number, ...) {
   Thread* const thread = enter_call();
   if (thread == nullptr) return real.syscall(number, a, b, c, d, e, f);
   if (number != SYS_futex || !modelled() || !is_modelled_futex(static_cast<int>(b))) {
-    // Only a futex keeps the thread for long; the others need no turn either,
-    // but soon ask for it again.
+    // Only a futex blocks the thread for long. The other calls do not need the turn either, but the
+    // thread soon requests it again.
     if (number == SYS_futex) {
       go_away(thread);
       return real.syscall(number, a, b, c, d, e, f);

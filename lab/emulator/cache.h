@@ -1,7 +1,8 @@
-// Cache: the first-level cache as one region sees it: sets of a few ways, the least recently used
-// line out first. It starts empty, since what was in it before does not abort anybody.
+// Cache: the first-level cache as one region sees it. It has sets of a few ways, and evicts the
+// least recently used line of a set. It starts empty, since a line that was cached before the
+// region does not abort it when it is evicted.
 //
-// Thread safety: whoever has the turn.
+// Thread safety: only the thread that has the turn uses it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // LineTable: which regions own which 64-byte lines. A line that no region has touched is not in it.
 //
-// A hash table with chains; entries come from a pool that never shrinks.
-// Thread safety: whoever has the turn.
+// It is a hash table with chains; its entries are from a pool that never shrinks.
+// Thread safety: only the thread that has the turn uses it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class LineTable {
   // nullptr: no region has the line.
   Line* find(uint64_t number);
   Line& find_or_insert(uint64_t number);
-  // Takes the region off the line, and the line out of the table if nobody else is on it.
+  // Removes the region from the line. Removes the line from the table if no other region owns it.
   void release(uint64_t number, int32_t region);
 
  private:

@@ -1,9 +1,9 @@
-// The state of the emulated machine: its threads, who has the turn, the regions, and the way
+// The state of the emulated machine: its threads, the holder of the turn, the regions, and the way
 // into and out of the runtime.
 //
 // Every call of the runtime goes through enter() and leave(). Between them the thread has the turn,
-// and may change all of the machine that is not said to need the lock.
-// Thread safety: as said at each group.
+// and may change every part of the machine that is not marked as guarded by the lock.
+// Thread safety: as stated at each group.
 #pragma once
 
 #include <pthread.h>
@@ -91,9 +91,9 @@ struct Thread {
   // Guarded by machine.lock.
   ThreadState state;
   const void* waits_for;
-  bool timed;      // the wait ends by itself when nobody else can run
+  bool timed;      // the wait ends by itself when no other thread can run
   bool timed_out;
-  uint64_t ticket;  // who has waited longest
+  uint64_t ticket;  // the lowest one has waited longest
   uint32_t go;      // futex: it has been given the turn
   int tid;
   uint64_t ordinal;
@@ -101,7 +101,7 @@ struct Thread {
 };
 
 struct Machine {
-  uint32_t armed;  // 0: accesses are plain, nobody needs the turn. Once 1 it stays 1
+  uint32_t armed;  // 0: accesses are plain, and threads do not need the turn. Once 1 it stays 1
   uint32_t processor;  // on which all threads stay once it is armed
   Options options;
 
@@ -143,7 +143,7 @@ void draw_turn(Thread* thread);      // kDeterministic: perhaps another goes on
 void quantum_over(Thread* thread);   // kParallel
 // Lets threads that are blocked at `address` run again, at most `most` of them; says how many.
 uint32_t wake(const void* address, uint32_t most);
-// Waits for wake(address). False: timed, and nobody else could run.
+// Waits for wake(address). False: the wait was timed, and no other thread could run.
 bool block(Thread* thread, const void* address, bool timed);
 
 // --- threads (threads.cc) ---

@@ -26,7 +26,7 @@ void check(const Options& options) {
   if (options.accesses_per_turn == 0) die("accesses_per_turn=0 is not at least 1");
 }
 
-// Sets one option from "name=value"; false: there is none of that name, or the value is no number.
+// Sets one option from "name=value". False: no option has this name, or the value is not a number.
 bool set_option(Options& options, const char* name, const char* value) {
   if (strcmp(name, "mode") == 0) {
     if (strcmp(value, "deterministic") != 0 && strcmp(value, "parallel") != 0) return false;

@@ -1,10 +1,10 @@
 // Pages: which pages of the process a region may touch without a fault.
 //
-// A page is mapped at its first read or write, and a page of zeros that was only read faults once
-// more at its first write. What instrumented code outside regions does to a page is remembered;
-// what nobody saw touched is asked of the kernel (mincore) once. Pages that uninstrumented code
-// maps anew at an address used before are not noticed: then a fault is missing.
-// Thread safety: whoever has the turn.
+// A page is mapped at its first read or write. A page of zeros that was only read faults again at
+// its first write. The runtime remembers what instrumented code outside regions does to a page. For
+// other pages it asks the kernel (mincore) once. It does not notice if uninstrumented code maps new
+// pages at an address that was used before: the emulator then misses a fault.
+// Thread safety: only the thread that has the turn uses it.
 #pragma once
 
 #include <cstddef>

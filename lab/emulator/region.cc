@@ -171,7 +171,7 @@ unsigned start(Thread* thread, const Registers& registers) {
   Region& region = thread->region;
   if (region.suspended != Suspension::kNone) die("a region was begun while another region's tracking was suspended");
   if (region.depth != 0) {
-    // The same call of the same frame: the round before has not committed.
+    // This frame begins a region at this place again: it did not commit in the previous iteration.
     if (registers.rip == region.at_begin.rip && registers.rsp >= region.at_begin.rsp) commit_is_missing(region);
     if (region.depth == kDepthMax) abort_region(thread, 0, &Counters::call_aborts);
     ++region.depth;
@@ -230,8 +230,8 @@ void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write)
   if (machine.active_regions == 0) return;
   const uint64_t last = (address + bytes - 1) >> kLineShift;
   const Region& region = thread->region;
-  // Of a suspended region: the frame of begin and what is below it are its own, and what it wrote
-  // it may read.
+  // The accesses of a suspended region. The frame of begin, and the stack below it, belong to the
+  // region, and it may read what it wrote.
   if (region.suspended != Suspension::kNone && address >= here() && address + bytes <= region.copied_end) return;
   const int32_t own = region.depth != 0 && !write ? region.id : kNoRegion;
   for (uint64_t line = address >> kLineShift; line <= last; ++line) win_line(line, write, own);
@@ -276,7 +276,7 @@ void set_suspension(Suspension what) {
   if (thread == nullptr) die("tracking was suspended or resumed outside a region");
   step(thread);
   Region& region = thread->region;
-  // One that was undone while suspended is no region any more until it has met its abort.
+  // A region that was undone while suspended is over, but its thread must still receive the abort.
   if (region.depth == 0 && !region.doomed) die("tracking was suspended or resumed outside a region");
   if (what > machine.options.suspension) die("this processor does not support this kind of suspension");
   if (region.depth != 0) check_frame(thread);

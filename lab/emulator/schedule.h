@@ -19,7 +19,7 @@ namespace elider::emulator {
 struct Schedule {
   uint64_t accesses = 0;  // decisions of the scheduler
   uint64_t switches = 0;  // those that passed the turn
-  uint64_t trace = 0;     // a hash of who ran when: equal for equal schedules
+  uint64_t trace = 0;     // a hash of which thread ran when: equal for equal schedules
 };
 
 // Runs body(context, 0) to body(context, bodies - 1), a thread each.

@@ -24,7 +24,7 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
   return result;
 }
 
-// Returns when `word` is no longer `value`, somebody wakes it, or the time is over.
+// Returns when `word` differs from `value`, another thread wakes it, or the time is over.
 inline void futex_wait(const uint32_t* word, uint32_t value, long nanoseconds) {
   const timespec time{0, nanoseconds};
   raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_PRIVATE, value, reinterpret_cast<long>(&time));

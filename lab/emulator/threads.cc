@@ -45,7 +45,7 @@ void end_thread(void* round) {
   thread->inside = 1;
   if (machine.armed != 0) {
     if (machine.holder != thread) take_turn(thread);
-    wake(thread, kThreadsMax);  // who joins it
+    wake(thread, kThreadsMax);  // the thread that joins it
     add(machine.ended, thread->counters);
     pass_turn(thread, ThreadState::kFree);
   } else {
@@ -56,7 +56,7 @@ void end_thread(void* round) {
   self = nullptr;
 }
 
-// In the child of a fork the calling thread is alone.
+// Only the calling thread exists in the child of a fork.
 void forked() {
   machine.lock.reset();
   machine.ready = 0;

@@ -1,5 +1,5 @@
-// Who runs: the turn, its passing in both modes, and its taking from a thread
-// that sleeps in the kernel.
+// The turn: how it passes in both modes, and how it is taken from a thread that sleeps in the
+// kernel.
 #include <linux/membarrier.h>
 
 #include <cstdio>
@@ -33,7 +33,7 @@ bool asleep(int tid) {
   return i + 2 < bytes && (text[i + 2] == 'S' || text[i + 2] == 'X' || text[i + 2] == 'Z');
 }
 
-// Under the lock. nullptr: nobody is ready.
+// The caller holds the lock. nullptr: no thread is ready.
 Thread* choose() {
   if (machine.ready == 0) return nullptr;
   const bool drawn = machine.options.mode == Mode::kDeterministic;
@@ -49,7 +49,7 @@ Thread* choose() {
 }
 
 void set_state(Thread* thread, ThreadState state) {
-  // Whoever begins to wait forgets a turn that it got without waiting for it.
+  // A thread that begins to wait discards a turn that it was given without waiting for it.
   if (state != ThreadState::kRunning) thread->go = 0;
   machine.ready -= thread->state == ThreadState::kReady;
   machine.ready += state == ThreadState::kReady;
@@ -57,12 +57,13 @@ void set_state(Thread* thread, ThreadState state) {
   thread->state = state;
 }
 
-// Nobody is ready: a wait with a time ends, or all wait for each other. Under the lock.
+// Called under the lock when no thread is ready: a timed wait ends, or all threads wait for each
+// other.
 Thread* end_timed_wait() {
   bool any_blocked = false;
   for (uint32_t i = 0; i < machine.threads_end; ++i) {
     Thread& thread = machine.threads[i];
-    if (thread.state == ThreadState::kAway) return nullptr;  // it may come back and wake somebody
+    if (thread.state == ThreadState::kAway) return nullptr;  // it may come back and wake another thread
     if (thread.state != ThreadState::kBlocked) continue;
     any_blocked = true;
     if (!thread.timed) continue;

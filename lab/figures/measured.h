@@ -18,7 +18,7 @@ struct MeasuredFigure {
   bool quick = false;  // measured with --quick
   std::string commit;  // of the program that measured it
 };
-// By name. If several documents have a figure, the last one is used.
+// The key is the figure's name. If several documents have a figure, the last one is used.
 using Measured = std::map<std::string, MeasuredFigure>;
 
 // The text of a key; "" if it is missing or is not a text.

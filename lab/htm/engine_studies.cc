@@ -67,8 +67,8 @@ CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
   return common;
 }
 
-// One TPC-C of so many warehouses, its conditions checked. Where a look is enough, and on the
-// emulator, each warehouse is a small one.
+// Runs TPC-C with the given number of warehouses and checks its conditions. In a quick run, and on
+// the emulator, the warehouses are small.
 Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& common, uint32_t warehouses, bool snapshots = true) {
   tpcc::TpccOptions tpcc;
   tpcc.sizes.warehouses = warehouses;
@@ -199,8 +199,8 @@ Result<Figure> dbx_tc_1c(const StudyOptions& options) {
   return figure;
 }
 
-// Reads alone: what aborts is transient, and a second try succeeds. The emulator has no such
-// aborts unless it is told.
+// A workload of reads only: aborts are transient, and a second attempt succeeds. The emulator has
+// such aborts only if they are configured.
 Result<Figure> hyper_9(const StudyOptions& options) {
   Figure figure{"hyper-9", "lookups in a B+-tree, by restarts before the lock is taken", "threads",
                 options.emulated() ? "sections that took the lock in %" : "transactions/s",

@@ -33,7 +33,7 @@ class LargeProcessor {
   LargeProcessor& operator=(const LargeProcessor&) = delete;
 };
 
-// Of one kind: sums over the transactions that were one region each.
+// The footprint of one kind of transaction: sums over the transactions that were one region each.
 struct Footprint {
   uint64_t transactions = 0, others = 0;
   uint64_t lines_read = 0, lines_written = 0;
@@ -50,7 +50,7 @@ Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t cou
     ELIDER_TRY(terminal.run(kind));
     ELIDER_ASSIGN(const EmulatedRegions after, emulated_regions());
     if (i < kUncounted) continue;
-    // Under the lock it is none, or several small ones.
+    // A transaction that took the lock is not a region, or runs several small ones.
     if (after.committed != before.committed + 1) {
       ++sum.others;
       continue;
@@ -65,7 +65,7 @@ Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t cou
 
 using Footprints = std::array<Footprint, tpcc::kKinds>;
 
-// On tables of one warehouse, which are consistent afterwards.
+// Uses the tables of one warehouse, which are consistent afterwards.
 Result<Footprints> footprints_of(Session& session, const CommonOptions& common, const tpcc::Workload& workload,
                                  const tpcc::TableChoice& choice, uint32_t count) {
   ELIDER_ASSIGN(const tpcc::Tables tables, tpcc::create_tables(session.db(), choice));

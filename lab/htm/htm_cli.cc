@@ -190,7 +190,7 @@ void add_htm(Command bench) {
   command.flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer());
   command.runs([chosen] {
-    if (chosen->json_file == "-") chosen->quiet = true;  // a table in between is no JSON
+    if (chosen->json_file == "-") chosen->quiet = true;  // a table on standard output would not be JSON
     run(*chosen);
   });
 }

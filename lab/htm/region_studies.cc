@@ -164,7 +164,7 @@ class Chain : public Work {
   uint32_t at_ = 0;
 };
 
-// Does nothing, so many times.
+// Spins for the given number of turns without other work.
 class Spinning : public Work {
  public:
   // reads: one line over and over, which is what the emulator counts; else nothing
@@ -228,7 +228,8 @@ void add_working_set(const StudyOptions& options, uint32_t threads, Figure& figu
   figure.series = {std::move(reads), std::move(writes)};
 }
 
-// The most lines that a region may read in order beside so many written.
+// The maximum number of lines that a region may read in order in addition to writing the given
+// number of lines.
 size_t feasible_reads(const StudyOptions& options, size_t writes, bool reads_first) {
   size_t feasible = 0, step = 65536;
   for (; step >= 64; step /= 2) {

@@ -4,8 +4,8 @@
 //   footprint_study.cc  what each transaction of TPC-C reads and writes
 //   engine_studies.cc   databases under --sync elided: how often sections take their lock
 //
-// A figure belongs to what ran the regions. The emulator's are no speed of hardware: there the
-// figures that the papers give as throughput are shares of sections that took their lock.
+// A figure depends on what ran the regions. The emulator does not show the speed of hardware: where
+// the papers give throughput, its figures give the share of sections that took their lock.
 // Thread safety: one thread calls a study; it starts its own threads.
 #pragma once
 
@@ -23,11 +23,11 @@ namespace elider::bench::htm {
 struct StudyOptions {
   HtmBackend htm = HtmBackend::kAutomatic;  // not kAutomatic once a study runs
   bool quick = false;                       // fewer points, regions and seconds: a look, not a measurement
-  uint32_t threads = 1;                     // at the most
+  uint32_t threads = 1;                     // the maximum
   double seconds = 5;                       // a point of the engine's studies
   uint64_t records = 1'000'000;             // of hyper-9
   uint64_t seed = 1;
-  // Of the TPC-C of its studies; the defaults are the papers'.
+  // The options of the studies' TPC-C; the defaults are the papers'.
   bool mixed_indexes = false, groups = false, additions = false;
   DataOptions data;                         // of the engine's studies: each of their databases, one after the other; never resumed
   std::string history_file;                 // of the studies that run transactions, all in turn; empty: none

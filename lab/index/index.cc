@@ -27,7 +27,7 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 // Runs work(thread) in every thread at a time, and gives the seconds until the last has ended.
 double in_threads(uint32_t threads, const std::function<void(uint32_t)>& work) {
   Clock::time_point begin;
-  // Whoever arrives last takes the time: this thread may wait for a processor afterwards.
+  // The last thread to arrive takes the time: this thread may wait for a processor afterwards.
   const auto start = [&begin]() noexcept { begin = Clock::now(); };
   std::barrier<decltype(start)> ready(static_cast<std::ptrdiff_t>(threads) + 1, start);
   std::vector<std::thread> running;

@@ -26,8 +26,8 @@ struct IndexStudyOptions {
   uint32_t lookups_pct = 50;                // beside puts, each of which finds its key, or inserts it
   uint32_t lookups_beside_changes_pct = 50;  // beside keys that are removed and inserted again
   bool reads_before_puts = false;           // a put looks its key up first, and counts once
-  // Of a mix that inserts as many new keys as there are: lookups and inserts, and the rest puts. No
-  // inserts: it does not run.
+  // The mix that doubles the number of keys: the shares of lookups and of inserts; the rest are
+  // puts. If the share of inserts is 0, the mix does not run.
   uint32_t growing_lookups_pct = 0, growing_inserts_pct = 0;
   uint64_t scan_length = 100;
   uint64_t seed = 1;

@@ -1,6 +1,6 @@
 // KeySet: the keys of an index study, made from a seed: numbers, or bytes that it keeps.
 //
-// All keys of a set are different, and stand in an order that tells nothing of theirs.
+// All keys of a set are different. The order of the set is unrelated to the order of the keys.
 // Thread safety: constant once it is made.
 #pragma once
 

@@ -72,7 +72,7 @@ class LockFreeTable : public IndexStudy {
       urcu_qsbr_quiescent_state();
       return found;
     }
-    uint64_t look_up_together(std::span<const StudyKey> keys) override { return look_up(keys); }  // it has no such call
+    uint64_t look_up_together(std::span<const StudyKey> keys) override { return look_up(keys); }  // the table does not have such a call
     uint64_t insert(std::span<const StudyKey> keys) override {
       uint64_t inserted = 0;
       for (const StudyKey& key : keys) inserted += add(key.number());
@@ -80,7 +80,7 @@ class LockFreeTable : public IndexStudy {
       urcu_qsbr_quiescent_state();
       return inserted;
     }
-    // It has no call for both: an entry is made where none was found.
+    // The table does not have one call for both: an entry is created if the lookup fails.
     uint64_t find_or_insert(std::span<const StudyKey> keys) override {
       uint64_t inserted = 0;
       for (const StudyKey& key : keys)

@@ -11,9 +11,9 @@ namespace elider::bench {
 
 inline constexpr const char* kLockFree = "lock-free";  // its name among the kinds of index
 
-// Of numbers, with a bucket for each of `records`: as it grows by itself, a thread that keeps its
-// processor busy may leave it with chains of hundreds. kUnsupported: this build found no liburcu
-// (Debian's liburcu-dev).
+// A table of numbers, with a bucket for each of `records`. If it had to grow by itself, a thread
+// that keeps its processor busy could leave it with chains of hundreds of entries. kUnsupported:
+// this build did not find liburcu (Debian's liburcu-dev).
 Result<std::unique_ptr<IndexStudy>> make_lock_free_table(uint64_t records);
 
 }  // namespace elider::bench

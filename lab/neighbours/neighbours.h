@@ -36,8 +36,8 @@ struct NeighboursFigure {
   uint64_t conflicts;  // attempts that ended with one
 };
 
-// A figure for each meeting and number of threads, meetings in turns. kInvalidArgument, too, where
-// the table does not hold exactly the rows that were committed.
+// Returns a figure for each meeting and number of threads; the meetings take turns. It also returns
+// kInvalidArgument if the table does not hold exactly the rows that were committed.
 Result<std::vector<NeighboursFigure>> run_neighbours(const NeighboursOptions& options);
 
 }  // namespace elider::bench

@@ -26,8 +26,8 @@ struct Competitor {
   Guard guard;
 };
 
-// The paper's, in its order: whole transactions as regions, DBX, two-phase locking and DBX-TC; and
-// ours that need no regions.
+// The paper's protocols, in its order: whole transactions as regions, DBX, two-phase locking and
+// DBX-TC. Our protocols without regions follow.
 std::vector<Competitor> competitors() {
   const Guard regions = best_guard(), latches;
   std::vector<Competitor> all;
@@ -44,7 +44,7 @@ std::vector<Competitor> competitors() {
 
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
-// The paper's naive transactions read as they write: they have no snapshots.
+// The paper's naive transactions read as they write, without snapshots.
 Result<Point> run_pieces(const StudyOptions& options, const Competitor& who, uint32_t threads, uint32_t warehouses, const Set& set = {}) {
   ELIDER_ASSIGN(Point point, run_tpcc(options, who.protocol, threads, warehouses, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
                   common->sync = who.guard.sync;
@@ -155,7 +155,7 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
   steps.push_back({"+ conflicts by column group, and rows that belong to a claimed row", in_pieces(), true, true, false, false});
   steps.push_back({"+ customers of a Delivery deferred", in_pieces(), true, true, true, false});
   steps.push_back({"without deferral, in pieces only where calls meet", in_pieces(), true, true, false, true});
-  // In turns: a machine that slows down meanwhile does so for all of them.
+  // The steps take turns, so that a slowdown of the machine affects all of them.
   StudyOptions once = options;
   once.repeats = 1;
   for (uint32_t repeat = 0; repeat < options.repeats; ++repeat)

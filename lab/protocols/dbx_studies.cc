@@ -27,7 +27,7 @@ struct Way {
   HtmBackend htm;
   Protocol protocol = Protocol::kOcc;
   bool copied_reads = false;
-  bool rows_apart = false;        // from their commit words, behind a pointer
+  bool rows_apart = false;        // rows are separate from their commit words; a pointer leads to them
   bool commits_by_locks = false;  // though trees and reads have regions
 };
 
@@ -93,7 +93,7 @@ std::string sizes_and_guard(const StudyOptions& options) { return fmt::format("{
 
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
-// A line over threads, so many of them a warehouse.
+// Adds a line over numbers of threads, with the given number of threads per warehouse.
 Status add_tpcc(const StudyOptions& options, std::string name, const Way& way, const Set& set, Figure* figure,
                 uint32_t threads_a_warehouse = 1) {
   Series line{std::move(name), {}};
@@ -152,7 +152,7 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
     std::vector<std::vector<double>> values(shown.size());
     for (uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
       ELIDER_ASSIGN(const auto figures, run_index_study(study));
-      if (figures.empty()) return {};  // there is no such table in this build
+      if (figures.empty()) return {};  // this build does not have such a table
       for (size_t i = 0; i < shown.size(); ++i) values[i].push_back(figures.front().*shown[i].value);
     }
     for (size_t i = 0; i < shown.size(); ++i)

@@ -1,6 +1,6 @@
-// Figures of DBX (sections 6.2 and 7.2 to 7.5) and of yDB that need no hardware transactions to be
-// made: where some run here they are among the lines. Those of aborts are bench/htm's. Thread
-// safety: one thread calls a study.
+// Figures of DBX (sections 6.2 and 7.2 to 7.5) and of yDB that can be reproduced without hardware
+// transactions. If this machine has hardware transactions, they are among the lines. The figures
+// about aborts are in lab/htm. Thread safety: one thread calls a study.
 #pragma once
 
 #include "lab/protocols/protocols.h"

@@ -15,7 +15,8 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// Of a thread's transactions that go on before they are durable, one in so many asks when it is.
+// A thread continues before its transactions are durable. It measures for one in this number of
+// them when it becomes durable.
 constexpr uint32_t kSampleEvery = 16;
 
 // One TPC-C, one warehouse per thread; under occ as DBX has it. In memory alone where `folder` is
@@ -35,7 +36,7 @@ Result<Point> run_logged(const StudyOptions& options, Protocol protocol, const G
                   if (folder.empty()) return;
                   common->data.folders = {folder};
                   common->data.durability = durability;
-                  common->data.checkpoint_log_bytes = 0;  // the paper has no checkpoints
+                  common->data.checkpoint_log_bytes = 0;  // the paper does not have checkpoints
                 }));
   point.x = threads;
   return point;
@@ -51,7 +52,7 @@ std::string as_the_paper(const StudyOptions& options, const Guard& guard) {
                      guarded_by(guard), sizes_of(options));
 }
 
-// In milliseconds: the median of what the point's runs gave.
+// The median of the point's runs in milliseconds.
 double latency_ms(const Point& point, const char* quantile) {
   std::vector<double> values;
   for (const Json& run : point.more["durable_latency_us"]) values.push_back(run[quantile].get<double>() * 1e-3);

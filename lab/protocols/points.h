@@ -19,8 +19,8 @@ namespace elider::bench::protocols {
 // set(): what the study wants otherwise than a study's TPC-C is.
 Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
                        const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {});
-// The same of YCSB, for x = threads; length, seed and repetitions are the study's, and nothing is
-// checked.
+// Like run_tpcc(), for YCSB and x = threads. Length, seed and repetitions are the study's. The rows
+// are not checked.
 Result<Point> run_ycsb_point(const StudyOptions& options, YcsbOptions ycsb);
 
 // How nodes and commits are guarded where the papers have regions: by regions, if this machine and
@@ -31,8 +31,8 @@ struct Guard {
   bool regions() const { return sync == SyncPolicy::kElided; }
 };
 Guard best_guard();
-// Words for a figure: what guards, and, where best_guard() has no regions, what is not there (""
-// else).
+// Texts for a figure: how nodes and commits are guarded; and, if best_guard() does not use regions,
+// what is left out ("" otherwise).
 std::string guarded_by(const Guard& guard);
 std::string left_out();
 

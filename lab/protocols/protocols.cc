@@ -181,7 +181,7 @@ Result<Figure> over_warehouses(const StudyOptions& options) {
   return figure;
 }
 
-// Of a protocol that runs alone after so many.
+// The timestamp protocol, in which a procedure runs alone after a given number of restarts.
 Result<Figure> over_restarts(const StudyOptions& options) {
   Figure figure{"restarts", "TPC-C over restarts, before a procedure runs alone", "restarts", "transactions/s",
                 "12% of the transactions met a conflict of timestamps, 0.5% needed more than 2 restarts",
@@ -198,7 +198,7 @@ Result<Figure> over_restarts(const StudyOptions& options) {
   return figure;
 }
 
-// One thread, each step on top of the one before; but for the last.
+// Uses one thread. Each step adds to the previous one, except for the last.
 Result<Figure> costs(const StudyOptions& options) {
   Figure figure{"hyper-6.2",
                 "TPC-C with one thread: what each part costs",

@@ -19,7 +19,7 @@ namespace elider::bench::protocols {
 struct StudyOptions {
   std::vector<Protocol> protocols;  // that are compared
   bool quick = false;               // fewer points, small warehouses: a look, not a measurement
-  uint32_t threads = 1;             // at the most
+  uint32_t threads = 1;             // the maximum
   double seconds = 5;               // a run
   uint32_t repeats = 1;             // of which the median counts
   uint64_t seed = 1;

@@ -54,7 +54,7 @@ std::string table_of(const Figure& figure) {
   return text;
 }
 
-// The page, in Markdown, and beside it one drawing a figure, which elider plot makes.
+// Writes the page in Markdown, and next to it one drawing per figure, made by `elider plot`.
 Status write_page(const std::string& file, const Json& configuration, const std::vector<Figure>& figures, const std::string& by) {
   const std::filesystem::path page(file);
   std::error_code ignored;
@@ -166,7 +166,7 @@ void add_protocols(Command bench) {
   command.flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer_of_protocols());
   command.runs([chosen] {
-    if (chosen->json_file == "-") chosen->quiet = true;  // a table in between is no JSON
+    if (chosen->json_file == "-") chosen->quiet = true;  // a table on standard output would not be JSON
     run_protocols(*chosen);
   });
 }

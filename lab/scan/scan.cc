@@ -42,7 +42,7 @@ class RandomOrder {
   uint64_t count_, step_ = 1, first_ = 0;
 };
 
-// f(thread) in so many threads. The first error.
+// Runs f(thread) in the given number of threads, and returns the first error.
 Status run_in_threads(uint32_t threads, const std::function<Status(uint32_t)>& f) {
   std::vector<Status> ends(threads);
   std::vector<std::thread> all;
@@ -155,7 +155,8 @@ class ScanRun {
     } while (now_s() - begin < options_.seconds);
     return static_cast<double>(scanned) / (now_s() - begin);
   }
-  // Adds up so many bytes of memory that nobody has in a cache, again and again.
+  // Adds up memory that is not in a cache, again and again. It has as many bytes as the zoned
+  // table's rows.
   double memory(uint32_t threads, double bytes_a_row) const {
     tell(fmt::format("reading memory, {} {}", threads, threads == 1 ? "thread" : "threads"));
     const size_t words =

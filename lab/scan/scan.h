@@ -1,7 +1,8 @@
-// The study of full scans (`elider-lab scan`): a table's rows visited through its B+-tree, and,
-// of a zoned table, in the memory where they stand, beside what the processor reads of plain memory
-// in the same run; and how quickly threads insert into one zoned table (HyPer-HTM, section 5.1).
-// Thread safety: one thread calls it, once a run.
+// The study of full scans (`elider-lab scan`). It visits the rows of a table through its B+-tree
+// and, for a zoned table, in the order of memory. It compares this with the rate at which the
+// processor reads plain memory in the same run. It also measures how quickly threads insert into
+// one zoned table (HyPer-HTM, section 5.1).
+// Thread safety: one thread calls it, once per run.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace elider::bench {
 
 struct ScanStudyOptions {
   uint64_t rows = 5'000'000;  // of 100 bytes, inserted in random order of their keys
-  uint32_t threads = 2;       // figures are of 1 and of so many
+  uint32_t threads = 2;       // figures are measured with 1 and with this many
   double seconds = 3;         // measured, for each figure
   bool zoned = false;         // the zoned table's figures, too
   uint32_t zones = kZonesAutomatic;
@@ -21,7 +22,7 @@ struct ScanStudyOptions {
   bool quiet = false;
 };
 
-// Of so many threads.
+// The figures for one number of threads.
 struct ScanFigure {
   uint32_t threads = 0;
   double memory_bytes_per_s = 0;        // plain memory, as much as the zoned table's rows take
@@ -42,7 +43,8 @@ struct InsertTarget {
   bool own_allocators = true;        // EngineParts::own_allocators
   bool prefaulted = true;            // the system has given the memory before
 };
-// So many rows, one a transaction, by so many threads whose keys rise. Inserts a second.
+// Inserts the given number of rows, one per transaction, from the given number of threads, each
+// with rising keys. Returns inserts per second.
 Result<double> measure_inserts(uint64_t rows, uint32_t threads, const InsertTarget& target);
 
 // An error: a table could not be filled, or a scan did not find what had been inserted.

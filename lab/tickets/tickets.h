@@ -15,7 +15,7 @@ namespace elider::bench::tickets {
 
 struct TicketsOptions {
   CommonOptions common;
-  uint32_t tail = 100;        // additions behind the counter
+  uint32_t tail = 100;        // additions after the counter
   uint64_t totals = 100'000;  // rows that they go to, drawn uniformly
 };
 

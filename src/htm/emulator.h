@@ -1,40 +1,44 @@
-// The emulator of hardware transactions: what begins, ends and aborts a region, and how a
-// test controls the processor that is emulated. It exists in builds of the preset
-// `emulator` alone (ELIDER_EMULATOR).
+// The emulator of hardware transactions: it begins, ends and aborts regions, and a test uses it to
+// control the emulated processor. It exists only in builds of the preset `emulator`
+// (ELIDER_EMULATOR).
 //
-// The preset compiles the program with -fsanitize=thread, whose calls before every access of memory
-// end in this runtime instead of in the thread sanitizer. The sources stay plain. It is not a
-// measure of speed, and no figure of its throughput says anything about hardware.
+// The preset compiles the program with -fsanitize=thread. The compiler then emits a call before
+// every memory access, and these calls enter this runtime instead of the thread sanitizer. The
+// sources stay plain. The emulator does not measure speed, and its throughput does not say anything
+// about hardware.
 //
 // **One thread at a time.** A thread runs only while it has the turn, and gives it up only inside
-// one of the runtime's calls. The compiler calls us *before* a plain access, so each access falls
-// between two calls; the invariant is that the turn does not move between the call and its access:
+// one of the runtime's calls. The compiler calls the runtime *before* a plain access, so each
+// access falls between two calls. The invariant is that the turn does not move between the call and
+// its access:
 //
-//   (1) when a thread's call runs, all earlier accesses of all threads have happened, and no other
-//       thread is between its call and its access;
-//   (2) a region that loses a conflict is parked inside a call. Whoever wins undoes the region's
-//       writes before its own access; the loser finds itself doomed when it gets the turn, before
-//       it returns from that call. So no doomed region executes another instruction of the program,
-//       and none can store after its undo.
+//   (1) When a thread's call runs, all earlier accesses of all threads have happened, and no other
+//       thread is between its call and its access.
+//   (2) A region that loses a conflict is parked inside a call. The winner undoes the region's
+//       writes before its own access. The loser finds itself doomed when it gets the turn, before
+//       it returns from that call. So a doomed region does not execute another instruction of the
+//       program, and cannot store after its undo.
 //
-// Two exceptions, and why they do no harm. The compiler copies an object with two calls, write and
-// then read, before either access: so a read of the size of the write before it repeats that
-// write's check if the turn moved in between. And the turn is taken from a thread that sleeps in
-// the kernel: its last access is over, since it precedes the system call; membarrier makes sure
-// that it is in no call of ours.
+// Two exceptions do no harm:
 //
-// Conflicts are found by 64-byte lines, as on the processor; who asks last wins, and what runs
-// outside any region always wins. Writes go to memory at once, with the old bytes kept aside.
-// Writes to the stack below the frame of begin are not tracked, since abort ends those frames;
-// the frame of begin itself is copied at begin and belongs to the region, because the compiler
-// keeps values there unseen.
+//   - The compiler copies an object with two calls, write and then read, before either access. So a
+//     read of the same size as the write before it repeats that write's check if the turn moved in
+//     between.
+//   - The turn is taken from a thread that sleeps in the kernel. Its last access is over, since it
+//     precedes the system call. membarrier makes sure that it is not in a call of the runtime.
 //
-// Not seen: what libc, libstdc++.so and other code without instrumentation read and
-// write. In a region, calls of the allocator, the blocking calls, the end of a thread and what
-// relinks a std::map or std::list abort it (status 0), as a system call would.
-// Thread safety: all; configure() and the like while no region is active.
-// What the models follow: HyPer-HTM (TKDE 2015) section 3 and figure 5, DBX
-// (EuroSys 2014) section 2.
+// Conflicts are detected per 64-byte line, as on the processor. The last access wins, and an access
+// outside any region always wins. Writes go to memory at once, and the old bytes are saved. Writes
+// to the stack below the frame of begin are not tracked, since an abort ends those frames. The
+// frame of begin itself is copied at begin and belongs to the region, because the compiler keeps
+// values there without a call.
+//
+// The emulator does not see what libc, libstdc++.so and other code without instrumentation read and
+// write. In a region, calls of the allocator, the blocking calls, the end of a thread and calls
+// that relink a std::map or std::list abort the region (status 0), as a system call would.
+// Thread safety: safe from all threads; configure() and the like only while no region is active.
+// The models follow HyPer-HTM (TKDE 2015), section 3 and figure 5, and DBX (EuroSys 2014),
+// section 2.
 #pragma once
 
 #include <cstdint>
@@ -53,15 +57,17 @@ unsigned elider_emulator_begin(void);
 void elider_emulator_commit(void);
 // Aborts the region, all levels of it. Nothing happens outside one.
 void elider_emulator_abort(unsigned char code);
-// 1 inside a region, but for where all its tracking is suspended.
+// 1 inside a region, except while all its tracking is suspended.
 int elider_emulator_active(void);
 
-// From here to elider_emulator_track() the calling thread's accesses are no part of its region:
-// they happen at once, are seen by all, and stay when the region aborts. A write to a line that the
-// region has accessed aborts it. An abort meanwhile undoes the region's writes, and is met in
-// track(). As POWER's tsuspend and tresume; a processor of Suspension::kAll has it.
+// Suspends the tracking of the calling thread until elider_emulator_track(). Its accesses do not
+// belong to its region: they take effect at once, are visible to all threads, and are kept when the
+// region aborts. A write to a line that the region has accessed aborts it. If the region is aborted
+// meanwhile, its writes are undone at once, and the thread receives the abort in track(). It models
+// POWER's tsuspend and tresume, and requires a processor of Suspension::kAll.
 void elider_emulator_suspend(void);
-// Reads are no part of the region, writes are. As XSUSLDTRK; of kAll and kLoads.
+// Suspends the tracking of reads only; writes belong to the region. It models XSUSLDTRK, and
+// requires kAll or kLoads.
 void elider_emulator_suspend_loads(void);
 // Accesses are the region's again. Must come before the commit.
 void elider_emulator_track(void);
@@ -112,7 +118,8 @@ struct Options {
   uint32_t accesses_per_turn = 300;
   Suspension suspension = Suspension::kAll;
 
-  // In kDeterministic, the turn is drawn anew once in so many accesses; 0: 1 to 32, by the seed.
+  // The turn is drawn once in this number of accesses in kDeterministic. 0: 1 to 32, chosen by the
+  // seed.
   uint32_t switch_one_in = 0;
 };
 
@@ -139,8 +146,8 @@ struct Counters {
   uint64_t lines_read_max = 0;
   uint64_t lines_read = 0, lines_written = 0;  // sums of RegionSize, of those that committed
 };
-// Lines of a region: those it wrote, and those it read and did not write before. The stack below
-// the frame of begin, and that frame, are no part of it.
+// The lines of a region: those it wrote, and those it read and did not write before. The frame of
+// begin, and the stack below it, are not counted.
 struct RegionSize {
   uint64_t lines_read = 0;
   uint64_t lines_written = 0;
