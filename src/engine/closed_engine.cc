@@ -1,5 +1,5 @@
-// The engine of a database that is closed: it refuses everything, with kFinished where a status can
-// say so. All closed databases share it, so it has no state.
+// The engine of a database that is closed. It refuses every call, with kFinished if the call
+// returns a status. All closed databases share it, so it is stateless.
 #include "engine/engine.h"
 
 namespace elider::detail {

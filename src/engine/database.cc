@@ -113,7 +113,7 @@ Status check_new_table(const Schema& schema) {
   return status.ok() ? check_reserved_name(schema) : status;
 }
 
-// Of the others it finds that they are as described.
+// Creates the tables that are missing, and checks that the existing ones match their schemas.
 Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
   for (const Schema& schema : schemas) {
     if (engine.find_table(schema.name) == nullptr)

@@ -51,7 +51,7 @@ struct GroupCalls {
 class Engine : public recovery::RecoveryTarget {
  public:
   ~Engine() override;
-  // Right after the making. kMemoryLimit: the system has not so much.
+  // Called right after construction. kMemoryLimit: the system does not have this much memory.
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
@@ -59,13 +59,15 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) = 0;
   // A worker with a transaction that has begun; at: one that only reads begins there, or null.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
-  // Holds the newest snapshot. Where calls that belong to it are half done: waits for them, or
-  // leaves it to the caller to see that none is any more before somebody reads there.
+  // Holds the newest snapshot. If calls that belong to it are half done, it either waits for them,
+  // or leaves it to the caller to make sure that all of them have ended before the snapshot is
+  // read.
   enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
-  // Whether no call that belongs to this snapshot is half done; then none will be.
+  // Whether every call that belongs to this snapshot has ended; then this stays so.
   virtual bool is_closed(SnapshotNumber number) const = 0;
-  // The hold that a transaction was given. Not ok: there is none, or it does not serve here.
+  // The hold that a transaction was given. Not ok: the snapshot is not held, or it cannot be used
+  // here.
   virtual Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const = 0;
 
   virtual TableBase* find_table(std::string_view name) const = 0;
@@ -84,7 +86,7 @@ class Engine : public recovery::RecoveryTarget {
 
   virtual uint64_t database_id() const = 0;  // TableBase's; 0: of none
   virtual uint32_t procedure_id(std::string_view name) = 0;
-  virtual HtmBackend htm() const = 0;  // kNone under policies that know none
+  virtual HtmBackend htm() const = 0;  // kNone under policies without hardware transactions
   virtual const ElisionPolicy* elision() const = 0;  // null: under the policy nothing runs as a region
   virtual Protocol protocol() const = 0;
   // Whether commits can be as durable as this.

@@ -107,8 +107,8 @@ class EngineBase : public Engine {
     return Status(Code::kMemoryLimit,
                   "too many open transactions: Options::workers_max allows " + std::to_string(store_.options.workers_max));
   }
-  // Under a policy for one thread, a checkpoint that is due is taken by who has ended a
-  // transaction: no thread of the database's own may look at the rows.
+  // Under a policy for one thread, a thread that has ended a transaction takes the checkpoint that
+  // is due: the database's own threads must not access the rows.
   void take_due_checkpoint() {
     if constexpr (!Sync::kConcurrent) {
       if (!data_.checkpoint_due() || !threads_.may_begin()) [[likely]] return;
@@ -235,7 +235,7 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
                     "table '" + schema.name + "' was opened without its secondary indexes (Options::leave_out_indexes)");
     return TableRef(there);
   }
-  // Without catalog_mutex_: nobody else adds tables.
+  // Does not need catalog_mutex_: only the holder of creation_mutex_ adds tables.
   if (tables_.size() >= txn::kTablesMax)
     return Status::invalid_argument("table '" + schema.name + "': the database already has " + std::to_string(txn::kTablesMax) +
                                     " tables, the maximum");

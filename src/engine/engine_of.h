@@ -1,5 +1,5 @@
-// EngineOf: the engine under one sync policy and one protocol: workers and the running of
-// transactions. The rest, which knows no protocol, is EngineBase.
+// EngineOf: the engine under one sync policy and one protocol: it has the workers, and runs
+// transactions. The rest, which does not depend on the protocol, is in EngineBase.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
     return read_only_one ? f(snapshot_) : f(transaction_);
   }
 
-  // Of calls that are run in groups. May throw std::bad_alloc.
+  // The memory for calls that are run in groups. May throw std::bad_alloc.
   GroupRun& group_run() {
     if (group_run_ == nullptr) group_run_ = std::make_unique<GroupRun>();
     return *group_run_;
@@ -184,10 +184,10 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
   return run_accepted(procedure, policy, read_only);
 }
 
-// At a held snapshot.
+// Runs at a held snapshot.
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
-  std::shared_ptr<const SnapshotHold> hold;  // let go when the worker is no longer inside
+  std::shared_ptr<const SnapshotHold> hold;  // released when the worker is no longer inside
   Status status = [&]() -> Status {
     const Begun begun(threads_);
     if (Status refused = this->hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
@@ -341,7 +341,7 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
   };
   if (!may_run(policy)) return refuse(refuse_run(policy));
   const Begun begun(threads_);
-  std::shared_ptr<const SnapshotHold> hold;  // let go when the worker is no longer inside
+  std::shared_ptr<const SnapshotHold> hold;  // released when the worker is no longer inside
   if (policy.snapshot != nullptr)
     if (Status status = this->hold_of(*policy.snapshot, true, &hold); !status.ok()) return refuse(status);
   EngineWorker* const found = worker_of_thread();

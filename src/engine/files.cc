@@ -139,7 +139,7 @@ Status restore_into(const Folders& folders, const std::string& to, Copied* copie
 
 Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
   {
-    // The newest checkpoint is loaded below; older ones are no less to be relied upon.
+    // Loading, below, checks only the newest checkpoint. Older ones must be correct as well.
     std::unique_ptr<log::Directory> directory;
     if (Status status = log::Directory::open(io::system_files(), folders, false, &directory); !status.ok()) return status;
     const auto& all = directory->manifest().checkpoints;

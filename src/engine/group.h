@@ -45,7 +45,7 @@ class Group {
     size_t partitions_begin = 0, partitions_end = 0;
     uint32_t procedure_id = 0;
     bool read_only = false;
-    bool tried_to_its_end = false;  // whatever its status, there is no further round for it
+    bool tried_to_its_end = false;  // whatever its status, it does not run in another round
   };
 
   // May throw std::bad_alloc; add() does not.

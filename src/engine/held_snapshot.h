@@ -41,8 +41,9 @@ class HeldState {
   Engine& engine_;
   mutable std::mutex mutex_;  // guards the rest
   Hold hold_;
-  // One that an advance() has announced, and that had calls half done; or null. So each advance()
-  // moves, at the latest, to where the one before it looked, once the calls of then have ended.
+  // The snapshot that an advance() has announced because it had half-done calls; or null. So each
+  // advance() moves at least to the snapshot that the one before it announced, as soon as the calls
+  // of that time have ended.
   Hold announced_;
 };
 

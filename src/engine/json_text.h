@@ -1,5 +1,5 @@
-// quoted(): a text as a JSON string; bytes that are no UTF-8 (a folder's name, a table of an old
-// file) stand in it as \xNN. All the JSON that the library itself writes needs no more.
+// quoted(): a text as a JSON string. Bytes that are not UTF-8 (the name of a folder, a table of an
+// old file) are written as \xNN. This is all that the library's own JSON needs.
 // Thread safety: a pure function.
 #pragma once
 

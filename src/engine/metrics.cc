@@ -300,7 +300,7 @@ std::string Statistics::to_json() const {
     JsonObject object(out);
     const std::span<const Entry> entries(kEntries);
     for (size_t e = 0; e < entries.size();) {
-      // Entries that stand together: of one kind of element, or of one group.
+      // Entries that are written together: those of one kind of element, or of one group.
       const MetricInfo& first = entries[e].info;
       size_t end = e + 1;
       while (end < entries.size() && entries[end].info.of == first.of && group_of(entries[end].info) == group_of(first)) ++end;

@@ -24,11 +24,11 @@
   linkage template void elider::txn::retire_entry<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,           \
                                                                   elider::storage::Row*, elider::detail::KeyRef, uint32_t, uint64_t);
 
-// In a file that compiles an engine of the policy.
+// Used in a file that compiles an engine of the policy.
 #define ELIDER_USES_POLICY(policy)         \
   ELIDER_INDEXES_OF_POLICY(extern, policy) \
   ELIDER_OF_POLICY(extern, policy)
-// In the file that compiles what the engines of the policy share.
+// Used in the file that compiles the parts that the engines of the policy share.
 #define ELIDER_COMPILES_POLICY(policy)     \
   ELIDER_INDEXES_OF_POLICY(extern, policy) \
   ELIDER_OF_POLICY(, policy)

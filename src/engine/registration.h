@@ -1,6 +1,6 @@
-// Registration: what the file of an engine includes to say which engines it has. The file is named
-// in src/engine/engines.cmake or lab/engines.cmake, and defines ELIDER_ENGINE(name, ...) with the
-// name that stands there.
+// Registration: the file of an engine includes this to declare its engines. The file is named in
+// src/engine/engines.cmake or lab/engines.cmake, and defines ELIDER_ENGINE(name, ...) with the name
+// given there.
 // Thread safety: pure functions.
 #pragma once
 

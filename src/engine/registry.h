@@ -37,8 +37,8 @@ std::span<const EngineRegistration> registered_engines();
 std::span<const KnownCombination> known_combinations();
 std::string_view chosen_engines();  // ELIDER_ENGINES
 
-// What kAutomatic stands for beside this protocol, on this machine. Neither of the two
-// is kAutomatic afterwards.
+// Replaces kAutomatic by what it means with this protocol on this machine. Afterwards neither of
+// the two is kAutomatic.
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);
 // Ok, or why this machine cannot run it.
 Status can_run(const Combination& combination);

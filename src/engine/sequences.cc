@@ -38,7 +38,7 @@ uint32_t number_of_thread() {
   return mine;
 }
 
-// Of what the sequences themselves run.
+// The policy of the transactions that the sequences themselves run.
 RunPolicy own_policy(const Engine& engine) {
   static constexpr uint32_t kOnePartition[] = {0};
   RunPolicy policy;
@@ -166,8 +166,8 @@ Status Sequences::find(Engine& engine, std::string_view name, const SequenceOpti
   return {};
 }
 
-// Its row, which is made if there is none. Nothing is locked: a procedure that waits for this may
-// run in the transaction's way.
+// Opens the sequence's row, and inserts it if it does not exist. It runs without locks: a procedure
+// that waits for this may block the transaction.
 Status Sequences::open(Engine& engine, const std::string& name, const SequenceOptions& options, std::unique_ptr<SequenceState>* state) {
   Result<TableRef> created = engine.create_table(sequence_schema(kTableNames[0]));
   if (created.status().code() == Code::kSchemaMismatch) created = engine.create_table(sequence_schema(kTableNames[1]));

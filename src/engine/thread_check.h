@@ -1,5 +1,5 @@
-// ThreadCheck: whether a thread may begin a transaction: under a policy for one thread, no other
-// one may have one open. It finds a mistake, and is no lock.
+// ThreadCheck: whether a thread may begin a transaction. Under a policy for one thread, it may not
+// while another thread has an open transaction. It detects misuse; it is not a lock.
 //
 // Thread safety: all.
 #pragma once
@@ -12,8 +12,8 @@ namespace elider::detail {
 template <class Sync>
 class ThreadCheck {
  public:
-  // What may_begin() allowed ends with this, by an exception too, unless it is kept: then
-  // somebody calls finished().
+  // Ends what may_begin() allowed, also after an exception. If it is kept, the caller must call
+  // finished() later.
   class Begun {
    public:
     explicit Begun(ThreadCheck& check) : check_(&check) {}

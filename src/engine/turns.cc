@@ -26,7 +26,7 @@ uint64_t ticks_of(std::chrono::nanoseconds time) {
 
 void Turns::begin(Turn& turn) {
   State state = State::kOutside;
-  // acquire: pairs with who took the turn over, or gave it back.
+  // acquire: pairs with the thread that took the turn over or gave it back.
   if (turn.state_.compare_exchange_strong(state, State::kInside, std::memory_order_acquire)) return;
   if (state == State::kInside) return;  // its last transaction ended when there was no crowd
   std::unique_lock lock(mutex_);
@@ -41,7 +41,7 @@ void Turns::begin(Turn& turn) {
       self.called.wait(lock);
       continue;
     }
-    // Who has a turn may not come back to give it away: the first looks after that.
+    // A thread that has a turn may not come back to give it away. The first waiter checks for that.
     if (self.called.wait_for(lock, kSlice) != std::cv_status::timeout || self.has_turn) continue;
     if (!take_over_from_idle(true) && std::chrono::steady_clock::now() - came < kPatience) continue;
     drop_first();
@@ -111,7 +111,8 @@ void Turns::call_next() {
   wanted_.store(first_ != nullptr || given_count_ > at_once_, std::memory_order_relaxed);
 }
 
-// Of one that is between two transactions and does other work, or, `however_short`, of any.
+// Takes over the turn of a thread that is between two transactions and does other work; with
+// `however_short`, of any thread between two transactions.
 bool Turns::take_over_from_idle(bool however_short) {
   const uint64_t now = ticks(), idle = however_short ? 0 : ticks_of(kIdle);
   for (Turn* turn = given_; turn != nullptr; turn = turn->next_) {

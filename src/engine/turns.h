@@ -1,20 +1,24 @@
-// Turns: where many more threads run transactions than there are processors, some of them run
-// theirs at once (Options::threads_at_once); the others wait, parked.
+// Turns: if many more threads run transactions than there are processors, only some of them run
+// transactions at a time (Options::threads_at_once). The others wait, parked.
 //
-// Why: a thread that loses its processor within a transaction keeps, for some time slices of the
-// system, what others wait for: the locks of its commit, the grace period, and on a snapshot all
-// rows that were removed since, which scans step over meanwhile. With turns a thread gives way
-// between two transactions, to the one that has waited longest.
+// Reason: a thread that loses its processor within a transaction keeps resources that other threads
+// wait for, for several time slices of the system. These are the locks of its commit, the grace
+// period and, on a snapshot, all rows that were removed since, which scans must skip meanwhile.
+// With turns a thread gives way between two transactions, to the thread that has waited longest.
 //
-// A thread that waits for the disk has no turn: it gives its turn to the thread that has waited
-// longest, and takes one again for its next transaction. Otherwise the threads that have turns
-// would commit again and again, a sync each time, and share no sync with the threads that wait.
+// A thread that waits for the disk does not keep its turn. It gives the turn to the thread that has
+// waited longest, and requests one again for its next transaction. Otherwise the threads with turns
+// would commit again and again, with one sync each time, and the waiting threads could not share
+// these syncs.
 //
-// A turn is about speed alone: nothing is wrong with a transaction that runs without one. So who
-// has one and does not come back cannot hold the others up: if it is outside of a transaction, the
-// first that waits takes its turn over; if it is within, because its procedure waits for something,
-// that one goes on beside it after kPatience. One that waits is within no transaction and holds no
-// lock.
+// Turns only affect speed: a transaction that runs without one is correct. So a thread that has a
+// turn and does not come back cannot block the others:
+//
+//   - If it is outside a transaction, the first waiter takes over its turn.
+//   - If it is inside one, because its procedure waits for something, the first waiter runs
+//     concurrently with it after kPatience.
+//
+// A thread that waits for a turn is outside of any transaction, and does not hold a lock.
 //
 // Thread safety: all; a Turn belongs to one thread at a time.
 #pragma once
@@ -49,12 +53,12 @@ class Turns {
   // at_once: at least 1.
   explicit Turns(uint32_t at_once) : at_once_(at_once) {}
 
-  // So many threads run transactions now and then. Up to at_once they need no turns.
+  // The number of threads that sometimes run transactions. Up to at_once threads do not need turns.
   void set_threads(uint32_t threads) {
     crowded_.store(threads > at_once_, std::memory_order_relaxed);  // relaxed: a hint
   }
 
-  // Whether turns are needed. Who begins or ends without one meanwhile harms nobody.
+  // Whether turns are needed. A transaction that begins or ends without one meanwhile does no harm.
   bool crowded() const { return crowded_.load(std::memory_order_relaxed); }
 
   // Before a transaction, outside of the epoch; it may wait.
@@ -76,7 +80,7 @@ class Turns {
     std::condition_variable called;  // it has its turn, or is the first now
     bool has_turn = false;
     bool is_first = false;
-    Waiter* next = nullptr;  // who has come after it
+    Waiter* next = nullptr;  // the one that came after it
   };
 
   // These with the mutex held.
@@ -89,7 +93,7 @@ class Turns {
 
   const uint32_t at_once_;
   std::atomic<bool> crowded_{false};
-  std::atomic<bool> wanted_{false};  // somebody waits, or there are too many turns
+  std::atomic<bool> wanted_{false};  // a thread waits, or there are too many turns
   std::atomic<uint64_t> waits_{0};
 
   std::mutex mutex_;  // guards what follows; a leaf

@@ -25,9 +25,9 @@ namespace elider::detail {
 
 class WorkerPool;
 
-// Of the database that this thread used last.
+// The worker that this thread used last, and its database.
 struct LastWorker {
-  uint64_t id = 0;  // no database's: there is no worker
+  uint64_t id = 0;  // 0 is not the id of a database: the thread has not used one
   EngineWorker* worker = nullptr;
 };
 inline constinit thread_local LastWorker last_worker;
@@ -41,7 +41,8 @@ inline EngineWorker* thread_worker(uint64_t id) {
 // The turn that this thread has in database `id`, if any, goes to another thread. A thread calls
 // this before it waits for the disk.
 void give_turn_back(uint64_t id);
-// False: the thread is ending, and keeps nothing any more: what runs then, in destructors, borrows.
+// False: the thread is ending, and cannot keep a worker any more. Code that runs then, in
+// destructors, borrows one.
 bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker);
 
 class EngineWorker {
@@ -65,8 +66,8 @@ class EngineWorker {
   std::shared_ptr<const SnapshotHold> hold;  // of an active one: where it reads, if not at the newest
 };
 
-// A worker's transaction, or group of them, in its turn. A worker that no thread keeps needs none:
-// it runs a transaction within another one.
+// Runs a worker's transaction, or a group of them, in its turn. A worker that is not kept by a
+// thread does not need a turn: it runs a transaction within another one.
 class InTurn {
  public:
   [[gnu::always_inline]] InTurn(Turns& turns, EngineWorker& worker) : turns_(turns), worker_(worker) {
