@@ -1,7 +1,8 @@
-// Arena: memory of one transaction: images of rows, freed together when it ends.
+// Arena: the memory of one transaction, for images of rows, which is freed at once when it ends.
 //
-// What it gives is 16-byte aligned and not initialized. It keeps its first block between
-// transactions and gives larger ones back. Where regions write into it, each block is written to
+// The memory is 16-byte aligned and not initialized. The arena keeps its first block between
+// transactions and frees larger ones. If hardware transactions write into it, each block is written
+// beforehand (htm/prefault.h). Thread safety: none; it belongs to one transaction.
 // beforehand (htm/prefault.h). Thread safety: none; it belongs to one transaction.
 #pragma once
 
@@ -30,11 +31,11 @@ class Arena {
     at_ += bytes;
     return memory;
   }
-  // Takes this back, if it was given last.
+  // Takes the memory back if it was allocated last.
   void give_back(std::byte* memory, size_t bytes) {
     if (memory + ((bytes + kAlign - 1) & ~(kAlign - 1)) == at_) at_ = memory;
   }
-  // Whether it lies in what was given since the last clear(), and in the first block.
+  // Whether the memory was allocated since the last clear() and lies in the first block.
   bool holds(const void* memory) const {
     const auto* const at = static_cast<const std::byte*>(memory);
     return at >= begin_ && at < begin_ + kFirstBytes && (at < at_ || !more_.empty());
@@ -44,7 +45,7 @@ class Arena {
     if (end_ != begin_ + kFirstBytes) [[unlikely]] return clear_and_mark();
     at_ = begin_;
   }
-  // What is given until the next clear() is overwritten by it. Builds with assertions always do so.
+  // Makes the next clear() overwrite what was allocated. Builds with assertions always do so.
   void mark_when_cleared() {
     if (end_ == begin_ + kFirstBytes) end_ -= kAlign;
   }
@@ -57,8 +58,8 @@ class Arena {
   static constexpr bool kMarksEnded = true;
 #endif
   // Overwrites the generations in the images' headers, so that a view that outlives its transaction
-  // is detected (RawView::shows). With assertions the next transactions leave this memory alone for
-  // a while, except where regions write: their footprint would vary.
+  // is detected (RawView::shows). With assertions, the next transactions do not reuse this memory
+  // for a while, except where regions write, since their footprint would vary.
   [[gnu::noinline]] void clear_and_mark() {
     std::byte* const end = more_.empty() ? at_ : begin_ + kFirstBytes;
     std::memset(marked_, 0xdd, static_cast<size_t>(end - marked_));

@@ -23,11 +23,11 @@ struct NoClaims {
 // otherwise.
 template <class C>
 concept RunsPieces = requires { requires C::kPieces; };
-// And some of those run within one hardware transaction, of the backend C::Region
-// (txn/chopping/direct.h): it tracks nothing that it reads, and locks nothing that it writes.
+// Some of those run within one hardware transaction of the backend C::Region
+// (txn/chopping/direct.h), which does not track its reads or lock its writes.
 template <class C>
 concept RunsInRegion = RunsPieces<C> && requires { typename C::Region; };
-// The code with which it aborts its region where it comes to what is not for one.
+// The code with which a transaction aborts its region before a step that a region cannot execute.
 inline constexpr uint8_t kUnsuitedForRegion = 1;
 
 // Within a region, a claim and the copy of the claimed data are one step (HyPer-HTM, section 4.1):
@@ -38,7 +38,7 @@ concept ClaimsInRegions = requires { requires C::kInRegions; };
 
 template <class C>
 concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {
-  // What is claimed; reads that are not are validated.
+  // Whether reads and writes are claimed. Reads that are not claimed are validated.
   { C::kReads } -> std::convertible_to<bool>;
   { C::kWrites } -> std::convertible_to<bool>;
   // If true, read_leaf(address) and write_leaf(address) claim leaves as read() and write() claim

@@ -1,5 +1,5 @@
-// The record of a commit in the log (log/log.h): its write set as entries
-// (txn/log_entry.h), whatever its protocol.
+// The record of a commit in the log (log/log.h): its write set as entries (txn/log_entry.h). It is
+// the same for all protocols.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -28,15 +28,15 @@ inline size_t record_bytes_max(const WriteSet& writes) {
   return bytes;
 }
 
-// Room for the record, taken before any lock, since that may wait for the disk.
+// Reserves room for the record before any lock is taken, since that may wait for the disk.
 inline Status reserve_record(log::Log& log, uint32_t worker, const WriteSet& writes, std::byte** place) {
   return log.reserve(worker, record_bytes_max(writes), place);
 }
 
-// Once nothing can fail any more, with the locks held or after a region that wrote the rows: so a
-// record is a commit, and the number and the sequences in it are those that the rows get. The last
-// of the steps between which the log knows this commit to be under way (Log::begin_commit).
-// ends: no other record of this number follows from this worker.
+// Called when the commit can no longer fail, with the locks held or after a region that wrote the
+// rows. So a record is a commit, and its number and sequences are those that the rows get. This is
+// the last step before which Log::begin_commit announces the commit. ends: this worker will not
+// publish another record of this number.
 void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes, bool ends = true);
 
 }  // namespace elider::txn

@@ -22,8 +22,8 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-// How a commit that wrote came about, where hardware transactions run: it was one; it was one that
-// set the rows' lock bits, under which the writing followed; or it took its locks one by one.
+// How a commit that wrote was executed, where hardware transactions run: as one of them; as one
+// that set the rows' lock bits, under which the writes followed; or with locks taken one by one.
 enum class CommittedBy : uint8_t { kRegion, kLockBits, kLocks };
 inline constexpr size_t kCommittedByCount = 3;
 
@@ -46,7 +46,7 @@ struct TableCounters {
   std::array<Counter, kCauseCount> aborts;
 
  private:
-  // Without memory for the summary, the key is not noted.
+  // If memory for the summary is exhausted, the key is not recorded.
   [[gnu::noinline]] void note_conflict(Cause cause, Key key) {
     ConflictedKeys* keys = conflicted_.load(std::memory_order_relaxed);  // relaxed: the owner's own store
     if (keys == nullptr) {
@@ -73,8 +73,7 @@ class CounterArray {
   const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
 
  private:
-  // Called in the middle of a commit too, so it cannot fail: without
-  // memory, what is counted is lost.
+  // Also called within a commit, so it cannot fail: if memory is exhausted, the counts are lost.
   [[gnu::noinline]] Entry& make(uint32_t i) {
     auto* entry = new (std::nothrow) Entry;
     if (entry == nullptr) return lost_;

@@ -1,9 +1,9 @@
-// Hints: the leaves that a transaction last used of its tables' indexes (DBX,
-// section 6.2: the node buffer).
+// Hints: the leaves that a transaction last used in the indexes of its tables (DBX, section 6.2:
+// the node buffer).
 //
-// A leaf is found there without a descent as long as it covers the key. Hints hold within
-// one grace period, so every transaction begins with none. Thread safety: none; they
-// belong to one transaction.
+// A lookup uses the leaf without a descent if it covers the key. Hints are valid within one grace
+// period, so every transaction begins without any. Thread safety: none; they belong to one
+// transaction.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Hints {
     OfTable& its = of(table);
     if (its.secondary.size() < table.secondary_count()) its.secondary.resize(table.secondary_count());
   }
-  // What there is is of an earlier transaction.
+  // Invalidates the hints of the previous transaction.
   void begin() { ++transaction_; }
 
   // The hint for an access to this key. Some kinds of index do not use hints.

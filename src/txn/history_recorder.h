@@ -1,7 +1,7 @@
-// HistoryRecorder: what a transaction tells the history (elider/history.h), where one is recorded;
-// else each call is a branch.
+// HistoryRecorder: records the operations of a transaction for the history (elider/history.h), if
+// there is one; otherwise each call costs a branch.
 //
-// A history names keys by numbers: of bytes, by TableBase::number_of.
+// A history names keys by numbers; for byte keys the number is TableBase::number_of.
 // Thread safety: none; it belongs to one transaction.
 #pragma once
 
@@ -38,8 +38,8 @@ class HistoryRecorder {
     if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
   }
   void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
-  // A key whose record has gone is absent still, but it may have had a row in between: which
-  // absence the transaction saw is for its place in the commit order to say.
+  // A key whose row block was unlinked is still absent, but a row may have existed in between.
+  // Which absence the transaction saw follows from its position in the commit order.
   void absent_anew(const detail::TableBase& table, KeyRef key) {
     if (on()) [[unlikely]] forget_absence(table, key);
   }
@@ -55,29 +55,29 @@ class HistoryRecorder {
     if (on()) [[unlikely]] operations_.resize(count);
   }
 
-  // A scan becomes one operation; the rows it reads are recorded by their reads too.
+  // A scan is recorded as one operation; the reads of its rows are recorded separately.
   class Scan {
    public:
     // A scan by key.
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, const detail::KeyRefRange& keys, bool reverse)
         : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, recorder.on() ? numbers_of(table, keys) : KeyRange{}, reverse) {}
-    // Through a secondary index.
+    // A scan through a secondary index.
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, uint32_t index, const detail::EntryRange& entries, bool reverse)
         : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, {}, reverse) {
       if (on_) [[unlikely]] take_range(table, entries);
     }
 
-    // A row of this key, and what version() gives.
+    // The scan found a row with this key, of version version().
     template <class Version>
     void found(const detail::TableBase& table, KeyRef key, Version&& version) {
       if (on_) [[unlikely]] operation_.rows.emplace_back(table.number_of(key), version());
     }
-    // An entry of this value, and what key() gives.
+    // The scan found an entry with this value, for the key key().
     template <class KeyOf>
     void found(uint64_t value, KeyOf&& key) {
       if (on_) [[unlikely]] operation_.rows.emplace_back(value, key());
     }
-    // It ends at the row that was found last, whose key this is.
+    // The scan stopped at the row that was found last, which has this key.
     void stopped(const detail::TableBase& table, KeyRef key) {
       if (!on_) [[likely]] return;
       if (operation_.kind == HistoryOperation::Kind::kIndexScan) operation_.stopped = true;
@@ -120,12 +120,12 @@ class HistoryRecorder {
 
   // -- calls of several commits (txn/chopping)
 
-  // A commit's writes, told with the rest of the call.
+  // Records the writes of a commit, to be reported with the rest of the call.
   void keep_writes(WriteSet& writes, const IndexChanges& changes) {
     if (on()) [[unlikely]] keep(writes, changes);
   }
-  // What another transaction did that came before, or behind: one call did both. The call began
-  // when the first did.
+  // Adds what another transaction of the same call did before or after this one. The call began
+  // when the first of them did.
   void take_from(HistoryRecorder& other) {
     if (on()) [[unlikely]] join(other);
   }
@@ -147,7 +147,7 @@ class HistoryRecorder {
   void answered() {
     if (on()) [[unlikely]] tell_answered();
   }
-  // The transaction has ended: nothing that fails here says otherwise.
+  // The transaction has ended: a failure here does not change its outcome.
   void end(const End& end, WriteSet* writes, const IndexChanges* changes) {
     if (on()) [[unlikely]] tell(end, writes, changes);
   }

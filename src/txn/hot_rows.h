@@ -32,7 +32,7 @@ class HotRows {
  public:
   // used: EngineParts::hints; else it is never on. counted: where, a window at a time, if anywhere.
   explicit HotRows(bool used = true, LookupCounters* counted = nullptr) : used_(used), counted_(counted) {}
-  // A transaction begins; the worker has entered, and has read this epoch after that.
+  // Begins a transaction. The worker has entered, and read this epoch after that.
   [[gnu::always_inline]] inline void begin(uint64_t epoch) {
     epoch_ = epoch;
     if (!on_ && --pause_ == 0) [[unlikely]] turn_on();
@@ -40,7 +40,7 @@ class HotRows {
 
   [[gnu::always_inline]] inline bool on() const { return on_; }
 
-  // While it is on. Null: it does not know.
+  // Only while it is on. Null: the row is not cached.
   [[gnu::always_inline]] inline Row* find(const detail::TableBase& table, Key key) {
     const Kept& kept = kept_[place_of(key)];
     if (++looked_for_ == kWindow) [[unlikely]] judge();
@@ -49,7 +49,7 @@ class HotRows {
     ++found_;
     return kept.row;
   }
-  // What a lookup has found.
+  // Caches the result of a lookup.
   [[gnu::always_inline]] inline void keep(const detail::TableBase& table, Key key, Row* row) {
     kept_[place_of(key)] = {key, &table, row, epoch_};
   }

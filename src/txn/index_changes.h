@@ -15,8 +15,8 @@ namespace elider::txn {
 
 using detail::KeyRef;
 
-// A change of a row's value in a secondary index: the new entry is in the index since the
-// operation; the old one leaves it some time after the commit.
+// A change of a row's value in a secondary index. The operation inserts the new entry at once; the
+// old one is removed some time after the commit.
 struct IndexChange {
   storage::Row* row;
   detail::TableBase* table;

@@ -1,10 +1,9 @@
-// What a commit does to rows, whatever its protocol: the memory that its writes need, old
-// versions for the readers of snapshots, and the new bytes (DBX, Algorithm 1; the order of the
+// What a commit does to rows under any protocol: it allocates the memory for its writes, keeps old
+// versions for snapshot readers, and installs the new bytes (DBX, Algorithm 1; the order of the
 // steps: storage/snapshots.h).
 //
-// Taking memory comes before anything is changed: it is the last that can fail.
-// Thread safety: as the cells'; the words of what is written are locked by the caller,
-// or it is within a region.
+// Memory is allocated before anything is changed, because nothing may fail later. Thread safety: as
+// the cells'. The caller has locked the words that are written, or runs in a region.
 #pragma once
 
 #include <new>
@@ -29,7 +28,8 @@ namespace elider::txn {
   return write.block != nullptr;
 }
 
-// New blocks of groups that are kept as such. The write for which there was no memory, or null.
+// Allocates new blocks for groups that are kept as blocks. Returns the write for which memory was
+// exhausted, or null.
 [[gnu::always_inline]] inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     if (!write.layout_group().block || write.leaves_none()) [[likely]] continue;
@@ -38,7 +38,7 @@ namespace elider::txn {
   return nullptr;
 }
 
-// An old version is kept where a reader may need it: one that reads at this cell's number or later.
+// An old version is kept if a reader may need it, that is, one at this cell's number or later.
 inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader) {
   if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
   return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // before it was nothing: no version says so
@@ -58,7 +58,7 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   return true;
 }
 
-// The write for which there was no memory, or null.
+// Returns the write for which memory was exhausted, or null.
 [[gnu::always_inline]] inline WriteEntry* allocate_versions(Worker& worker, WriteSet& writes, SnapshotNumber newest_reader) {
   for (WriteEntry& write : writes)
     if (needs_version(write, newest_reader) && !allocate_version(worker, write)) return &write;
@@ -81,7 +81,7 @@ inline void reclaim_version(Worker& worker, void* object, uint64_t) {
   worker.free(version, version->bytes, MemoryPart::kVersions);
 }
 
-// The version gets what the cell holds, and is what was before.
+// The version gets the cell's bytes and becomes its previous version.
 inline void link_version(WriteEntry& write) {
   storage::Version* version = write.version;
   const storage::Group& group = write.layout_group();

@@ -1,5 +1,5 @@
-// Keys and ranges of index keys as a transaction keeps them: numbers as they are,
-// bytes as copies in its arena.
+// Keys and ranges of index keys as a transaction keeps them: numbers as they are, bytes as copies
+// in its arena.
 //
 // Thread safety: as the arena's.
 #pragma once
@@ -38,14 +38,15 @@ IndexKey entry_of(const SecondaryKey& kept) {
   else return kept;
 }
 
-// The range that ends with this key: of bytes, the next larger key is one zero longer.
+// The bound just above this key: for byte keys, the next larger key is this one with a zero
+// appended.
 template <class IndexKey>
 index::Bound<IndexKey> behind(Arena&, const IndexKey& key) {
   return index::bound_behind(key);
 }
 inline index::Bound<ByteKey> behind(Arena& arena, const ByteKey& key) { return {copy_of(arena, key, 1), false}; }
 
-// As the index has them.
+// The range in the form that the index uses.
 template <class IndexKey>
 index::Range<IndexKey> range_of_entries(Arena& arena, const detail::EntryRange& range) {
   if constexpr (std::is_same_v<IndexKey, ByteKey>)

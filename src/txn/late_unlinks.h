@@ -25,8 +25,8 @@ class LateUnlinks {
  public:
   bool empty() const { return rows_.empty(); }
 
-  // The row is absent with this word since commit n, which saw a reader: it is unlinked now, if the
-  // reader does not need it, or later.
+  // The row has been absent with this word since commit n, which saw a reader. Unlinks it now if
+  // the reader does not need it, or else later.
   void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word, SnapshotNumber n) {
     if (!needed(store, table, n)) return unlink_row_now(worker, table, row, key, absent_word);
     retire_row(worker, table, row, key, absent_word);  // in case that nothing commits here any more

@@ -1,7 +1,8 @@
 // LogEntry: what a commit wrote to one commit group of a row, as the bytes of a log record.
 // docs/formats.md has the layout.
 //
-// Decoders trust nothing: what does not fit gives false. Thread safety: pure functions.
+// Decoders do not trust their input: they return false if it is malformed. Thread safety: pure
+// functions.
 #pragma once
 
 #include <bit>
@@ -78,12 +79,12 @@ inline bool take_varint(std::span<const std::byte>* from, uint64_t* value) {
   return false;
 }
 
-// Small numbers for small distances up and down.
+// Maps small distances in either direction to small numbers.
 inline uint64_t fold_sign(uint64_t distance) { return distance << 1 ^ (0 - (distance >> 63)); }
 inline uint64_t unfold_sign(uint64_t folded) { return folded >> 1 ^ (0 - (folded & 1)); }
 
-// Puts the entries of one record behind each other. What an entry has in common with
-// the one before is left out.
+// Writes the entries of one record one after the other, and leaves out what an entry has in common
+// with the previous one.
 class EntryWriter {
  public:
   explicit EntryWriter(std::byte* to) : to_(to) {}
@@ -109,7 +110,7 @@ class EntryWriter {
     }
     key_ = key;
   }
-  // Some of its bytes: few, so without a call.
+  // Copies a part of the entry's bytes. They are few, so this avoids a call.
   void put(const std::byte* from, size_t size) {
     std::byte* to = to_;
     size_t at = 0;
@@ -129,8 +130,8 @@ class EntryWriter {
   Key key_ = 0;
 };
 
-// Takes the next entry off *from; *entry is the one before it, one that is not valid at a record's
-// begin. False: it does not fit.
+// Decodes the next entry and removes it from *from. *entry holds the previous entry, or an invalid
+// one at the begin of a record. Returns false if the bytes are malformed.
 inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   if (from->empty()) return false;
   const auto first = static_cast<uint32_t>(from->front());

@@ -1,5 +1,5 @@
-// A record of the log, taken apart: the entries of a commit, or a table that was made. What
-// becomes of them is the caller's.
+// Decodes a record of the log: the entries of a commit, or a table that was created. The caller
+// decides what to do with them.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,7 +1,7 @@
-// PointerMap: from an address to a position in one of a transaction's sets.
+// PointerMap: maps an address to a position in one of a transaction's sets.
 //
-// Emptied in constant time, by a generation number; a filter of 512 bits answers most lookups of
-// what is not there. Thread safety: none; it belongs to one transaction.
+// It is cleared in constant time, by a generation number. A filter of 512 bits answers most lookups
+// of absent addresses. Thread safety: none; it belongs to one transaction.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class PointerMap {
     }
   }
 
-  // The position that is kept of `address`, to be changed; null if it is not there.
+  // Returns a pointer to the position of `address`, which the caller may change, or null.
   uint32_t* find_position(const void* address) {
     for (uint32_t i = hash_of(address) & mask();; i = (i + 1) & mask()) {
       Slot& slot = slots_[i];
@@ -43,7 +43,7 @@ class PointerMap {
     }
   }
 
-  // `address` must not be there.
+  // Inserts `address`, which must not be present.
   void insert(const void* address, uint32_t position) {
     make_room(1);
     ++count_;
@@ -61,7 +61,8 @@ class PointerMap {
     uint32_t generation = 0;
     uint32_t position = 0;
   };
-  // Multiplicative; the low bits choose the slot, so the product's high half is folded into them.
+  // A multiplicative hash. The low bits choose the slot, so the product's high half is folded into
+  // them.
   static uint64_t hash_of(const void* address) {
     const uint64_t product = (reinterpret_cast<uintptr_t>(address) >> 3) * 0x9e3779b97f4a7c15u;
     return product ^ product >> 32;

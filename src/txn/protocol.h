@@ -32,7 +32,7 @@ namespace elider::txn {
 struct Execution;
 struct ExecutableProcedure;
 
-// What an engine, a worker and a retry loop ask of a transaction, read-only ones included. The
+// What an engine, a worker and a retry loop require of a transaction, including read-only ones. The
 // caller's worker is inside from begin() until after commit() or rollback().
 template <class T>
 concept RunnableTransaction =
@@ -40,13 +40,13 @@ concept RunnableTransaction =
       txn.begin(attempt, procedure);
       // The caller, and not a procedure, ends the one that has begun.
       txn.stays_open();
-      // The rows that it need not look up; an empty span before the next begin().
+      // The rows that it need not look up; the caller passes an empty span before the next begin().
       txn.expect(std::span<const TouchedRow>());
       // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
       { txn.commit() } -> std::same_as<Status>;
       txn.rollback(cause);
-      // Ok: what a procedure made of what it read can be trusted. Else the conflict
-      // that a commit would meet.
+      // Ok: the procedure's result, which depends on its reads, can be trusted. Otherwise the
+      // conflict that a commit would meet.
       { txn.reads_hold() } -> std::same_as<Status>;
       // Ok, or why it can only be rolled back.
       { seen.why_doomed() } -> std::convertible_to<Status>;
@@ -56,7 +56,7 @@ concept RunnableTransaction =
       { seen.active() } -> std::same_as<bool>;
     };
 
-// A transaction that has begun expects these rows as long as this lives.
+// While this exists, the running transaction expects these rows.
 template <class Txn>
   requires requires(Txn& txn) { txn.expect(std::span<const TouchedRow>()); }
 class Expecting {
@@ -70,7 +70,7 @@ class Expecting {
   Txn& txn_;
 };
 
-// As long as this lives, a read-only transaction begins at a held snapshot; 0: at the newest.
+// While this exists, a read-only transaction begins at a held snapshot; 0: at the newest.
 template <class Snapshot>
 class ReadingAt {
  public:
@@ -92,33 +92,33 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // commit word. Leaves and buckets only have the version that all protocols use.
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
-  // What writes, and what reads a snapshot, the newest or a held one, the same for all protocols
-  // (txn/snapshot_transaction.h).
+  // The transaction that writes, and the one that reads a snapshot, the newest or a held one. The
+  // latter is the same for all protocols (txn/snapshot_transaction.h).
   requires RunnableTransaction<typename P::Transaction>;
   requires RunnableTransaction<typename P::Snapshot>;
   requires std::constructible_from<ReadingAt<typename P::Snapshot>, typename P::Snapshot&, SnapshotNumber>;
   { protocol.make_transaction(worker, counters) } -> std::same_as<typename P::Transaction>;
-  // The procedure on this transaction, or on a read-only one, until it has
-  // committed or is given up.
+  // Runs the procedure on this transaction, or on a read-only one, until it has committed or given
+  // up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
-  // One attempt of it, on a transaction that has begun, by a worker that is inside. It is a member
-  // of a group, and the group has the loop (engine/group.h): the others are tried before this one
-  // is tried again.
+  // Makes one attempt on a transaction that has begun, by a worker that is inside. The attempt is a
+  // member of a group, which has the retry loop (engine/group.h): it tries the other members before
+  // it retries this one.
   { protocol.attempt_once(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
   // Calls f(name, counts) for its own sites of regions.
   seen.for_each_site([](std::string_view, const htm::SiteCounts&) {});
 };
 
-// A protocol that runs calls of declared procedures in pieces (txn/chopping). Under the others such
-// a call is one transaction.
+// A protocol that runs calls of declared procedures in pieces (txn/chopping). Under other protocols
+// such a call is one transaction.
 template <class P>
 concept RunsCalls = ProtocolObject<P> && requires(P protocol, typename P::Transaction& txn, const Execution& execution,
                                                   const ExecutableProcedure& procedure, void* arguments, const Call& call,
                                                   std::span<const TouchedRow> rows, SnapshotNumber* number) {
-  // Until it has committed, at *number, or is given up. The caller's worker is inside, since before
-  // it found `rows`, which the call will look at; or none.
+  // Runs the call until it has committed, at *number, or given up. The caller's worker is inside
+  // since before it found `rows`, which the call will read; `rows` may be empty.
   { protocol.run_call(txn, execution, procedure, arguments, call, rows, number) } -> std::same_as<Status>;
-  // Then, and before it answers; the worker need not be inside.
+  // Called after run_call() and before the call answers; the worker need not be inside.
   protocol.await_answer(txn, execution, procedure, static_cast<Status*>(nullptr));
 };
 

@@ -40,7 +40,7 @@ namespace elider::txn {
 template <class Sync, class Derived>
 class Reads : public TransactionBase {
  public:
-  // The rows that a group has found for the transaction that has begun; empty when it has ended.
+  // The rows that a group has looked up for the running transaction; empty when it has ended.
   void expect(std::span<const TouchedRow> rows) {
     touched_ = rows;
     next_touched_ = 0;
@@ -58,7 +58,7 @@ class Reads : public TransactionBase {
   using Visitor = Transaction::EachRow;
   using EntryVisitor = Transaction::EachEntry;
 
-  // in_regions: all of it, or its commit, runs in hardware transactions.
+  // in_regions: the transaction, or its commit, runs in hardware transactions.
   Reads(Store& store, Worker& worker, Counters& counters, bool in_regions = Sync::kRegions)
       : TransactionBase(store, worker, counters, in_regions),
         hints_(store.options.parts.hints, store.options.parts.counted_lookups ? &counters.lookups : nullptr),
@@ -83,8 +83,8 @@ class Reads : public TransactionBase {
     return derived().read_row(table, row, key, set, image, header);
   }
 
-  // The row block of the key, with or without a row in it, and then the key is the row's; or
-  // null; then that is tracked.
+  // Returns the row block of the key, which may be absent, and sets the key to the row's. If the
+  // index does not contain the key, returns null and tracks that.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
     if (Row* const known = known_row(table, key)) return known;
@@ -95,13 +95,13 @@ class Reads : public TransactionBase {
     return row;
   }
 
-  // Whether the transaction was refused the lock of a leaf or bucket that it has looked at. What it
-  // saw there may change, so it is not to be answered.
+  // Whether the transaction was refused the lock of a leaf or bucket that it has read. What it saw
+  // there may change, so it must not be returned.
   [[gnu::always_inline]] inline bool refused_leaf() const {
     if constexpr (Derived::kClaimsLeaves) return state_ == State::kDoomed;
     else return false;
   }
-  // When track_absent() has been told of the key.
+  // Called after track_absent() for the key.
   Status answer_absent(const TableType& table, KeyRef key) const {
     return refused_leaf() ? doom_ : table.error(Code::kNotFound, Cause::kNone, key);
   }
@@ -129,8 +129,8 @@ class Reads : public TransactionBase {
     return table.keys().visit([&]<class Index>(Index&) { return get_from<Index>(table, key, *set, view); });
   }
 
-  // A function for each kind of index, which saves no registers but those that its own lookup
-  // takes.
+  // One function for each kind of index, so that each saves only the registers that its own lookup
+  // uses.
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
     Row* row = known_row(table, key);
@@ -268,8 +268,8 @@ class Reads : public TransactionBase {
       const KeyRef key = table.key_of(row, index::primary_of(entry));
       const uint64_t value = index::value_of(entry);
       const auto removed = [&] { return word::removed(row->cell(table.layout(), 0).load()); };
-      // A block that has left its table, and an entry that is about to be taken out: the key's row,
-      // if it has one, has another entry, and the leaf of that one is tracked.
+      // The block has left its table and the entry is about to be removed: the key's row, if it
+      // exists, has another entry, and the leaf of that entry is tracked.
       if (removed()) [[unlikely]] return true;
       const size_t recorded = recorder_.count();
       Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);
@@ -292,8 +292,8 @@ class Reads : public TransactionBase {
     return result;
   }
 
-  // find_many(), but of the rows that were found beforehand. Rows and witnesses are as it gives
-  // them.
+  // Like find_many(), except for rows that were looked up beforehand. Returns rows and witnesses in
+  // the same way.
   void find_others(TableType& table, const KeyRef* keys, size_t count, const ColumnSet& set, index::Handle* rows,
                    index::Witness* witnesses) {
     KeyRef others[kBatch];
@@ -315,9 +315,9 @@ class Reads : public TransactionBase {
     }
   }
 
-  // The row of this key, if it was found beforehand and a lookup would find it now. It is sought
-  // from where the last one was on, and not among all: an access that was not named shall not
-  // cost more than its lookup.
+  // Returns the row of this key if it was looked up beforehand and a lookup would find it now. The
+  // search begins where the last one ended and does not cover all rows, so that an access that
+  // was not announced does not cost more than its lookup.
   [[gnu::noinline]] Row* find_touched(const TableType& table, KeyRef key) {
     size_t at = next_touched_;
     for (size_t left = std::min(touched_.size(), kTouchedAhead); left > 0; --left) {
@@ -335,7 +335,7 @@ class Reads : public TransactionBase {
   Hints<Sync> hints_;
 
  private:
-  // The row that a lookup would find now, if that is known without one.
+  // Returns the row that a lookup would find now, if it is known without one.
   [[gnu::always_inline]] inline Row* known_row(const TableType& table, KeyRef key) {
     if (!touched_.empty()) [[unlikely]]
       if (Row* const row = find_touched(table, key)) return row;

@@ -36,27 +36,29 @@
 
 namespace elider::txn {
 
-// Both are called when a commit cannot be undone any more, so neither fails. Where the process has
-// no memory for a task, a row block stays in its indexes, absent, until its key is used again; an
-// entry that cannot be listed stays, and with it, from then on, all row blocks of its table.
+// retire_row() and retire_entry() are called when a commit cannot be undone any more, so they do
+// not fail. If memory for a task is exhausted, a row block stays in its indexes, absent, until its
+// key is used again. An entry that cannot be listed stays, and so do, from then on, all row blocks
+// of its table.
 
-// The row block is absent with this word in group 0: unlink it after a grace period.
+// The row block is absent with this word in group 0: unlinks it after a grace period.
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// Within the grace period in which the row block became absent with this word, and where no
-// snapshot needs it: unlinks it now.
+// Unlinks the row block now. Only within the grace period in which it became absent with this word,
+// and if no snapshot needs it.
 template <class Sync>
 void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// (value, key) of the index may match no version of the row any more.
+// The entry (value, key) of the index may match no version of the row any more.
 template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value);
 
 namespace reclaim {
 
-// A transaction found the entry and needs it: if it is stale, the entry is the transaction's from
-// now on. False: it is on no list. The caller holds the mutex of the table's stale entries.
+// A transaction found the entry and needs it: if it is stale, it belongs to the transaction from
+// now on. Returns false if it is not listed. The caller holds the mutex of the table's stale
+// entries.
 template <class Sync>
 bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t value) {
   const auto found = table.stale().by_row.find(row);
@@ -66,7 +68,7 @@ bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t valu
   return listed;
 }
 
-// The key of a row that may be gone by the time it is asked for. Throws std::bad_alloc.
+// A copy of the key of a row that may be gone when the key is used. Throws std::bad_alloc.
 template <class Sync>
 class OwnKey {
  public:
@@ -95,7 +97,7 @@ struct UnlinkTask {
   uint64_t absent_word;
 };
 
-// Its row is there as long as the entry is on the row's list.
+// The row exists as long as the entry is on the row's list.
 template <class Sync>
 struct EntryTask {
   Table<Sync>* table;
@@ -119,7 +121,7 @@ inline void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(words[g]);
 }
 
-// The row's columns, of the newest version, while the caller holds its locks.
+// Copies the columns of the newest version; the caller holds the row's locks.
 inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, std::byte* image) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     if (set.begin[g] == set.begin[g + 1]) continue;
@@ -128,7 +130,7 @@ inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, st
   }
 }
 
-// Retires the row's memory: its block, and what its groups keep apart.
+// Retires the row's memory: its block, and the blocks and versions of its groups.
 template <class Sync>
 void retire_memory_of(Worker& worker, Row* row, uint64_t table_address, Reclaim step) {
   const Layout& layout = reinterpret_cast<Table<Sync>*>(table_address)->layout();
@@ -167,8 +169,8 @@ bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, 
   }
 }
 
-// Marks the locked row removed, whose group 0 had `word_before`, and takes all its entries out.
-// False: it must stay as it is.
+// Marks the locked row, whose group 0 had `word_before`, as removed, and removes all its entries.
+// Returns false if the row must stay as it is.
 template <class Sync>
 bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t word_before) {
   const index::Handle handle = reinterpret_cast<index::Handle>(row);
@@ -217,8 +219,8 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// Where the heap is exhausted a task may be dropped: an absent row then stays until its key is used
-// again, and a stale entry, which is on its row's list, goes with its row.
+// If memory is exhausted a task may be dropped: an absent row then stays until its key is used
+// again, and a stale entry, which is on its row's list, is removed with its row.
 template <class Task>
 void retire_task(Worker& worker, Reclaim step, Task* task) {
   if (!worker.retire_linked(step, task, 0)) delete task;
@@ -237,7 +239,7 @@ bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
          try_unlink_row(worker, *table, row, key, absent_word);
 }
 
-// One step, a grace period later.
+// The first step, a grace period later.
 template <class Sync>
 void unlink_row(Worker& worker, void* object, uint64_t) {
   auto* task = static_cast<UnlinkTask<Sync>*>(object);
@@ -245,7 +247,7 @@ void unlink_row(Worker& worker, void* object, uint64_t) {
   else retire_task(worker, unlink_row<Sync>, task);
 }
 
-// The entry goes, unless its row has that value again.
+// Removes the entry, unless its row has that value again.
 template <class Sync>
 void unlink_entry(Worker& worker, void* object, uint64_t) {
   std::unique_ptr<EntryTask<Sync>> task(static_cast<EntryTask<Sync>*>(object));

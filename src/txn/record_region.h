@@ -34,8 +34,8 @@ inline bool region_may_copy(Store& store, size_t lines) {
   return false;
 }
 
-// Within a region: the word of the cell, whose columns are copied unless it is
-// absent; kUnknown: it is locked.
+// Called within a region: returns the word of the cell, and copies its columns unless it is absent.
+// kUnknown: it is locked.
 inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
                               std::byte* image) {
   const uint64_t w = cell.load();
@@ -45,7 +45,7 @@ inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& g
   return w;
 }
 
-// As storage::read_cell.
+// Like storage::read_cell.
 template <class Backend>
 uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
                              std::byte* image) {
@@ -56,8 +56,8 @@ uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const stor
   return copied != storage::word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
 }
 
-// Calls read(g) for each of these commit groups of a row, all in one region; it is false where g is
-// locked. False: each is to be read by itself.
+// Calls read(g) for each of these commit groups of a row, all in one region; read(g) is false if g
+// is locked. Returns false if each group must be read by itself.
 template <class Backend, class Read>
 bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t groups, Read&& read) {
   if (!region_may_copy(store, lines_of_groups(layout, groups))) return false;
@@ -71,8 +71,8 @@ bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t 
       []() -> bool { return false; }, [](bool whole) { return whole; });
 }
 
-// The commit groups of a row that are asked for, at one instant, and their words, each after
-// claim(cell), which is false where the claim is for outside. False: as above.
+// Reads the requested commit groups of a row at one instant, with their words, each after
+// claim(cell), which is false if the claim must be made outside. Returns false as above.
 template <class Backend, class Claim>
 bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                            std::byte* image, uint64_t* words, Claim&& claim) {
@@ -83,16 +83,16 @@ bool read_groups_in_region(Store& store, const storage::Layout& layout, storage:
   });
 }
 
-// What a region saw of a cell as of a snapshot.
+// What a region read of a cell as of a snapshot.
 struct CellAt {
   uint64_t word = storage::word::kUnknown;
   const storage::Version* older = nullptr;
   bool newest = false;  // the word is of the snapshot or before, and the columns are copied; else it is in `older` or nowhere
 };
 
-// As storage::read_cell_at, the commit groups of a row that are asked for at one instant. Of
-// those that were written after rs it takes the versions, which finish_read_at() reads
-// outside. False: as above.
+// Like storage::read_cell_at, for the requested commit groups of a row at one instant. For groups
+// that were written after rs it returns the versions, which finish_read_at() reads outside. Returns
+// false as above.
 template <class Backend>
 bool read_groups_at_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                               SnapshotNumber rs, std::byte* image, CellAt* cells) {
@@ -111,7 +111,7 @@ bool read_groups_at_in_region(Store& store, const storage::Layout& layout, stora
   });
 }
 
-// As storage::read_cell_at, of a cell that a region has seen.
+// Like storage::read_cell_at, for a cell that a region has read.
 inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, SnapshotNumber rs, std::byte* image,
                            uint64_t* sequence) {
   if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, sequence);

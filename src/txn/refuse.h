@@ -1,5 +1,5 @@
-// Which arguments of an operation are right, and what a wrong one is answered, in
-// every kind of transaction.
+// Checks the arguments of operations, and makes the errors for invalid ones, for every kind of
+// transaction.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace elider::txn {
 
 enum class Purpose : uint8_t { kRead, kWrite };
 
-// As accept_arguments, where not all of a table may be written.
+// Like accept_arguments(), for a table that may not be written as a whole.
 const detail::ColumnSet* accept_restricted_write(uint64_t database_id, const TableRef& table, const ColumnsRef& columns);
-// The columns asked for; null: refuse_arguments() says why.
+// Returns the requested columns; null: refuse_arguments() returns the error.
 template <Purpose kPurpose>
 const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const chosen = columns.set();
@@ -34,7 +34,7 @@ Status refuse_scan_of_rows_in_writing();
 inline constexpr unsigned kScanThreadsMax = 256;
 Status refuse_scan_threads(unsigned threads);
 Status refuse_index(const TableRef& table, uint32_t position);
-// `at` says which row was to have the value.
+// `at` names the row that was to have the value.
 Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder);
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 

@@ -1,5 +1,5 @@
-// A procedure run as a transaction: one attempt, and the retry loop of protocols whose
-// conflicts end an attempt.
+// Runs a procedure as a transaction: one attempt, and the retry loop of protocols whose conflicts
+// end an attempt.
 //
 // Thread safety: the caller's worker and transaction are its own.
 #pragma once
@@ -29,19 +29,19 @@ struct Call {
   bool nested;  // within another transaction of this thread
 };
 
-// An attempt has ended in this conflict.
+// Reports the conflict that ended an attempt.
 inline void tell_conflict(const RunPolicy& policy, const Status& conflict) {
   if (policy.on_conflict != nullptr && *policy.on_conflict) [[unlikely]] (*policy.on_conflict)(conflict);
 }
-// `attempt` has failed: waits before the next one, by the policy; false if the deadline passes, or
-// the attempts are used up.
+// Waits before the next attempt, by the policy, after `attempt` has failed. Returns false if the
+// deadline passes or the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
 // Like wait_before_retry(), but does not wait: whether the policy allows another attempt.
 bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
-// When the policy's deadline is; 0: never.
+// The time of the policy's deadline; 0: none.
 uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
-// kDeadline, after this many attempts, with the cause, table and key of the last one. why: in
-// words, where neither the policy's attempts nor its time were used up.
+// Returns kDeadline after this many attempts, with the cause, table and key of the last one. why:
+// the reason, if neither the policy's attempts nor its time were used up.
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why = {});
 // The error of a RunPolicy::procedure_id that does not exist.
 Status refuse_procedure_id(uint32_t id);
@@ -50,7 +50,7 @@ Status refuse_procedure_id(uint32_t id);
 // together, its result is meaningless and the attempt counts as a conflict.
 template <class Txn>
 [[gnu::noinline]] Status give_up_attempt(Txn& txn, Status status, Cause cause) {
-  // A function of the caller's that threw has doomed it, and the procedure's own answer says more.
+  // A function of the caller that threw has doomed it; the procedure's own status says more.
   Status why = txn.why_doomed();
   if (why.ok() || why.code() == Code::kProcedureThrew) why = txn.reads_hold();
   if (!why.ok()) {
@@ -79,8 +79,9 @@ template <class Txn, class Procedure>
   }
 }
 
-// Begins the transaction and calls attempt_once(txn, call) -> Status. It is passed by value, and
-// the call is copied where it leaves the registers: a first attempt that commits keeps both there.
+// Begins the transaction and calls attempt_once(txn, call) -> Status. The function is passed by
+// value, and the call is only copied after the first attempt, so a first attempt that commits keeps
+// both in registers.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status begin_and_attempt(Txn& txn, const Call& call, uint32_t number, AttemptOnce attempt_once) {
   const Inside inside(call.worker);
@@ -88,7 +89,7 @@ template <class Txn, class AttemptOnce>
   return attempt_once(txn, call);
 }
 
-// The first attempt has ended in a conflict.
+// Continues after the first attempt has ended in a conflict.
 template <class Txn, class AttemptOnce>
 [[gnu::noinline]] Status retry_after(Status status, Txn& txn, const Call& call, uint64_t begin_ns, AttemptOnce attempt_once) {
   for (uint32_t number = 1; status.retryable(); ++number) {
@@ -100,7 +101,7 @@ template <class Txn, class AttemptOnce>
   return status;
 }
 
-// Until that is not a conflict, or the policy gives up.
+// Repeats attempts until one does not end in a conflict, or the policy gives up.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce attempt_once) {
   const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;

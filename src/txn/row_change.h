@@ -19,8 +19,8 @@
 
 namespace elider::txn {
 
-// Those of a row's commit group are in the order of (generation, sequence); equal ones are of one
-// record and in its order: additions follow the bytes they belong to.
+// The changes of a row's commit group are in the order of (generation, sequence). Equal ones belong
+// to one record and are in its order: additions follow the bytes that they belong to.
 struct RowChange {
   Key key;
   uint64_t sequence;
@@ -35,8 +35,8 @@ struct RowChange {
 };
 static_assert(sizeof(RowChange) == 40);
 
-// Changes in the order in which they were added. Memory is kept when they are cleared. Thread
-// safety: one thread at a time.
+// Changes in the order in which they were added. clear() keeps the memory. Thread safety: one
+// thread at a time.
 class RowChanges {
  public:
   class Iterator {
@@ -65,7 +65,8 @@ class RowChanges {
     const uint64_t* at_;
   };
 
-  // Throws std::bad_alloc, and has what it had then. Iterators and pointers to changes end here.
+  // Throws std::bad_alloc; the list is then unchanged. Invalidates iterators and pointers to
+  // changes.
   void add(const LogEntry& entry, uint32_t generation) {
     const auto size = static_cast<uint32_t>(entry.bytes.size());
     if (words(size) > capacity_ - used_) grow(words(size));
@@ -105,7 +106,7 @@ class RowChanges {
   uint64_t tables_ = 0;
 };
 
-// What became of a row: each of its commit groups' changes in order.
+// The changes of a row: those of each of its commit groups, in order.
 struct ChangedRow {
   Key key;
   const RowChange* const* changes;

@@ -36,12 +36,12 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   // has ended. 0: the newest snapshot.
   void read_at(SnapshotNumber held) { held_ = held; }
 
-  // The caller's worker has entered before, so that every version a commit
-  // keeps for this reader stays.
+  // The caller's worker must have entered before, so that every version that a commit keeps for
+  // this reader stays.
   void begin(uint32_t attempt, uint32_t procedure) {
     this->begin_attempt(attempt, procedure);
     snapshot_ = held_ == 0 ? store_.snapshots.begin_reading(worker_.id()) : held_;
-    // Once it is durable, so is all that was read.
+    // Once this number is durable, so is everything that the transaction reads.
     this->commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : snapshot_;
   }
   Status commit() {
@@ -145,7 +145,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     if constexpr (Sync::kRegions)
       together = store_.elision != nullptr &&
                  read_groups_at_in_region<typename Sync::Backend>(store_, layout, *row, set, groups, snapshot_, image, cells);
-    // From the last group to the first, so that a recorded scan finds group 0's version last.
+    // Reads the groups from the last to the first, so that a recorded scan finds group 0's version
+    // last.
     for (uint32_t rest = groups; rest != 0;) {
       const uint32_t g = 31 - static_cast<uint32_t>(std::countl_zero(rest));
       rest &= ~(1u << g);

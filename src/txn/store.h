@@ -37,7 +37,7 @@ class ProcedureNames {
   std::vector<std::string> names_;
 };
 
-// The regions of transactions: what became of them. Under a policy that elides.
+// The sites of the regions of transactions, under a policy that elides.
 struct ElisionSites {
   explicit ElisionSites(const ElisionPolicy& policy) : record_read(policy), commit(policy) {}
   htm::Site record_read;
@@ -48,20 +48,20 @@ struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id);
   ~Store();
 
-  // Whether no transaction may begin: it asks for more durability than the database can give, or
-  // the log has failed and the database is to stop then, or this is a forked child.
+  // Whether a transaction may not begin: it asks for more durability than the database can give,
+  // the log has failed and the database stops in that case, or this is a forked child.
   [[gnu::always_inline]] inline bool refuses(Durability durability) const {
     // relaxed: a transaction that is refused too late ends like one that began before
     if (carefree_in.load(std::memory_order_relaxed) != process_generation()) [[unlikely]] return refuses_now(durability);
     return durability > Durability::kNone && asks_too_much(durability);
   }
-  // Something is half done that cannot be taken back: no transaction begins or commits any more,
-  // and nothing more becomes durable. The first reason counts.
+  // Stops the database because something is half done and cannot be undone: no transaction begins
+  // or commits any more, and nothing more becomes durable. Only the first reason is kept.
   void stop(const Status& why);
   bool stopped() const { return has_stopped.load(); }
-  // Why.
+  // The reason.
   Status refusal() const;
-  // refuses(), looked at closely; and for what the database cannot give.
+  // The slow path of refuses(), and whether the database cannot give that durability.
   bool refuses_now(Durability durability) const;
   bool asks_too_much(Durability durability) const;
   // Whether a commit is acknowledged only when it is on the disk.
@@ -72,9 +72,9 @@ struct Store {
   bool must_wait(Durability durability, SnapshotNumber number) const {
     return acknowledges_durable(durability) && log->durable() < number && !process.in_child();
   }
-  // After a commit: puts its number down where that is asked for, and waits where the commit is
-  // acknowledged only when it is on the disk. read_only: it has written nothing, and waits for what
-  // it has read. The thread that waits holds no turn (engine/turns.h).
+  // Called after a commit: stores its number if the caller requested it, and waits until the commit
+  // is durable if it must be before it is acknowledged. read_only: the transaction did not write,
+  // and waits for what it has read. The thread that waits does not hold a turn (engine/turns.h).
   Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number, bool read_only) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
     if (!acknowledges_durable(durability)) [[likely]] return {};
@@ -82,7 +82,7 @@ struct Store {
   }
   Status await_durable(SnapshotNumber number, bool read_only) const;
 
-  // So many more than Options::workers_max: for collect_garbage(), a checkpoint and a backup.
+  // Workers in addition to Options::workers_max: for collect_garbage(), a checkpoint and a backup.
   static constexpr uint32_t kOwnWorkers = 3;
 
   // Constant after construction.
@@ -100,14 +100,13 @@ struct Store {
     if (its != nullptr) carefree_in.store(0);
   }
   const ForkGuard process;
-  // The process (base/fork.h) in which refuses() need not look closer; 0: none, since there is a
-  // log, or the database has stopped.
+  // The process (base/fork.h) in which refuses() need not take its slow path; 0: no process,
+  // because there is a log or the database has stopped.
   std::atomic<uint32_t> carefree_in;
   std::atomic<bool> has_stopped{false};
   mutable std::mutex stop_mutex;          // guards why_stopped; a leaf
   Status why_stopped;
-  // Counts commits where a history is recorded: among those of one
-  // snapshot number the serial order.
+  // Counts commits if a history is recorded: the serial order among those of one snapshot number.
   alignas(64) std::atomic<uint64_t> commit_order{0};
 };
 

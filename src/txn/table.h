@@ -1,6 +1,6 @@
-// Table: a table with its indexes under one sync policy: where keys are turned into row blocks.
+// Table: a table with its indexes under one sync policy. It maps keys to row blocks.
 //
-// Thread safety: that of the indexes. Every call needs a Worker that is inside a grace period.
+// Thread safety: that of the indexes. Every call requires a Worker that is inside a grace period.
 #pragma once
 
 #include <cstring>
@@ -98,15 +98,16 @@ class Table final : public detail::TableBase {
   [[gnu::always_inline]] inline Row* find_in_index(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     return as_row(keys_.get(key, hint, witness, ahead));
   }
-  // Where its key says; null: the index may have it.
+  // Returns the inline row at the place of its key, or null if only the index may have the row.
   [[gnu::always_inline]] inline Row* find_inline(KeyRef key) const {
     storage::InlineRows* const places = layout().inline_rows();
     if (places == nullptr) [[likely]] return nullptr;
     places->prefetch(key.number());
     return places->find(key.number());
   }
-  // And asks for what reading these columns of the rows touches. By the index, whose misses
-  // overlap: places of inline rows are more cache lines, which costs more than it saves here.
+  // Also prefetches the cache lines that a read of these columns touches. It searches the index,
+  // whose cache misses overlap: the places of inline rows are more cache lines, which would cost
+  // more here.
   void find_many(const KeyRef* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
     keys_.multi_get(keys, count, rows, witnesses, columns.lines);
   }
@@ -122,17 +123,18 @@ class Table final : public detail::TableBase {
     return keys_.remove(worker, key, reinterpret_cast<index::Handle>(row));
   }
 
-  // The row's key, which may be kept as long as the row block: bytes are the row's own.
+  // Returns the row's key, which is valid as long as the row block: byte keys are stored in the
+  // row.
   [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
     if constexpr (kByteKeys)
       if (byte_keys()) return KeyRef(row->key(layout()));
     return key;
   }
 
-  // What secondary index i makes of a row.
+  // The value of a row in secondary index i.
   uint64_t index_value(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
 
-  // The latches of all its indexes.
+  // Calls f for the latches of all indexes.
   template <class F>
   void for_each_latch(F&& f) {
     const auto latch_of = [&](auto& index) {

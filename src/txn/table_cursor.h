@@ -1,11 +1,13 @@
-// TableCursor: goes through a table's row blocks once, by its key index, for several threads at a
-// time and while others write: what a checkpoint reads, and what secondary indexes are built from.
+// TableCursor: visits all row blocks of a table once, by its key index. Several threads may share
+// it, and other threads may write meanwhile. Checkpoints, and the construction of secondary
+// indexes, use it.
 //
-// It promises each row block that is in the index throughout, once; of others, each may come or
-// not. So every row of a snapshot comes, for its block cannot leave the index while the snapshot
-// is read. It reads no rows.
+// It returns each row block that is in the index throughout exactly once, and may or may not return
+// others. So it returns every row of a snapshot, since its block cannot leave the index while the
+// snapshot is read. It does not read rows.
 //
-// Thread safety: all. Callers are within a grace period that began before the cursor was made.
+// Thread safety: any thread may call it. Callers are within a grace period that began before the
+// cursor was created.
 #pragma once
 
 #include <memory>

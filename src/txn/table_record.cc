@@ -73,7 +73,7 @@ class Fields {
 
 Status does_not_fit() { return Status(Code::kCorrupt, "the table's schema is malformed"); }
 
-// Calls field(tag, bytes) -> Status for each.
+// Calls field(tag, bytes) -> Status for each field.
 template <class Field>
 Status for_each_field(Bytes from, Field&& field) {
   uint64_t count = 0;
@@ -186,7 +186,7 @@ bool take_untagged(Bytes from, uint32_t* id, Schema* schema) {
   return from.empty();
 }
 
-// Which of the tagged fields were there.
+// The tagged fields that were present.
 struct Seen {
   bool id = false, name = false, row_bytes = false;
   bool all() const { return id && name && row_bytes; }

@@ -1,7 +1,7 @@
-// The record of a table that was made: its schema as bytes, in tagged fields, so that later
-// versions can add to it. docs/formats.md has the layout.
+// The record of a table that was created: its schema as bytes, in tagged fields, so that later
+// versions can add fields. docs/formats.md has the layout.
 //
-// Decoders trust nothing. Thread safety: pure functions.
+// Decoders do not trust their input. Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace elider::txn {
 
-// Without the key functions of its secondary indexes, which no file can hold.
+// Leaves out the key functions of secondary indexes, which cannot be stored in a file.
 void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out);
-// kCorrupt: it does not fit. kUnsupported: the table has something that this program does not know;
-// the message names the table and the field.
+// kCorrupt: the bytes are malformed. kUnsupported: the table has a property that this program does
+// not support; the message names the table and the field.
 Status decode_table(std::span<const std::byte> bytes, uint32_t* id, Schema* schema);
 
 }  // namespace elider::txn

@@ -27,25 +27,25 @@ struct TouchedRow {
   Row* row = nullptr;
 };
 
-// Prefetches what reading these columns of a row touches.
+// Prefetches the lines that a read of these columns of a row touches.
 inline void prefetch_row(const Row* row, const ColumnSet& set) {
   for (uint32_t line : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + line);
 }
 
 class TouchedRows {
  public:
-  // Looks for all touches, those of one index in batches. May throw std::bad_alloc; it holds no
-  // rows then.
+  // Looks up all touches, those of one index in batches. May throw std::bad_alloc; it then does not
+  // hold any rows.
   template <class Sync>
   void find(uint64_t database_id, std::span<const detail::Touch> touches);
-  // Those of the touches from `begin` to `end`.
+  // The rows of the touches from `begin` to `end`.
   std::span<const TouchedRow> of(size_t begin, size_t end) const {
     return end <= rows_.size() ? std::span(rows_).subspan(begin, end - begin) : std::span<const TouchedRow>();
   }
 
  private:
   static constexpr uint32_t kBatch = 32, kNone = ~uint32_t{0};
-  // The touches that one index looks for: a list through next_.
+  // The touches that are looked up in one index, as a list through next_.
   struct Lookups {
     const detail::Touch* like;
     uint32_t first, last;
@@ -109,7 +109,7 @@ void TouchedRows::find_in_index(const Lookups& lookups, std::span<const detail::
       const detail::Touch& touch = touches[positions[found]];
       Row* const row = Table<Sync>::as_row(handles[found]);
       rows_[positions[found]] = {&table, touch.key, row};
-      // Columns of another table the operation itself will refuse.
+      // The operation itself will refuse columns of another table.
       if (row != nullptr && (touch.columns == nullptr || touch.columns->table == &table))
         prefetch_row(row, touch.columns != nullptr ? *touch.columns : table.layout().all());
     }

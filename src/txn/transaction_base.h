@@ -1,5 +1,5 @@
-// TransactionBase: what every transaction has, whatever its protocol: its state and why it is
-// doomed, the checks of arguments, its memory, its counters and its history.
+// TransactionBase: the common part of all transactions, whatever their protocol: the state and the
+// reason why it is doomed, the checks of arguments, the memory, the counters and the history.
 //
 // Thread safety: none; it belongs to one worker.
 #pragma once
@@ -53,7 +53,7 @@ class TransactionBase : public Transaction {
 
   [[gnu::noinline]] void forget_doom() { doom_ = {}; }
 
-  // The columns asked for; null: refuse() says why.
+  // Returns the requested columns; null: refuse() returns the error.
   template <Purpose kPurpose>
   const detail::ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
     return state_ == State::kActive ? accept_arguments<kPurpose>(store_.id, table, columns) : nullptr;
@@ -65,7 +65,7 @@ class TransactionBase : public Transaction {
     return refuse_arguments(store_.id, table, columns);
   }
 
-  // The attempt cannot commit: only a rollback is left.
+  // Dooms the transaction: it cannot commit and must be rolled back.
   Status doom(detail::TableBase& table, Code code, Cause cause, KeyRef key) {
     state_ = State::kDoomed;
     cause_table_ = &table;
@@ -73,7 +73,7 @@ class TransactionBase : public Transaction {
     doom_ = table.error(code, cause, key);
     return doom_;
   }
-  // operation(), a write; if it throws, it is half done: then only a rollback is left.
+  // Runs operation(), a write. If it throws, the write is half done and the transaction is doomed.
   template <class Operation>
   Status guarded(detail::TableBase& table, KeyRef key, Operation&& operation) {
     try {
@@ -85,11 +85,11 @@ class TransactionBase : public Transaction {
     }
   }
 
-  // Whether a scan may go on once its visitor has returned. `ended`: transactions_ended() before
-  // that. Another transaction than the scan's may be running here by then, of another thread even:
-  // nothing else is looked at first.
+  // Whether a scan may continue after its visitor has returned. `ended`: transactions_ended()
+  // before the visit. By then another transaction may run in this object, even on another thread,
+  // so this must be checked before anything else.
   uint64_t transactions_ended() const { return ended_.load(std::memory_order_relaxed); }
-  // The number that the views of this transaction and their headers have (RawView::shows).
+  // The generation of this transaction's views and their headers (RawView::shows).
   uint32_t generation() const { return static_cast<uint32_t>(transactions_ended()); }
   [[gnu::always_inline]] inline Status after_visit(uint64_t ended) const {
     if (transactions_ended() != ended) [[unlikely]]
@@ -98,7 +98,7 @@ class TransactionBase : public Transaction {
     return {};
   }
 
-  // Validation has failed: the cause, and where. False.
+  // Records the cause and place of a failed validation. Returns false.
   bool failed(Cause cause, detail::TableBase* table, KeyRef key) {
     cause_ = cause;
     cause_table_ = table;
@@ -120,8 +120,8 @@ class TransactionBase : public Transaction {
 
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
-  // One more with each transaction that ends here. Atomic, for a visitor that ends the transaction
-  // gives its worker back, perhaps to another thread; relaxed: it orders nothing.
+  // Increases with each transaction that ends here. It is atomic because a visitor that ends the
+  // transaction returns its worker, perhaps to another thread; relaxed: it orders nothing.
   std::atomic<uint64_t> ended_{0};
   SnapshotNumber commit_number_ = 0;
   Status doom_;

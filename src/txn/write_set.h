@@ -39,7 +39,7 @@ enum class WriteKind : uint8_t {
   kNone,     // inserted and removed again by this transaction: it must still be absent
 };
 
-// What becomes of one commit group of a row.
+// The write of one commit group of a row.
 struct WriteEntry {
   WriteEntry(storage::Cell* its_cell, storage::Row* its_row, detail::TableBase* its_table, KeyRef its_key, std::byte* its_image,
              const storage::ColumnSet* its_columns, uint64_t its_expected, uint32_t its_group, WriteKind its_kind)
@@ -53,7 +53,8 @@ struct WriteEntry {
         group(its_group),
         kind(its_kind) {}
 
-  // No row when the transaction ends: it removes the row, or has taken back its insert.
+  // Whether the row is absent when the transaction ends: it removes the row, or has undone its
+  // insert.
   bool leaves_none() const { return kind == WriteKind::kRemove || kind == WriteKind::kNone; }
   const storage::Group& layout_group() const { return table->layout().group(group); }
 
@@ -97,7 +98,7 @@ class WriteSet {
   auto end() const { return entries_.end(); }
 
   bool has(const storage::Cell* cell) const { return positions_.find(cell) != PointerMap::kNone; }
-  // The write of commit group g, or null. Nothing is read of the row.
+  // The write of commit group g, or null. Does not read the row.
   const WriteEntry* find(void* row, const storage::Layout& layout, uint32_t g) const {
     return const_cast<WriteSet*>(this)->find(row, layout, g);
   }
@@ -105,7 +106,7 @@ class WriteSet {
     const uint32_t position = positions_.find(storage::Row::cell_address(row, layout, g));
     return position == PointerMap::kNone ? nullptr : &entries_[position];
   }
-  // Some write of the row, or null.
+  // Any write of the row, or null.
   WriteEntry* find_any(storage::Row* row, const storage::Layout& layout) {
     for (uint32_t g = 0; g < layout.group_count(); ++g)
       if (WriteEntry* write = find(row, layout, g)) return write;
@@ -140,7 +141,7 @@ class WriteSet {
   // find, one per group. `created`: the row block is new, so it does not have a write yet.
   void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                     bool created);
-  // An update comes to have these columns too, whose bytes are set, or are about to be.
+  // Adds these columns to an update; their bytes are set, or will be.
   void join(WriteEntry& write, const storage::ColumnSet& set) {
     const storage::Layout& layout = write.table->layout();
     if (set.whole || write.columns->whole) write.columns = &layout.all();
@@ -149,16 +150,16 @@ class WriteSet {
   }
   // The write leaves a row present.
   void add_number(WriteEntry& write, const storage::Number& number, const void* delta);
-  // The additions to these columns are in the image, or overwritten there.
+  // Drops the additions to these columns, because the image contains or overwrites them.
   static void forget_additions(WriteEntry& write, const storage::ColumnSet& set);
 
   void sort_by_address();
-  // A commit: one for each table that it writes.
+  // Counts a commit for each table that it writes.
   void count_tables(Counters& counters) const {
     for (const uint32_t id : Bits(tables_ & ~kOtherTables)) counters.tables[id].commits.add(1);
     if (tables_ & kOtherTables) [[unlikely]] count_other_tables(counters);
   }
-  // Memory stays for the next transaction.
+  // Keeps the memory for the next transaction.
   void clear() {
     entries_.clear();
     positions_.clear();

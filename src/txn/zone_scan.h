@@ -28,7 +28,7 @@ class ZoneScan {
            FunctionRef<bool()> has_ended)
       : layout_(layout), zones_(zones), set_(set), snapshot_(snapshot), visit_(visit), has_ended_(has_ended), next_(zones.first()) {}
 
-  // A row's group that was read.
+  // A group of a row that was read.
   struct Seen {
     Key key;
     uint32_t group;
@@ -36,8 +36,8 @@ class ZoneScan {
   };
   void record(std::vector<Seen>* seen) { seen_ = seen; }
 
-  // Until all rows are visited (true), or visit() has returned false or thrown: what it threw first
-  // goes on. Fewer threads run where the system gives fewer.
+  // Runs until all rows are visited (true), or visit() has returned false or thrown; rethrows the
+  // first exception. Uses fewer threads if the system does not provide more.
   bool run(unsigned threads);
 
  private:

@@ -68,7 +68,7 @@ class Analysis {
         deferral.why_not = "'" + name(other.id) + "' needs its result";
         return false;
       }
-    // Then all between two that are merged runs with them.
+    // All operations between two merged ones run with them.
     for (uint32_t o = deferral.publisher.operation + 1; !choices_.reordering && o < resolved_.procedures[publisher].operations.size(); ++o)
       if (!operation(publisher, o).deferred) {
         deferral.why_not = "'" + name({publisher, o}) + "' comes after it, and reordering is left out";
@@ -110,7 +110,7 @@ class Analysis {
   bool may_roll_back(uint32_t p, const ChoppingGraph::Group& piece) const {
     return std::any_of(piece.operations.begin(), piece.operations.end(), [&](uint32_t o) { return operation(p, o).may_roll_back; });
   }
-  // A piece that may roll back, or one that such a piece needs.
+  // Whether the piece may roll back, or such a piece needs it.
   bool before_rollback(uint32_t p, size_t i) const {
     const auto& pieces = graph_.pieces(p);
     if (may_roll_back(p, pieces[i])) return true;
@@ -153,8 +153,9 @@ class Analysis {
     }
   }
 
-  // Where the needs allow it: what may roll back, with what it needs; what only reads; the
-  // conflicting piece, whose number the writes after it have; what writes; what is deferred.
+  // The order, as far as the needs allow it: pieces that may roll back, with what they need; pieces
+  // that only read; the conflicting piece, which determines the number of later writes; pieces that
+  // write; deferred ones.
   void order(uint32_t p) {
     PlannedProcedure& planned = plan_.procedures.emplace_back();
     planned.on_snapshot = graph_.on_snapshot(p);

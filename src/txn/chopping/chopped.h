@@ -70,7 +70,8 @@ class Conflicts {
   int recent_ = 0;
 };
 
-// An ordinary transaction, and the pieces of its worker's calls. B: what runs a call as one region.
+// An ordinary transaction, and the pieces of its worker's calls. B: the backend that runs a call as
+// one region.
 template <class Sync, htm::Backend B>
 class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
   using Base = ReadWriteTransaction<Sync, Piece>;
@@ -85,7 +86,7 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
     std::array<Conflicts, 64> conflicts{};  // by procedure
     uint32_t attempts = 0;                  // of the current call
 
-    // The rows that were found for the call beforehand; empty when it has ended.
+    // The rows that were looked up for the call; empty when it has ended.
     void expect(std::span<const TouchedRow> rows) {
       head.expect(rows), core.expect(rows), tail.expect(rows);
       if constexpr (B::kRunsRegions) direct.expect(rows);
@@ -114,12 +115,12 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
 
   Worker& worker() { return this->worker_; }
-  // May throw std::bad_alloc, the first time.
+  // The first call may throw std::bad_alloc.
   Pieces& pieces() {
     if (pieces_ == nullptr) pieces_ = std::make_unique<Pieces>(this->store_, this->worker_, this->counters_);
     return *pieces_;
   }
-  // A call that answers later than it commits does so now.
+  // A call that answers later than it commits answers now.
   void answered() {
     if (pieces_ == nullptr) return;
     pieces_->core.answered();
@@ -157,8 +158,9 @@ class ChoppedProtocol {
     return attempt(txn, call.procedure);
   }
 
-  // A call that writes, in pieces, by a worker that is inside. rows: that were found for it since
-  // the worker is. *number: its snapshot number, once it has committed.
+  // Runs a call that writes in pieces, by a worker that is inside. rows: the rows that were looked
+  // up for the call since the worker entered. *number: the snapshot number of the call once it has
+  // committed.
   [[gnu::always_inline]] inline Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
                                                 void* arguments, const Call& call, std::span<const TouchedRow> rows,
                                                 SnapshotNumber* number) {
@@ -263,8 +265,8 @@ class ChoppedProtocol {
     return true;
   }
 
-  // As one commit; and where calls of the procedure have met others lately, or always, piece by
-  // piece.
+  // Runs the call as one commit; or piece by piece, if calls of the procedure have recently met
+  // others, or if that is required.
   [[gnu::always_inline]] inline Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution,
                                                     const ExecutableProcedure& procedure, void* arguments, const Call& call,
                                                     uint64_t begin_ns, SnapshotNumber* number) {
@@ -288,7 +290,7 @@ class ChoppedProtocol {
     return status;
   }
 
-  // All pieces as one commit, which validates what the core has read. One attempt.
+  // Makes one attempt of all pieces as one commit, which validates the core's reads.
   [[gnu::always_inline]] static inline Status run_at_once(PieceType& whole, const Execution& execution,
                                                           const ExecutableProcedure& procedure, void* arguments, uint32_t id,
                                                           uint32_t attempt_number) {
@@ -309,7 +311,7 @@ class ChoppedProtocol {
     });
   }
 
-  // Head, core and tail, each by itself.
+  // Runs head, core and tail as separate commits.
   [[gnu::noinline]] Status run_in_pieces(typename Transaction::Pieces& pieces, const Execution& execution,
                                          const ExecutableProcedure& procedure, void* arguments, const Call& call, uint64_t begin_ns,
                                          SnapshotNumber* number) {
@@ -335,8 +337,8 @@ class ChoppedProtocol {
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random())) return given_up(call.counters, id, attempts, status);
     }
     *number = pieces.core.number();
-    // What is deferred looks at rows within the publication: a subscriber before it may have made
-    // or removed them.
+    // Deferred operations look up rows within the publication, since a subscriber before it may
+    // have inserted or removed them.
     const auto tail = [&](elider::Transaction& its) -> Status {
       Status status = run_operations(its, execution, procedure.tail, arguments);
       if (!status.ok() || procedure.deferred.empty()) [[likely]] return status;
@@ -354,7 +356,7 @@ class ChoppedProtocol {
     return {};
   }
 
-  // The pieces that are still open end with the call, however that ends.
+  // Ends the pieces that are still open, however the call ends.
   struct Ended {
     typename Transaction::Pieces& pieces;
     ~Ended() {
@@ -364,7 +366,7 @@ class ChoppedProtocol {
     }
   };
 
-  // Its reads need not hold: nothing that calls do changes them.
+  // The head's reads need not be validated: calls do not change them.
   template <class Operations>
   static Status attempt_head(PieceType& head, const Operations& operations) {
     const auto give_up = [&](Status status, Cause cause) {
@@ -384,7 +386,7 @@ class ChoppedProtocol {
     }
   }
 
-  // One attempt of the tail. Not ok: it is rolled back.
+  // Makes one attempt of the tail. If it is not ok, the tail is rolled back.
   template <class Operations>
   Status attempt_tail(typename Transaction::Pieces& pieces, uint32_t attempt, uint32_t id, const ExecutableProcedure& procedure,
                       const Operations& operations) {
@@ -412,7 +414,7 @@ class ChoppedProtocol {
     return status;
   }
 
-  // The tail, until it is written: others have seen the core, so that nothing can be taken back.
+  // Repeats the tail until it is written: others have seen the core, so the call cannot be undone.
   template <class Operations>
   Status finish_call(typename Transaction::Pieces& pieces, uint32_t id, const ExecutableProcedure& procedure,
                      const Operations& operations) {
@@ -431,8 +433,8 @@ class ChoppedProtocol {
     }
   }
 
-  // A call is half done, and cannot be taken back. Its number stays announced to the log, so that
-  // nothing becomes durable that builds on it.
+  // Stops the database: a call is half done and cannot be undone. Its number stays announced to the
+  // log, so that nothing that depends on it becomes durable.
   [[gnu::noinline]] Status stop(typename Transaction::Pieces& pieces, const ExecutableProcedure& procedure, const Status& why) {
     Status status(Code::kCorrupt, Cause::kNone);
     try {

@@ -65,8 +65,8 @@ bool ChoppingGraph::find_cycle(Cycle* cycle) const {
   return false;
 }
 
-// A cycle through two pieces of a call is a path between them that uses none of that call's
-// S-edges. The shortest one is found, so it meets no other piece of the call on its way.
+// A cycle through two pieces of a call is a path between them that does not use that call's
+// S-edges. The search finds the shortest one, so it does not pass other pieces of the call.
 bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, const std::vector<std::vector<bool>>& conflicts, Cycle* cycle) const {
   struct Reached {
     Node node;
@@ -100,7 +100,7 @@ bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, const std::vector
           *cycle = {procedure, piece, to, {}};
           for (size_t i = reached.size() - 1; reached[i].from != kNowhere; i = reached[i].from) cycle->steps.push_back(reached[i].step);
           std::reverse(cycle->steps.begin(), cycle->steps.end());
-          // An S-edge leads from the operation where the way came in to the one where it goes on.
+          // An S-edge leads from the operation where the path enters to the one where it continues.
           for (size_t i = 0; i < cycle->steps.size(); ++i)
             if (cycle->steps[i].sibling) {
               if (i > 0) cycle->steps[i].from = cycle->steps[i - 1].to;
@@ -165,7 +165,7 @@ void ChoppingGraph::find_needs(uint32_t procedure) {
           if (needs[k][j]) needs[i][j] = true;
 }
 
-// The one with the smaller place stays, and has both.
+// Merges the second piece into the one with the smaller position, whose position is returned.
 size_t ChoppingGraph::join(uint32_t procedure, size_t first, size_t second) {
   auto& pieces = pieces_[procedure];
   if (first > second) std::swap(first, second);

@@ -24,7 +24,7 @@ class ChoppingGraph {
   const std::vector<Group>& pieces(uint32_t procedure) const { return pieces_[procedure]; }
   bool on_snapshot(uint32_t procedure) const { return on_snapshot_[procedure]; }
 
-  // Operations that conflict, whatever pieces they are in.
+  // Whether two operations conflict, whatever pieces they are in.
   bool conflict(OperationId one, OperationId other) const { return edges_[place(one)][place(other)]; }
   void remove_edge(OperationId one, OperationId other) { edges_[place(one)][place(other)] = edges_[place(other)][place(one)] = false; }
   void restore_edges(OperationId of);  // all that it has by its accesses
@@ -45,8 +45,8 @@ class ChoppingGraph {
   // if none exists.
   std::vector<CycleStep> find_path(uint32_t from, uint32_t to) const;
 
-  // Two pieces of a procedure become one. So do all pieces that must run between them; each is
-  // told to `between` before it is.
+  // Merges two pieces of a procedure, and all pieces that must run between them. Calls `between`
+  // for each of these before it is merged.
   template <class F>
   void merge(uint32_t procedure, size_t first, size_t second, F&& between) {
     size_t merged = join(procedure, first, second);
@@ -56,7 +56,7 @@ class ChoppingGraph {
     }
   }
 
-  // Whether a piece needs another one, directly or by other pieces.
+  // Whether a piece needs another one, directly or through other pieces.
   bool needs(uint32_t procedure, size_t piece, size_t other) const { return needs_[procedure][piece][other]; }
 
  private:

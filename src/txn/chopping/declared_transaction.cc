@@ -6,7 +6,7 @@
 namespace elider::txn {
 
 namespace {
-// The columns that are meant; none: all.
+// The given columns, or all if none are given.
 uint64_t columns_of(const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const set = columns.set();
   const size_t count = table ? table.schema().columns.size() : 0;

@@ -16,9 +16,9 @@
 
 namespace elider::txn {
 
-// The columns that one kind of access may touch, a bit for each column's place in the schema. A
-// table need not describe any columns, and an access need not ask for any: so whether the access is
-// declared is kept separately.
+// The columns that one kind of access may touch, one bit for each column's position in the schema.
+// Whether the access is declared is stored separately, because a table need not describe any
+// columns and an access need not request any.
 struct DeclaredColumns {
   uint64_t columns = 0;
   bool declared = false;
@@ -30,7 +30,7 @@ struct DeclaredColumns {
     return {a.columns | b.columns, a.declared || b.declared};
   }
 };
-// What an operation may do to a table.
+// What an operation may do with a table.
 struct DeclaredTable {
   DeclaredColumns reads, writes, adds, scans;
   bool inserts = false, removes = false;
@@ -47,7 +47,7 @@ class DeclaredTransaction final : public Transaction {
     attempt_ = inner.attempt();
     read_only_ = inner.read_only();
   }
-  // What was refused first, for a body that goes on all the same.
+  // The first refusal, for a body that ignores the status and continues.
   const Status& refusal() const { return refusal_; }
 
  protected:
@@ -68,7 +68,7 @@ class DeclaredTransaction final : public Transaction {
 
  private:
   const DeclaredTable& of(const TableRef& table) const;
-  // Ok if the access is declared, and all of `wanted` is in it.
+  // Ok if the access is declared and covers all of `wanted`.
   Status check(const TableRef& table, uint64_t wanted, const DeclaredColumns& may, const char* does);
   Status check(const TableRef& table, bool declared, const char* does);
   Status refuse(std::string what);

@@ -46,8 +46,8 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     claims_.piece = true;
   }
 
-  // Before a run: what a region takes of this transaction's own memory is there, for it is given
-  // back where the region aborts, and asked for again by the next one, without end. May throw
+  // Called before a run: allocates the memory of this transaction that a region uses. Otherwise
+  // each aborted region would free it and the next one would allocate it again. May throw
   // std::bad_alloc.
   void make_room(const Execution& execution) {
     constexpr size_t kWrites = 64, kAdditions = 16;  // no more: a larger table of positions is more lines
@@ -130,8 +130,8 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     __builtin_unreachable();
   }
 
-  // Read ahead of the region, so that no reader of a snapshot that comes or goes aborts it; its end
-  // looks again.
+  // Reads the number before the region, so that the begin or end of a snapshot does not abort the
+  // region. Its end checks the number again.
   void prepare() {
     claims_.number = store_.snapshots.current();
     claims_.in_place = store_.log == nullptr && !this->recorder_.on() &&
@@ -194,7 +194,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     return committed;
   }
 
-  // What is left of operations whose region came to nothing.
+  // Drops the operations of a region that had no effect.
   bool forget() {
     this->end();
     return false;

@@ -40,7 +40,7 @@ class Planner {
       // run unvalidated.
       if (piece.conflicting && has_conflicting && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
       has_conflicting = has_conflicting || piece.conflicting;
-      // Nothing but the core's commit can be taken back.
+      // Only the core's commit can be undone.
       if (begin != kNowhere && (piece.conflicting || may_roll_back)) end = i + 1;
     }
     if (begin == kNowhere) return {planned.pieces.size(), 0};
@@ -70,7 +70,7 @@ class Planner {
     return operation;
   }
 
-  // The commit groups that these operations add to: table and group.
+  // The commit groups, as table and group, that these operations add to.
   using Groups = std::set<std::pair<uint32_t, uint32_t>>;
   Groups groups_added(const std::vector<DeclaredOperation>& operations) const {
     Groups groups;
@@ -82,9 +82,9 @@ class Planner {
     return groups;
   }
 
-  // Whether it may meet others in a secondary index, of which the declaration says nothing: at a
-  // value that one row may have, or where a row moves from one value to another. Only a core
-  // validates that.
+  // Whether the operation may conflict in a secondary index, which the declaration does not
+  // describe: at a value that only one row may have, or when a row moves from one value to another.
+  // Only a core validates that.
   bool changes_index(const Operation& operation) const {
     for (const Access& access : operation.accesses) {
       const TableRef* found = find(access.table);
@@ -119,8 +119,8 @@ class Planner {
   const Declaration& declaration_;
 };
 
-// Which procedures publish, subscribe, or meet those that publish. No conflict leads from a
-// publisher to a subscriber, or the analysis refuses the deferral.
+// Determines which procedures publish, subscribe, or meet those that publish. No conflict leads
+// from a publisher to a subscriber, since the analysis would refuse the deferral.
 void bind_to_publications(Execution* execution) {
   std::vector<ExecutableProcedure>& procedures = execution->procedures;
   for (const chopping::Deferral& deferral : execution->plan.deferrals) {

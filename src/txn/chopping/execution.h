@@ -46,20 +46,19 @@ struct Execution {
   chopping::Plan plan;
 };
 
-// Analyzes and plans procedures that have operations, and takes their bodies. tables: of the
-// database. Statuses:
-//   kInvalidArgument  what analyze() refuses; a table that is not there; a granularity of columns,
-//                     which commits do not tell apart
+// Analyzes and plans procedures that have operations, and takes over their bodies. tables: the
+// tables of the database. Statuses:
+//   kInvalidArgument  what analyze() refuses; a table that does not exist; a granularity of
+//                     columns, which commits cannot distinguish
 Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, std::span<const TableRef> tables,
                       const InstallOptions& options, Execution* execution);
 
-// Calls are to run as regions, of which an abort wastes all: so few are worth another try, 10 after
-// conflicts, 1 for room, 3 at a row that is locked, or fewer by the policy. The execution does not
-// move from here on.
+// Makes calls run as regions. An abort wastes all of a region, so the retry limits are low: 10
+// after conflicts, 1 after capacity aborts, 3 at a locked row, or fewer by the policy. The
+// execution must not move from here on.
 void add_sites(const ElisionPolicy& policy, Execution* execution);
 
-// The operations, one after the other, each access of which is checked; the first that fails ends
-// it.
+// Runs the operations one after the other and checks each access. The first one that fails ends it.
 Status run_checked(Transaction& txn, const std::vector<DeclaredOperation>& operations, void* call);
 // Like run_checked(), but only checks the accesses if the execution says so.
 [[gnu::always_inline]] inline Status run_operations(Transaction& txn, const Execution& execution,
@@ -69,7 +68,7 @@ Status run_checked(Transaction& txn, const std::vector<DeclaredOperation>& opera
     if (Status status = operation.body(txn, call); !status.ok()) [[unlikely]] return status;
   return {};
 }
-// All of a call, as one transaction.
+// Runs all of a call as one transaction.
 Status run_whole(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* call);
 
 }  // namespace elider::txn

@@ -1,6 +1,6 @@
-// Piece: what a ReadWriteTransaction (txn/read_write) knows of the call that it is a part of, in
-// the place of claims (txn/claims.h). It claims nothing.
-// Thread safety: one transaction's.
+// Piece: what a ReadWriteTransaction (txn/read_write) stores of the call that it is a part of, in
+// place of claims (txn/claims.h). It does not claim anything. Thread safety: belongs to one
+// transaction.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Piece {
   const Publications* subscribed = nullptr;  // it reads deferred effects
   Publications* late = nullptr;              // it may have seen a publisher's core, or is a publisher's
   Publications::Publisher* publisher = nullptr;
-  // A subscriber's: it has come to a number above that of a publisher whose part it has not seen.
+  // Set if a subscriber's number is above that of a publisher whose deferred part it has not seen.
   bool missed = false;
   bool misses_publisher(SnapshotNumber n) {
     missed = subscribed != nullptr && subscribed->listed_below(n) && !ELIDER_MUTANT(kPassPublisher);
@@ -33,7 +33,7 @@ struct Piece {
   uint64_t order = 0;
 };
 
-// All of a call but its head within one region of the backend B (txn/chopping/direct.h).
+// A call without its head, within one region of the backend B (txn/chopping/direct.h).
 template <class B, class Head>
 struct PieceInRegion : Piece {
   using Region = B;
@@ -42,13 +42,13 @@ struct PieceInRegion : Piece {
   // Rows are written in place at once: neither a record of the writes nor the old versions for a
   // snapshot reader are required. Then `number` is the region's number from its begin on.
   bool in_place = false;
-  // Rows that came so, by table.
+  // The number of rows inserted in place, by table.
   struct Inserted {
     uint32_t table, rows;
   };
   std::array<Inserted, 8> inserted;
   uint32_t inserted_tables = 0;
-  // False: they are too many tables.
+  // Returns false if there are too many tables.
   bool count_inserted(uint32_t table) {
     for (uint32_t i = 0; i < inserted_tables; ++i)
       if (inserted[i].table == table) return ++inserted[i].rows, true;

@@ -36,16 +36,16 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
       : Base(store, worker, counters, nullptr, Piece{.piece = true, .of_call = true}) {}
 
   uint32_t worker_id() const { return worker_.id(); }
-  // Whether its commit is a part of a call, or all of it.
+  // Sets whether the commit is a part of a call, or all of it.
   void set_of_call(bool of_call) { claims_.of_call = of_call; }
   size_t reads() const { return this->reads_.size(); }
-  // What conflicts with nothing need not be validated.
+  // Reads that cannot conflict need not be validated.
   void forget_reads_after(size_t count) { this->reads_.shrink_to(count); }
   bool has_writes() const { return !writes_.empty(); }
   SnapshotNumber number() const { return claims_.number; }
   bool adds() const { return claims_.adds_in_order; }
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
-  // What publications bind the call; before each attempt of the piece that orders it.
+  // Binds the call to publications; called before each attempt of the piece that orders it.
   void bind(const Publications* subscribed, Publications* late, Publications::Publisher* publisher) {
     claims_.subscribed = subscribed;
     claims_.late = late;
@@ -55,11 +55,11 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
   void answered() { this->recorder_.answered(); }
   Publications::Publisher* publisher() const { return claims_.publisher; }
-  // Whether its last attempt met a publisher of a smaller number: it is to leave, and to begin
-  // again.
+  // Whether the last attempt met a publisher of a smaller number: the call must then leave and
+  // begin again.
   bool missed() const { return claims_.missed; }
 
-  // The core's. Ok: the call has its number, and must come to its end. Or all of a call.
+  // Commits the core, or all of a call. Ok: the call has its number and can no longer be undone.
   Status commit() {
     if (this->state_ != State::kActive) return Base::commit();
     if (!claims_.of_call) return claims_.subscribed != nullptr && writes_.empty() ? commit_reads_of_subscriber() : Base::commit();
@@ -81,16 +81,16 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     return status;
   }
 
-  // The tail's, at the core's number. Statuses:
+  // Commits the tail at the core's number. Statuses:
   //   kOk
-  //   kConflict      a row was unlinked, or changed though nothing conflicts here: to be run again
-  //   kMemoryLimit   the same, with memory
-  //   kCorrupt       a row has a larger number already: the declaration leaves out a conflict
+  //   kConflict      a row was unlinked, or changed although nothing conflicts here: retry
+  //   kMemoryLimit   memory is exhausted: retry with more
+  //   kCorrupt       a row already has a larger number: the declaration leaves out a conflict
   Status commit_tail(SnapshotNumber n, uint64_t order) {
     if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
     if (writes_.empty()) return this->finish_piece(n, order, 0);
     if (!this->prepare_blocks()) [[unlikely]] return give_up_tail(0);
-    // Once the log has failed nothing more becomes durable: the rows are written all the same, or
+    // Once the log has failed nothing more becomes durable. The rows are written nevertheless, or
     // the call would be half done.
     bool logged = store_.log != nullptr;
     if (logged)
@@ -119,8 +119,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     return this->finish_piece(n, order, newest_reader);
   }
 
-  // Ends the call whose core this is: the log and the snapshots no longer wait for it, it is
-  // counted, and the history gets one record of what all its pieces did.
+  // Ends the call of this core: the log and the snapshots do not wait for it any more, it is
+  // counted, and the history gets one record of all its pieces.
   void tell_call(PieceTransaction* head, PieceTransaction* tail) {
     if (store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());
     store_.snapshots.end_call(worker_.id());
@@ -130,14 +130,14 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (tail != nullptr) this->recorder_.take_from(tail->recorder_);
     this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
-  // Whether this made the view, of a row of this table that it has read.
+  // Whether this transaction made the view, of a row of this table that it has read.
   bool has_view(typename Base::TableType& table, const detail::ImageHeader& view) {
     return this->arena_.holds(&view) && this->has_read(table, view);
   }
-  // A head's, where the rest of its call is another kind of transaction.
+  // Used for a head if the rest of its call is another kind of transaction.
   void give_reads_to(HistoryRecorder& recorder) { recorder.take_from(this->recorder_); }
   uint64_t order() const { return claims_.order; }
-  // What is left of a piece whose call has ended. Where the call committed, the core tells it.
+  // Ends a piece after its call. If the call committed, the core reports the piece.
   void end_call() {
     if (!this->active()) return;
     this->recorder_.take_back_to(0);
@@ -145,7 +145,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
 
  private:
-  // The call is listed; unless it is kept, no longer than this lives.
+  // Lists the call while this object exists, or longer if it is kept.
   class Listed {
    public:
     Listed(Store& store, uint32_t worker) : store_(&store), worker_(worker) { store.snapshots.begin_call(worker); }
@@ -184,8 +184,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     }
   }
 
-  // All of a call, which writes nothing: it is bound all the same, for what it has read binds it to
-  // others.
+  // Commits a call that does not write. Publications bind it nevertheless, since its reads order it
+  // among other calls.
   Status commit_reads_of_subscriber() {
     for (bool repaired = false;; repaired = true) {
       const SnapshotNumber n = store_.snapshots.current();
@@ -198,12 +198,12 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
       if (repaired || !this->repair_after_failure(Base::Locks::kHeld)) return this->give_up(0);
     }
   }
-  // The call is to see a publisher first.
+  // The call must see a publisher first, so it begins again.
   [[gnu::noinline]] Status begin_again() {
     this->rollback(Cause::kReadChanged);
     return Status(Code::kConflict, Cause::kReadChanged);
   }
-  // Nothing of the tail has been written; the call's number stays announced.
+  // The tail has not written anything; the call's number stays announced.
   Status give_up_tail(size_t locked) {
     this->unlock_writes(locked);
     free_unused(worker_, writes_);

@@ -68,7 +68,7 @@ class Publications {
  public:
   Publications(uint32_t workers_max, std::atomic<uint64_t>& order) : slots_(new CacheLine<Slot>[workers_max]()), order_(order) {}
 
-  // A subscriber's call: it enters and leaves, perhaps several times.
+  // A subscriber's call, which enters and leaves, perhaps several times.
   class Subscriber {
    public:
     Subscriber(Publications& all, uint32_t worker) : all_(all), worker_(worker) {}
@@ -95,7 +95,7 @@ class Publications {
         }
       }
     }
-    // release: a publisher sees all that it did.
+    // release: a publisher sees everything that the subscriber did
     void leave() { all_.slots_[worker_]->subscribes.store(false, std::memory_order_release); }
     // From here until the subscriber's end, no publisher is listed.
     void keep_publishers_out() {
@@ -125,19 +125,19 @@ class Publications {
     Publisher(const Publisher&) = delete;
     Publisher& operator=(const Publisher&) = delete;
 
-    // Before each attempt of its core: it is listed at S, as `current` reads it.
+    // Called before each attempt of the core: lists the call at S, as `current` reads it.
     template <class Current>
     void begin(const Current& current) {
       all_.list(worker_, listed_, current);
       listed_ = true;
     }
-    // Before it executes what is deferred.
+    // Called before the deferred operations run.
     void open() {
       if (open_) return;
       all_.open();
       open_ = true;
     }
-    // Its call has ended.
+    // Called when the call has ended.
     void end() {
       all_.end(worker_);
       listed_ = false;
@@ -157,7 +157,7 @@ class Publications {
       if (const SnapshotNumber number = slots_[i]->number.load(); number != 0 && number < n) return true;
     return false;
   }
-  // Until each that is listed below n has ended.
+  // Waits until each publisher that is listed below n has ended.
   void await_listed(SnapshotNumber n) const {
     for (uint32_t i = 0; i < used_->load(); ++i) {
       const Slot& slot = *slots_[i];
@@ -170,7 +170,7 @@ class Publications {
     }
   }
 
-  // The place of a call that may have seen a publisher's core, or that is one.
+  // The place of a publisher's call, or of one that may have seen a publisher's core.
   uint64_t place() {
     lock();
     const uint64_t place = order_.fetch_add(1) + (pending_->load() != 0 ? kInterval / 2 : 0);

@@ -39,7 +39,7 @@ namespace {
 
 bool changes_presence(const ResolvedAccess& access) { return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove; }
 
-// Whether the order of two operations of one call may matter to it.
+// Whether the order of two operations of one call may matter.
 bool touch_the_same(const ResolvedOperation& one, const ResolvedOperation& other) {
   for (const ResolvedAccess& a : one.accesses)
     for (const ResolvedAccess& b : other.accesses) {
@@ -192,7 +192,7 @@ class Resolver {
     return {};
   }
 
-  // A row that hangs on a token is inserted no later than the token, and touched no earlier than
+  // A row that belongs to a token is inserted no later than the token, and accessed no earlier than
   // the token's removal.
   Status order_tokens(uint32_t p, uint32_t o, ResolvedProcedure& made) const {
     for (const ResolvedAccess& access : made.operations[o].accesses) {
@@ -225,8 +225,8 @@ class Resolver {
     return {};
   }
 
-  // What one call does to the same columns it does in the order in which it is declared, unless its
-  // needs say otherwise.
+  // Operations of one call on the same columns run in the declared order, unless their needs
+  // differ.
   static void keep_own_order(ResolvedProcedure& made) {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
       for (uint32_t before = 0; before < o; ++before)
@@ -291,7 +291,7 @@ std::string names_of(const Table& table, uint64_t columns) {
   return names;
 }
 
-// Each is given only if it would end every meeting of the two.
+// Each advice is only given if it would remove all conflicts of the two operations.
 std::string advice_of(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other,
                       const Choices& choices) {
   std::vector<Meeting> meetings;

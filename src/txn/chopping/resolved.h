@@ -1,5 +1,5 @@
-// Resolved: a declaration whose names are found, with columns as sets of units: what conflicts are
-// told apart by, commit groups or single columns or whole tables.
+// Resolved: a declaration whose names are resolved, with columns as sets of units. Units are what
+// conflicts can distinguish: commit groups, single columns or whole tables.
 // Thread safety: a value.
 #pragma once
 
@@ -32,7 +32,7 @@ struct ResolvedOperation {
 
 struct ResolvedProcedure {
   std::vector<ResolvedOperation> operations;
-  // needed[i][j]: operation j must have run before i does, directly or by others.
+  // needed[i][j]: operation j must run before i, directly or through others.
   std::vector<std::vector<bool>> needed;
   bool reads_only;
 };
@@ -42,13 +42,13 @@ struct Resolved {
   const ResolvedOperation& operation(OperationId id) const { return procedures[id.procedure].operations[id.operation]; }
 };
 
-// kOk or kInvalidArgument, as analyze().
+// Returns kOk, or kInvalidArgument as analyze() does.
 Status resolve(const Declaration& declaration, const Choices& choices, Resolved* resolved);
 
 inline bool only_reads(AccessKind kind) { return kind == AccessKind::kRead || kind == AccessKind::kScan; }
 
-// Whether two operations conflict when different calls run them. Null: they do not; else an access
-// of each that does.
+// Where two operations conflict when different calls run them. Null: they do not conflict;
+// otherwise one access of each that does.
 struct Meeting {
   const ResolvedAccess *one = nullptr, *other = nullptr;
   explicit operator bool() const { return one != nullptr; }

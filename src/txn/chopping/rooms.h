@@ -43,7 +43,7 @@ class Rooms {
     Rooms& rooms_;
     const uint32_t worker_;
   };
-  // The commit of an ordinary transaction, or a look at whether it could.
+  // The commit of an ordinary transaction, or a check whether it could commit.
   class Commit {
    public:
     explicit Commit(Rooms& rooms) : rooms_(rooms) { rooms_.enter_commit(); }

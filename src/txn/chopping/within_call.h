@@ -1,6 +1,6 @@
-// WithinCall: which databases' calls of chopped procedures this thread is in. Within one, no other
-// transaction of that database may begin: its commit, or its snapshot, would wait for the call.
-// Thread safety: a thread's own.
+// WithinCall: the databases whose calls of chopped procedures this thread is in. Within such a call
+// no other transaction of that database may begin, since its commit, or its snapshot, would wait
+// for the call. Thread safety: per thread.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 namespace elider::txn {
 
-// The claim was refused for good: dooms the transaction.
+// Dooms the transaction after a claim was refused for good.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
   return doom(table, Code::kConflict, Cause::kClaimed, key);
@@ -71,7 +71,7 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Its claims are gone, and what it read may have changed since.
+// The transaction's claims are gone, and what it read may have changed since.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),

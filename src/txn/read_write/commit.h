@@ -150,7 +150,7 @@ Status ReadWriteTransaction<Sync, Claims>::reads_hold() {
 
 // -- the whole ------------------------------------------------------------------------------------
 
-// What is left when locks or validation fail: nothing has been changed yet.
+// Ends a commit whose locks or validation failed; nothing has been changed yet.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::give_up(size_t locked) {
   unlock_writes(locked);
@@ -177,7 +177,7 @@ Status ReadWriteTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   return status;
 }
 
-// The record of commit n, with its writes locked or written.
+// Publishes the record of commit n, after its writes were locked or written.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   bool ends = true;
@@ -194,8 +194,8 @@ uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
   return store_.commit_order.fetch_add(1);
 }
 
-// No writes: what was read was all there at the instant of the validation. One row was read at one
-// instant already.
+// Commits without writes: everything that was read is valid at the instant of the validation. A
+// transaction that read a single row did so at one instant, so it need not validate.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_reads() {
   fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
@@ -238,7 +238,7 @@ Status ReadWriteTransaction<Sync, Claims>::commit() {
   return writes_.empty() ? alone([this]() __attribute__((always_inline)) { return commit_reads(); }) : commit_writes();
 }
 
-// It has ended, or is doomed, or an edit is pending.
+// The transaction has ended, is doomed, or has a pending edit.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_to_commit() {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
@@ -307,7 +307,7 @@ template <class Sync, class Claims>
   return finish(n, order, newest_reader);
 }
 
-// Everything is written and released.
+// Ends a commit after everything has been written and released.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::finish(SnapshotNumber n, uint64_t order,
                                                                                 SnapshotNumber newest_reader) {
@@ -349,8 +349,8 @@ void ReadWriteTransaction<Sync, Claims>::rollback(Cause cause) {
   end();
 }
 
-// Row blocks that are absent by this commit, whose number is n, or still
-// are. read: it saw a reader.
+// Retires row blocks that are absent because of this commit, whose number is n, or still are. read:
+// the commit saw a reader.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read) {
   for (const WriteEntry& write : writes_) {
@@ -366,7 +366,7 @@ void ReadWriteTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read
   }
 }
 
-// The transaction did not commit: what it created stays absent.
+// The transaction did not commit, so the row blocks that it created remain absent.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::give_up_rows() {
   for (const WriteEntry& write : writes_)

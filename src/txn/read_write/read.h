@@ -1,5 +1,5 @@
-// ReadWriteTransaction: how a row is read (DBX, Algorithm 2), own writes included. What asks for
-// it: txn/reads.h.
+// ReadWriteTransaction: how a row is read (DBX, Algorithm 2), including own writes. The callers are
+// in txn/reads.h.
 #pragma once
 
 #include "base/bits.h"
@@ -40,7 +40,7 @@ Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& c
   return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
-// A group that this transaction has written.
+// Reads a group that this transaction has written.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
@@ -57,8 +57,8 @@ Status ReadWriteTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry
   recorder_.read(table, write.key, g, true, word::sequence(w));
   copy_image(*write.columns, g, image, write.image);
   if (write.additions != nullptr) {
-    // An addition's column may not have been asked for: then its bytes here
-    // mean nothing to anybody.
+    // The caller may not have requested the addition's column; then its bytes in the image are not
+    // used.
     apply_additions(*write.additions, image);
   }
   return {};
@@ -103,8 +103,9 @@ template <class Sync, class Claims>
   return {};
 }
 
-// A row kept as one block is viewed where it is: the grace period keeps it. False: it is not so
-// kept, or is this transaction's own and of no size of its own.
+// Views a row that is kept as one block in place; the grace period keeps the block alive. Returns
+// false if the row is kept otherwise, or if this transaction has written it and it is not a sized
+// row.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
                                                     Status* status) {
@@ -117,8 +118,8 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
   }
   *status = claim_groups<Purpose::kRead>(table, row, header->key, 1);
   if (!status->ok()) [[unlikely]] return true;
-  // Reading no columns gives the word; a block seen while the word stays
-  // the same is that version's.
+  // Reading no columns returns the word. A block that is read while the word does not change
+  // belongs to that version.
   for (;;) {
     header->read_index = read_index_of(table);
     const size_t recorded = recorder_.count();

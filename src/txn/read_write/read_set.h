@@ -1,4 +1,4 @@
-// What an optimistic transaction remembers of what it has read (DBX, section 5.2).
+// What an optimistic transaction records of its reads (DBX, section 5.2).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace elider::txn {
 
 using detail::KeyRef;
 
-// A commit group of a row, and the word it had when it was copied, or found absent.
+// A commit group of a row, and the word that it had when it was copied or found absent.
 struct ReadEntry {
   storage::Cell* cell;
   uint64_t word;
@@ -30,14 +30,14 @@ class ReadSet {
   ReadSet() : ReadSet(kFirstEntries) {}
   ReadSet(ReadSet&& other) noexcept : begin_(std::move(other.begin_)), end_(other.end_), limit_(other.limit_) {}
 
-  // Throws std::bad_alloc, and is as it was then.
+  // If it throws std::bad_alloc, it is unchanged.
   [[gnu::always_inline]] inline void push(const ReadEntry& entry) {
     if (end_ == limit_) [[unlikely]] grow();
     *end_++ = entry;
   }
   void pop() { --end_; }
   void clear() { end_ = begin_.get(); }
-  // Forgets what came after the first `count`.
+  // Removes the entries after the first `count`.
   void shrink_to(size_t count) { end_ = begin_.get() + count; }
 
   size_t size() const { return static_cast<size_t>(end_ - begin_.get()); }
@@ -64,10 +64,10 @@ class ReadSet {
   ReadEntry* limit_;
 };
 
-// A leaf or bucket in which nothing may have come or gone: a scan, or a read of an absent
-// key. Of what was looked at there, `seen` rows were there, own writes apart. A leaf of a
-// secondary index has a list of ranges instead, so that the many unique checks of one
-// transaction need one entry a leaf.
+// A leaf or bucket in which no key may have been added or removed since a scan, or a read of an
+// absent key. `seen` rows were present in the part that was read, apart from own writes. A leaf of
+// a secondary index has a list of ranges instead, so that the many unique checks of one transaction
+// need only one entry per leaf.
 struct NodeEntry {
   static constexpr uint32_t kUnknown = ~uint32_t{0};
   enum class Kind : uint8_t {
@@ -82,15 +82,15 @@ struct NodeEntry {
   uint32_t seen;  // kUnknown: an own blind write covers one of them
   Kind kind;
   bool to_end = false;
-  // Which key to name.
+  // The key that an error names.
   KeyRef key() const { return from; }
   bool is_of(const index::Witness& w) const { return witness.version == w.version && witness.value == w.value; }
 };
 static_assert(sizeof(NodeEntry) == 48);
 
-// What was looked at of a leaf of a secondary index: the entries from `from` up to `to`, or to the
-// end; `seen` of them were of rows that were there and had that value, own writes apart. Entries
-// are as txn/kept_key.h keeps them.
+// The part of a leaf of a secondary index that was read: the entries from `from` up to `to`, or to
+// the end. `seen` of them belonged to rows that were present and had that value, apart from own
+// writes. Entries are in the form of txn/kept_key.h.
 struct ScannedEntries {
   static constexpr uint32_t kNone = ~uint32_t{0};
   index::SecondaryKey from, to;

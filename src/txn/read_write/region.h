@@ -39,7 +39,7 @@ namespace elider::txn {
 
 // -- reading a cell -------------------------------------------------------------------------------
 
-// As storage::read_cell.
+// Like storage::read_cell.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group,
                                                                                      const ColumnSet& set, uint32_t g, std::byte* image) {
@@ -91,7 +91,7 @@ template <Purpose kPurpose>
 
 // -- a commit -------------------------------------------------------------------------------------
 
-// How far the region may go. Sets that are known not to fit are not tried.
+// How much the region may do. Sets that are known not to fit are not tried.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   const ElisionPolicy& policy = store_.options.elision;

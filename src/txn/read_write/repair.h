@@ -38,8 +38,8 @@
 
 namespace elider::txn {
 
-// False: this transaction writes nothing of the row. Else whether the row is there without its
-// writes, as the commit will make sure.
+// Returns false if this transaction does not write the row. Otherwise *presence says whether the
+// row is present without its writes, as the commit will verify.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Presence* presence) {
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
@@ -52,11 +52,11 @@ bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row
   return false;
 }
 
-// False: what was read is not what is there; the cause says where.
+// Returns false if the reads do not match the current state; the cause says where.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::repair() {
   ELIDER_TEST_POINT("occ.repair");
-  // What is added on the way has been looked at just now.
+  // Entries that are added meanwhile have just been read.
   for (size_t i = 0, count = reads_.size(); i < count; ++i) {
     const ReadEntry read = reads_[i];
     if (read.cell == nullptr || !word::absent(read.word) || !word::removed(read.cell->load())) continue;
@@ -191,12 +191,12 @@ auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* 
   } catch (...) {
     return Presence::kUnknown;  // the caller's function: the procedure will meet it when it runs again
   }
-  // What matches is known by its number: the transaction has read the rows that it counted.
+  // The count covers the matching row: the transaction has read the rows that it counted.
   if (there) reads_.shrink_to(reads_before);
   return there ? Presence::kPresent : Presence::kAbsent;
 }
 
-// Counts the key's row, if it has one. The witness of where it is, or would be.
+// Counts the key's row if it exists. Returns the witness of the place where it is, or would be.
 template <class Sync, class Claims>
 index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;

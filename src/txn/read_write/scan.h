@@ -1,5 +1,5 @@
-// ReadWriteTransaction: what it remembers of a scan, leaf by leaf (txn/reads.h; DBX, section
-// 5.3, "range query").
+// ReadWriteTransaction: what it records of a scan, leaf by leaf (txn/reads.h; DBX, section 5.3,
+// "range query").
 #pragma once
 
 #include "txn/read_write/transaction.h"
@@ -55,8 +55,8 @@ class ReadWriteTransaction<Sync, Claims>::IndexScan {
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
     range_ = txn_.track_index_range(table_, index_, witnesses, covered);
   }
-  // Whether the row had the value before this transaction's writes is for its cells to
-  // say, where there are any.
+  // If the row has cells in the write set, they tell whether it had the value before this
+  // transaction's writes.
   void entry(Row* row, uint64_t value, bool matches) {
     if (RunsInRegion<Claims>) return;
     if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr) {

@@ -15,7 +15,7 @@
 
 namespace elider::txn {
 
-// What the key function gives. If it throws, the operation is half done: only a rollback is left.
+// Calls the key function. If it throws, the operation is half done and must be rolled back.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
   try {
@@ -26,7 +26,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::index_value(TableType& table, uint3
   }
 }
 
-// The secondary indexes that read some of these columns, a bit each.
+// The secondary indexes that read some of these columns, one bit each.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, uint64_t columns) const {
   uint64_t indexes = 0;
@@ -36,7 +36,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, u
   return indexes;
 }
 
-// What the row's values are for this transaction now, own writes included.
+// The row's current index values for this transaction, including own writes.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().column_image_bytes());
@@ -48,7 +48,7 @@ Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Ro
   return {};
 }
 
-// No other row that is there has this value.
+// Checks that no other present row has this value.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
@@ -70,10 +70,10 @@ Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, 
   return status;
 }
 
-// The values of the row that was in this row block before and that this transaction replaces:
-// their entries are still there, and end when another row comes in. They are read as the commit
-// will find them: a word that is only locked now may come back as it was, and a value that was
-// left out would keep its entry for ever.
+// The values of the row that was in this row block before and that this transaction replaces. Their
+// entries still exist, and end when another row is inserted. The values are read as the commit will
+// find them: a word that is only locked may come back unchanged, and a value that was left out
+// would keep its entry forever.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
@@ -94,7 +94,7 @@ Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table,
   return {};
 }
 
-// A row comes where none was. Uniqueness has been checked unless the row block is new.
+// A row is inserted into an empty row block. Uniqueness has been checked unless the block is new.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
@@ -105,7 +105,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* r
     Status status = index_check_unique(table, row, key, i, value);
     if (status.ok()) status = index_add(table, row, key, i, had_row && former[i] != value ? &former[i] : nullptr, value);
     if (status.ok()) continue;
-    // Not inserted after all: the row block stays absent, and must be so at the commit.
+    // The insert failed: the row block stays absent, and the commit must find it so.
     if (status.code() == Code::kDuplicateKey)
       for (uint32_t g = 0; g < table.layout().group_count(); ++g) writes_.find(row, table.layout(), g)->kind = WriteKind::kNone;
     return status;
@@ -113,7 +113,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* r
   return {};
 }
 
-// The row's indexed columns have changed: from these values to what the row is now.
+// The row's indexed columns have changed, from these values to the row's current ones.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values,
                                                         uint64_t affected) {
@@ -170,10 +170,10 @@ Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row,
   return result.inserted ? claim_leaves_written(table, result, key) : Status();
 }
 
-// The entries that the rows match until this commit are left to the reclamation. Before the rows
-// can show anything else: an older listing of such an entry, whose grace period may be over, ends
-// here, and no reader of the old state is without the entry. If the rows stay as they are, the
-// listings come to nothing.
+// Leaves the entries that the rows match until this commit to reclamation. This must happen before
+// the rows can show anything else: it ends an older listing of such an entry, whose grace period
+// may be over, so that no reader of the old state misses the entry. The listings do nothing if the
+// rows remain unchanged.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)
@@ -181,7 +181,8 @@ void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
       retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
 }
 
-// So are those that this transaction put there and that are not in use.
+// Likewise leaves to reclamation the entries that this transaction inserted and that are not in
+// use.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {

@@ -1,12 +1,12 @@
-// ReadWriteTransaction: what it remembers of the leaves and buckets that it has looked at, so that
-// the commit finds phantoms (DBX, section 5.3, "range query").
+// ReadWriteTransaction: what it records of the leaves and buckets that it has read, so that the
+// commit detects phantoms (DBX, section 5.3, "range query").
 #pragma once
 
 #include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
-// A leaf or bucket in which the key would be.
+// Tracks the leaf or bucket in which the key would be.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::track_key(TableType& table, const index::Witness& witness, KeyRef key) {
   const auto is_this = [&](const NodeEntry& node) {
@@ -21,7 +21,7 @@ void ReadWriteTransaction<Sync, Claims>::track_key(TableType& table, const index
   add_node({witness, &table, key, {}, 0, NodeEntry::Kind::kKey}, known == PointerMap::kNone);
 }
 
-// What a scan is about to look at. Its position: a scan that stops early says so there.
+// Tracks what a scan is about to read. Returns its position, which a scan that stops early updates.
 template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
 uint32_t ReadWriteTransaction<Sync, Claims>::track_scanned(TableType& table, const Witnesses& witnesses,
@@ -56,7 +56,7 @@ uint32_t ReadWriteTransaction<Sync, Claims>::track_index_range(TableType& table,
   return range;
 }
 
-// Where an index gives a leaf several witnesses: the others than the first.
+// If an index gives a leaf several witnesses: tracks all except the first.
 template <class Sync, class Claims>
 template <class Witnesses>
 void ReadWriteTransaction<Sync, Claims>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
@@ -80,7 +80,7 @@ void ReadWriteTransaction<Sync, Claims>::track_own_insert(const index::InsertRes
   if (nodes_.empty()) return;
   const uint32_t known = node_positions_.find(result.before.version);
   if (known == PointerMap::kNone) return;
-  // A leaf that was looked at several times has several entries, and all of them must follow.
+  // A leaf that was read several times has several entries, and all of them must follow.
   const size_t end = node_repeated_ ? nodes_.size() : known + 1;
   for (size_t i = known; i < end; ++i) {
     if (!nodes_[i].is_of(result.before)) continue;

@@ -72,7 +72,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     if constexpr (Claims::kWrites) claims_.begin(attempt);
     this->begin_attempt(attempt, procedure);
   }
-  // The caller, and not a procedure, ends the transaction that has begun.
+  // The caller, not a procedure, ends the transaction that has begun.
   void stays_open() {
     if constexpr (Claims::kWrites) claims_.stays_open();
   }
@@ -80,8 +80,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
   Status commit();
   void rollback(Cause cause);
-  // Ok: what was read is still as it was read, and what a procedure made of it can be trusted. Else
-  // the conflict that a commit would meet.
+  // Ok: the reads are still valid, and a procedure's result that depends on them can be trusted.
+  // Otherwise the conflict that a commit would meet.
   Status reads_hold();
 
  protected:
@@ -96,7 +96,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status do_add(const TableRef& table, KeyRef key, uint32_t offset, ColumnType type, const void* delta) override;
   Status do_remove(const TableRef& table, KeyRef key) override;
 
-  // What the pieces of a call are made of (txn/chopping/piece_transaction.h), and the rest.
+  // Used by the pieces of a call (txn/chopping/piece_transaction.h) and by what follows.
   static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
   // How long to wait for a lock: for a few pauses, or until its holder, which may have been
   // preempted, runs again.
@@ -134,11 +134,11 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
   [[gnu::noinline]] Status ended_by_another();
-  // Remembered until the commit, unless the region that this runs in does so.
+  // Records the read until the commit, unless a region that this runs in tracks it.
   void push_read(const ReadEntry& read) {
     if constexpr (!RunsInRegion<Claims>) reads_.push(read);
   }
-  // One that the commit must validate.
+  // Records a read that the commit must validate.
   void push_validated(const ReadEntry& read) {
     push_read(read);
     if constexpr (Claims::kReads) some_validated_ = true;
@@ -165,14 +165,14 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
-  // 0: of an own write.
+  // Returns 0 for an own write.
   uint64_t version_read(const detail::ImageHeader& header) const {
     if (header.read_index == ~0u) return 0;
     if constexpr (RunsInRegion<Claims>) return recorder_.last_version();
     else return word::sequence(reads_[header.read_index].word);
   }
-  // Where the view's reads begin; in a region, which remembers none, the table and the call that
-  // they are of.
+  // The position at which the view's reads begin. A region does not record reads: there it is the
+  // table and the call that they belong to.
   uint32_t read_index_of(const TableType& table) const {
     if constexpr (RunsInRegion<Claims>) return table.id() | claims_.call << kTableBits;
     else return static_cast<uint32_t>(reads_.size());
@@ -191,7 +191,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   void copy_edited(std::byte* to, const std::byte* from) const;
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
   bool has_read(TableType& table, const detail::ImageHeader& view);
-  // Within a region that asks for it (Claims::in_place): rows are written at once.
+  // Within a region with Claims::in_place, rows are written at once.
   bool may_write_in_place(TableType& table, Row* row) const;
   Status edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image);
   void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
@@ -203,7 +203,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, std::byte** image);
   Status copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read, std::byte** image);
   Status write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set, const std::byte* source);
-  // A whole row that the caller gives.
+  // A whole row passed by the caller.
   struct GivenRow {
     const void* bytes;
     size_t size;
@@ -225,7 +225,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   void retire_old_entries();
   void index_finish(bool committed);
 
-  // body(), with the spinlock held where there is one.
+  // Calls body() with the spinlock held, if there is one.
   template <class Body>
   [[gnu::always_inline]] auto alone(Body&& body) {
     if constexpr (sync::kElides<Sync>)
@@ -289,7 +289,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
 
   // -- region.h: hardware transactions, under a policy that has them ------------------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
-  // What a commit's region did, and what it read.
+  // The result of a commit's region, and what it read.
   struct AtOnce {
     enum class End : uint8_t {
       kUnsuited,  // nothing; the commit takes its locks
@@ -316,7 +316,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
       Sync::kRegions && ClaimsInRegions<Claims> && (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads);
   template <Purpose kPurpose>
   ReadTogether read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups, std::byte* image);
-  // Claims the groups. Those of the result are copied, at one instant.
+  // Claims the groups. The groups in the result have been copied at one instant.
   template <Purpose kPurpose>
   Status claim_and_read_together(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
                                  ReadTogether* together);

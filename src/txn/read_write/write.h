@@ -7,7 +7,7 @@
 
 namespace elider::txn {
 
-// The word of a group that is there now; the commit makes sure that it still is.
+// Returns the current word of a present group; the commit checks that it is unchanged.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
@@ -18,7 +18,7 @@ Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* r
 
 // -- changes of some columns ----------------------------------------------------------------------
 
-// An update that has some columns comes to have these too, with their present values.
+// Adds columns to an update, with their current values.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
@@ -64,7 +64,7 @@ template <class Sync, class Claims>
   return reads_[position].word;
 }
 
-// The columns' present values, with a write for each group that has some of them.
+// Copies the columns' current values and makes a write for each group that has some of them.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
                                                                                       const ColumnSet& set, const detail::ImageHeader* read,
@@ -154,8 +154,8 @@ template <class Sync, class Claims>
   return true;
 }
 
-// The change is made to an image, since a row's own layout is not that of its cells, and then to
-// the cells: do_edited().
+// The change is made to an image, since the layout of a row differs from that of its cells, and
+// then to the cells: do_edited().
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
   const Layout& layout = table.layout();
@@ -181,7 +181,7 @@ template <class Sync, class Claims>
   cell.unlock(word::next(w, false));
 }
 
-// The columns that may be edited, of a sized row all of it.
+// Copies the columns that may be edited, or all of a sized row.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
   const Layout& layout = edit_.table->layout();
@@ -220,8 +220,8 @@ Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, con
                  [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
 }
 
-// Another piece of the call may have read it. Where it is known which, its row is where it was,
-// unless its block has left the table; else a lookup tells.
+// Another piece of the call may have read the row. If the piece is known, the row is where it was,
+// unless its block has left the table; otherwise a lookup decides.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
                                                               void** image) {
@@ -237,10 +237,10 @@ Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& re
   });
 }
 
-// Whether the view is of a row of this table that this transaction tracks, read or written. The
-// header may be another transaction's, or overwritten since its own ended: so nothing it points to
-// is followed. A view that another transaction made of the same row passes, and does no harm: the
-// update reads the row itself.
+// Whether the view shows a row of this table that this transaction has read or written. The header
+// may belong to another transaction, or may have been overwritten since its own ended, so its
+// pointers are not followed. A view of the same row that another transaction made is accepted. This
+// is harmless: the update reads the row itself.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
@@ -253,7 +253,7 @@ bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail
     const auto g = static_cast<uint32_t>(std::countr_zero(groups));
     if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
   }
-  // An update has taken the read over, or the row was this transaction's own.
+  // An update has taken over the read, or this transaction wrote the row.
   for (const uint32_t g : Bits(groups)) {
     const WriteEntry* write = writes_.find(view.row, layout, g);
     if (write != nullptr && write->table == &table && write->key == view.key) return true;
@@ -261,7 +261,7 @@ bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail
   return false;
 }
 
-// Secondary indexes follow what was changed in the image; on a duplicate the change is taken back.
+// Secondary indexes follow the change of the image; a duplicate undoes the change.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
   if constexpr (RunsInRegion<Claims>)
@@ -291,12 +291,12 @@ Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* 
 
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key) {
-  // change() may have ended the attempt before it threw: then that is why.
+  // change() may have ended the attempt before it threw: then that is the reason.
   if (state_ == State::kActive || state_ == State::kEditing)
     static_cast<void>(doom(*ref.base(), Code::kProcedureThrew, Cause::kException, key));
 }
 
-// Blind: no read, but of the columns that decide a secondary index's value.
+// A blind write: it reads only the columns that determine a secondary index's value.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
@@ -338,7 +338,7 @@ Status ReadWriteTransaction<Sync, Claims>::write_row(const TableRef& ref, TableT
   return {};
 }
 
-// Not blind: how large the new block must be, the row says.
+// Not a blind write: the size of the new block depends on the current row.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key,
                                                            const ColumnSet& set, const std::byte* source) {
@@ -359,7 +359,8 @@ Status ReadWriteTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef ke
   return guarded(table, key, [&] { return add_to_row(table, key, *number, delta); });
 }
 
-// Whether columns that no index reads may be added to: Layout::number_at() finds only those.
+// Whether additions are possible to columns that no index reads: Layout::number_at() finds only
+// those.
 template <class Sync, class Claims>
 [[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::may_add_to_some(const TableRef& ref) const {
   return ref && this->template check<Purpose::kWrite>(ref, ColumnsRef(&ref.base()->layout().none())) != nullptr;
@@ -446,7 +447,7 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
     track_own_insert(result);
     writes_.make_present(table, row, key, words, source.bytes, source.size, true);
   } catch (...) {
-    // A rollback would not find the row block.
+    // Otherwise a rollback would not find the row block.
     if (writes_.size() == earlier || !writes_[earlier].created) retire_row(worker_, table, row, key, w);
     throw;
   }
@@ -456,7 +457,7 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
   return index_insert(table, row, key, static_cast<const std::byte*>(source.bytes));
 }
 
-// A row block that is there, with or without a row in it at present.
+// Replaces the row in an existing row block, which may be absent at present.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
   const Layout& layout = table.layout();
@@ -470,14 +471,14 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
       words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
       if (of_group == nullptr || words[g] != word::kUnknown || of_group->kind == WriteKind::kPresent) continue;
       if (g != 0 && table.secondary_count() == 0) continue;
-      // A blind write was told that the row is there: so it must be, or else this would bring it
-      // back; and the secondary indexes rely on the values that the row has now.
+      // A blind write assumed that the row exists. So it must exist, or this would bring it back;
+      // and the secondary indexes depend on the row's current values.
       if (Status status = present_word(table, row, key, g, &words[g]); !status.ok())
         return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
       of_group->expected = words[g];
     }
   } else {
-    // A row that is in an insert's way is only read, and claimed as that.
+    // A row that prevents an insert is only read, so only the read is claimed.
     for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
       Status claimed = writes ? claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups())
                               : claim_groups<Purpose::kRead>(table, row, key, 1);

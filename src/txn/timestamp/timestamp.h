@@ -72,7 +72,7 @@ class TimestampOrdering {
   static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
   uint64_t patience_ns() const { return uint64_t{store_.options.open_patience_us} * 1000; }
 
-  // The transaction runs alone while this is there; an attempt may throw, as its thread ends.
+  // While this exists, the transaction runs alone. An attempt may throw because its thread ends.
   class Alone {
    public:
     // The caller holds alone_.

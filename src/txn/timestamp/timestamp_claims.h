@@ -47,8 +47,8 @@
 
 namespace elider::txn {
 
-// kReadsToo: else reads are validated at the commit, as those of the optimistic protocol are: the
-// variant that the paper leaves to future work.
+// kReadsToo: reads are claimed as well. Otherwise they are validated at the commit, as in the
+// optimistic protocol: the variant that the paper leaves to future work.
 template <bool kReadsToo>
 class TimestampClaims {
  public:
@@ -174,11 +174,11 @@ class TimestampClaims {
   static_assert(sizeof(Stamps) == kCellBytes);
   static Stamps& stamps_of(storage::Cell& cell) { return *(reinterpret_cast<Stamps*>(&cell) - 1); }
 
-  // The one that it names.
+  // Whether the named transaction has ended.
   bool has_ended(Timestamp t) const {
     return t <= safe_ || (Timestamps::worker_of(t) == worker_ ? Timestamps::without_flag(t) != mine_ : !all_->under_way(t));
   }
-  // What this reader makes of a read timestamp: the same where it says already that it reads.
+  // The read timestamp after this transaction's read: unchanged if it already shows that read.
   Timestamp raised_from(Timestamp read) const {
     if (Timestamps::without_flag(read) == mine_) return read;
     if (read > mine_) return read | Timestamps::kFlag;

@@ -44,8 +44,8 @@ using Timestamp = uint64_t;
 class Timestamps {
  public:
   static constexpr Timestamp kFlag = 1;
-  // How long a procedure is waited for before it is ended: its thread has lost its processor, or
-  // waits for the one that waits here.
+  // How long others wait for a procedure before they end it: its thread may have been preempted, or
+  // may wait for the thread that waits here.
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   explicit Timestamps(const Workers& workers) : workers_(workers), slots_(new CacheLine<Slot>[workers.workers_max()]) {}
@@ -53,7 +53,7 @@ class Timestamps {
   static Timestamp without_flag(Timestamp t) { return t & ~kFlag; }
   static uint32_t worker_of(Timestamp t) { return static_cast<uint32_t>(t >> 1 & kWorkerMask); }
 
-  // The timestamp of a worker's next transaction, which is under way from now on.
+  // Returns the timestamp of the worker's next transaction, which is running from now on.
   Timestamp begin(uint32_t worker) {
     Slot& slot = *slots_[worker];
     uint64_t now = clock_->load();
@@ -68,7 +68,7 @@ class Timestamps {
       now = again;
     }
   }
-  // Its writes are all there.
+  // Called when all writes of the transaction have been made.
   void end(uint32_t worker) { slots_[worker]->now.store(kNone, std::memory_order_release); }
 
   // From now on no other worker can end the transaction. Returns false if one already has.
@@ -77,7 +77,7 @@ class Timestamps {
     return slots_[worker]->now.compare_exchange_strong(expected, mine | kFlag);
   }
   bool under_way(Timestamp t) const { return without_flag(slots_[worker_of(t)]->now.load()) == without_flag(t); }
-  // Ends another worker's transaction unless it is committing: it will not commit.
+  // Ends another worker's transaction, which then cannot commit, unless it is already committing.
   bool end_other(Timestamp t) {
     Timestamp expected = without_flag(t);
     return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
@@ -96,7 +96,7 @@ class Timestamps {
     return ns == kProcedurePatienceNs || slot.thread.load(std::memory_order_relaxed) == this_thread() ? kProcedurePatienceNs : ns;
   }
 
-  // The worker's transaction is one that its program ends, or has been.
+  // Sets since when the worker's transaction is an open one, which its program ends; 0: it is not.
   void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
   // Since when the transaction that the worker runs has been open; 0 if it is a procedure.
   uint64_t open_since(Timestamp t) const { return slots_[worker_of(t)]->open_since_ns.load(std::memory_order_relaxed); }
@@ -107,12 +107,12 @@ class Timestamps {
     const Timestamp next = clock_->load() << kClockShift;  // before the slots
     return std::min(next, ELIDER_MUTANT(kSlotsBeforeClock) ? early : oldest_beside(worker)) - 1;
   }
-  // The oldest other transaction that is under way and not younger than `t`, or 0.
+  // Returns the oldest other transaction that is running and not younger than `t`, or 0.
   Timestamp oldest_up_to(Timestamp t, uint32_t worker) const {
     const Timestamp oldest = oldest_beside(worker);
     return oldest <= t ? oldest : 0;
   }
-  // So that it can become safe.
+  // Raises the clock above `t`, so that `t` can become safe.
   void let_pass(Timestamp t) {
     uint64_t now = t >> kClockShift;
     clock_->compare_exchange_strong(now, now + 1);
