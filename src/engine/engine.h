@@ -1,5 +1,5 @@
-// Engine: what a Database forwards to: one virtual face over every shipped combination of sync
-// policy and protocol (engine/registry.h).
+// Engine: the interface that a Database forwards to. Each compiled combination of sync policy and
+// protocol implements it (engine/registry.h).
 //
 // Thread safety: as Database's.
 #pragma once
@@ -25,26 +25,26 @@ namespace elider::detail {
 
 class EngineWorker;
 
-// The engine of every database that is closed, and what it answers.
+// The engine that all closed databases share; it answers every call.
 Engine* closed_engine();
 Status refuse_closed();
 
-// A call of a group, and what it runs.
+// A call of a group, and the procedure that it runs.
 struct ResolvedCall {
   const InstalledProcedure* procedure = nullptr;  // null: the call is refused
   void* arguments = nullptr;
 };
 
-// What Database::run_group is given.
+// The arguments of Database::run_group.
 struct GroupCalls {
   size_t count;
   FunctionRef<void(size_t, Touches&)> touch;
   FunctionRef<Status(size_t, Transaction&)> procedure;
   std::span<Status> outcomes;  // `count`, or none
-  // call_group(): which procedure each of the `count` calls runs; else empty. `procedure` runs each
-  // as one transaction.
+  // Used by call_group(): the procedure of each of the `count` calls; else empty. `procedure` then
+  // runs each call as one transaction.
   std::span<const ResolvedCall> resolved = {};
-  const txn::Execution* execution = nullptr;             // of those with pieces; null: none has
+  const txn::Execution* execution = nullptr;             // of procedures with pieces; null: none is installed
   const FunctionRef<Status(size_t)>* refusal = nullptr;  // why a call was not resolved
 };
 
@@ -55,9 +55,10 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
-  // A call of an installed procedure that has operations.
+  // Calls an installed procedure that has operations.
   virtual Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) = 0;
-  // A worker with a transaction that has begun; at: one that only reads begins there, or null.
+  // Begins a transaction, and returns its worker. `at`: the snapshot of a read-only transaction;
+  // null: the newest.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
   // Holds the newest snapshot. If calls that belong to it are half done, it either waits for them,
   // or leaves it to the caller to make sure that all of them have ended before the snapshot is
@@ -73,10 +74,11 @@ class Engine : public recovery::RecoveryTarget {
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
-  // Recovers what the data folders hold and starts the log; ok without any. Once, before all else.
-  // *may_skip: it failed for the checkpoint, and there is an older one, for another engine.
+  // Recovers the contents of the data folders and starts the log. Ok without data folders.
+  // Called once, before all else. *may_skip: an error of the checkpoint caused the failure, and
+  // another engine can recover from an older checkpoint.
   virtual Status open_data(const recovery::OpenHow& how, bool* may_skip) = 0;
-  // As Database's; kEverything: all that was committed before the call.
+  // Like those of Database. kEverything: all that was committed before the call.
   static constexpr uint64_t kEverything = ~uint64_t{0};
   virtual Status wait_durable(SnapshotNumber commit_number) = 0;
   virtual void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) = 0;
@@ -84,32 +86,34 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status checkpoint() = 0;
   virtual Status backup(const std::string& folder) = 0;
 
-  virtual uint64_t database_id() const = 0;  // TableBase's; 0: of none
+  virtual uint64_t database_id() const = 0;  // as TableBase's; 0: not of a database
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies without hardware transactions
   virtual const ElisionPolicy* elision() const = 0;  // null: under the policy nothing runs as a region
   virtual Protocol protocol() const = 0;
-  // Whether commits can be as durable as this.
+  // Whether commits can have this durability.
   virtual bool can_promise(Durability durability) const = 0;
   virtual void collect_garbage() = 0;
-  // Whether this is a forked child of the process that opened it. Then only abandon() and functions
-  // that refuse may be called.
+  // Whether this process is a forked child of the one that opened the database. Then only abandon()
+  // and functions that refuse may be called.
   virtual bool in_child() const = 0;
-  // Replaces the destructor in a child: gives the memory of rows and indexes back to the system and
-  // touches nothing else, since the parent's threads may have been in the midst of changing it.
+  // Replaces the destructor in a child. It gives the memory of rows and indexes back to the system
+  // and does not touch anything else, since the parent's threads may have been changing it during
+  // the fork.
   virtual void abandon() = 0;
   virtual Status verify() = 0;
 
-  // Procedures, the same for every combination (procedures.cc).
+  // Procedures: the same for every combination (procedures.cc).
   Status install(std::vector<ProcedureDefinition> procedures, const InstallOptions& options, chopping::Plan* plan);
   std::vector<ProcedureInfo> procedures() const;
-  // Null: it is not installed.
+  // Null: the procedure is not installed.
   const InstalledProcedure* find_procedure(const ProcedureName& name) const { return procedures_.find(name); }
   const InstalledProcedure* find_procedure(std::string_view name) const { return procedures_.find(name); }
   Status call(const InstalledProcedure& procedure, void* arguments, const RunPolicy& policy);
-  // Why a handle's procedure cannot be called here.
+  // The reason why a handle's procedure cannot be called here.
   Status refuse_call(const ProcedureName& name) const;
-  // How those with operations run. Null: none is installed. Constant from then on.
+  // Returns the execution of procedures with operations, which is constant once set. Null: none is
+  // installed.
   const txn::Execution* execution() const { return execution_.load(std::memory_order_acquire); }
 
   Sequences& sequences() { return sequences_; }
@@ -122,7 +126,7 @@ class Engine : public recovery::RecoveryTarget {
   InstalledProcedures procedures_;
 };
 
-// The engine that the options choose, opened.
+// Creates and opens the engine that the options choose.
 Status open_engine(const Options& options, const recovery::OpenHow& how, std::unique_ptr<Engine>* engine);
 
 }  // namespace elider::detail

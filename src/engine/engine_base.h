@@ -1,5 +1,5 @@
-// EngineBase: the engine under one sync policy, whatever the protocol of its transactions: catalog,
-// data folders, statistics, garbage, and the check of every invariant.
+// EngineBase: the parts of an engine that depend on the sync policy but not on the protocol:
+// catalog, data folders, statistics, garbage, and the check of every invariant.
 //
 // Thread safety: as Database's.
 #pragma once
@@ -87,17 +87,17 @@ class EngineBase : public Engine {
         memory_(options.memory_limit_bytes, options.huge_pages, options.parts.own_allocators),
         store_(memory_, options, next_database_id()),
         pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
-  // The workers reclaim through tables and indexes: they go first (declared last).
-  // The data folder closes before: it brings to the disk what is left.
+  // The workers are destroyed first (they are declared last), because they reclaim through tables
+  // and indexes. The data folder is closed before that: it writes the rest of the log to the disk.
   ~EngineBase() override;
 
-  // Regions of the protocol itself: f(site, counts) for each.
+  // Calls f(site, counts) for each site of the protocol itself.
   virtual void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const = 0;
 
   Status refuse_other_thread() const {
     return Status::invalid_argument("another thread has a transaction open, and a single-threaded database allows one thread at a time");
   }
-  // Whether this thread may read a snapshot of everything: calls that are half done hold it up.
+  // Whether this thread may read a snapshot of all rows, which waits for half-done calls.
   Status may_read_all() const {
     if (txn::WithinCall::of(store_.id))
       return Status::invalid_argument("an operation of a chopped procedure cannot take a checkpoint or a backup of its own database");
@@ -113,11 +113,11 @@ class EngineBase : public Engine {
     if constexpr (!Sync::kConcurrent) {
       if (!data_.checkpoint_due() || !threads_.may_begin()) [[likely]] return;
       const Begun begun(threads_);
-      static_cast<void>(data_.checkpoint());  // what failed is in the statistics
+      static_cast<void>(data_.checkpoint());  // the statistics report a failure
     }
   }
 
-  // Calls of chopped procedures have a number only once others may have seen them.
+  // A call of a chopped procedure gets its number only after others may have seen it.
   static Status refuse_within_call() {
     return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
   }
@@ -135,7 +135,7 @@ class EngineBase : public Engine {
 
   const SyncPolicy sync_;
   const HtmBackend htm_;
-  const uint32_t protocol_bytes_;  // a cell
+  const uint32_t protocol_bytes_;  // per cell
   Memory memory_;
   std::mutex creation_mutex_;                // one create_table at a time; before catalog_mutex_
   mutable std::shared_mutex catalog_mutex_;  // guards tables_
@@ -153,7 +153,7 @@ EngineBase<Sync>::~EngineBase() = default;
 
 // -- data folders ---------------------------------------------------------------------------------
 
-// Under a policy for one thread it reads beside no other.
+// Under a policy for one thread, it must not read concurrently with a transaction.
 template <class Sync>
 Status EngineBase<Sync>::checkpoint() {
   if (!threads_.may_begin()) return refuse_other_thread();
@@ -256,9 +256,9 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   add(true);
   if (Status status = data_.log_table(made->id(), schema); !status.ok()) return status;
   ELIDER_TEST_POINT("catalog.table_logged");
-  // Before anybody can find the table, so that the history names it first; and without the
-  // catalog's lock, for the sink is the caller's code. If it throws the table is there all
-  // the same: the log has it.
+  // Called before the table can be found, so that the history names the table before it is used.
+  // The catalog's lock is not held, because the sink is the caller's code. If the sink throws, the
+  // table still exists: the log has it.
   try {
     if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
   } catch (...) {

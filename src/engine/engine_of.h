@@ -187,7 +187,7 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
 // Runs at a held snapshot.
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
-  std::shared_ptr<const SnapshotHold> hold;  // released when the worker is no longer inside
+  std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
   Status status = [&]() -> Status {
     const Begun begun(threads_);
     if (Status refused = this->hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
@@ -341,7 +341,7 @@ Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const Grou
   };
   if (!may_run(policy)) return refuse(refuse_run(policy));
   const Begun begun(threads_);
-  std::shared_ptr<const SnapshotHold> hold;  // released when the worker is no longer inside
+  std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
   if (policy.snapshot != nullptr)
     if (Status status = this->hold_of(*policy.snapshot, true, &hold); !status.ok()) return refuse(status);
   EngineWorker* const found = worker_of_thread();

@@ -1,5 +1,5 @@
-// EngineBase: what recovery and checkpoints need of it: rows written without transactions, and
-// rows read as of one number.
+// EngineBase: the parts that recovery and checkpoints need. They write rows without transactions,
+// and read rows as of one number.
 #pragma once
 
 #include <new>
@@ -12,7 +12,7 @@
 
 namespace elider::detail {
 
-// A worker of the pool, for as long as it loads.
+// A worker that is taken from the pool while it loads.
 template <class Sync>
 class WorkerLoader final : public recovery::RowLoaderOf<Sync> {
  public:
@@ -49,8 +49,8 @@ std::unique_ptr<recovery::SnapshotRows> EngineBase<Sync>::read_snapshot() {
   return rows;
 }
 
-// Among them all that are logged by now: one that is being made may have been logged, and is
-// not among the tables yet.
+// Returns the tables, including all that are logged by now. It takes creation_mutex_ because a
+// table that is being created may be logged already, but is not among the tables yet.
 template <class Sync>
 std::vector<TableBase*> EngineBase<Sync>::tables_made() {
   std::unique_lock made(creation_mutex_, std::defer_lock);
@@ -64,8 +64,8 @@ std::vector<TableBase*> EngineBase<Sync>::tables_made() {
   return all;
 }
 
-// Ok, or what is wrong with a unique index that was just built: two rows have one value of it. No
-// file says what a key function was.
+// Checks a unique index that was just built. It fails if two rows have the same value, which is
+// possible because no file records what the key function was.
 template <class Sync>
 Status check_unique_indexes(txn::Table<Sync>& table) {
   Status status;

@@ -86,7 +86,7 @@ Statistics EngineBase<Sync>::statistics() const {
 // grace period count only in Statistics::Memory.
 template <class Sync>
 void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
-  const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };  // one may be seen before the other
+  const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };  // not all read at once
   const storage::Layout& layout = table.layout();
   const storage::RowMemory& apart = layout.memory();
   uint64_t row_blocks = table.keys().size() * memory_.bytes_taken(layout.block_bytes());
@@ -105,7 +105,7 @@ void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
   s.versions_alive += counted(apart.versions.entries());
 }
 
-// Sites where nothing ran are left out.
+// Leaves out sites that did not run anything.
 template <class Sync>
 void EngineBase<Sync>::add_elision(Statistics& s) const {
   const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {
@@ -132,7 +132,7 @@ void EngineBase<Sync>::add_elision(Statistics& s) const {
 
 template <class Sync>
 void EngineBase<Sync>::collect_garbage() {
-  // A removed row takes three grace periods: unlinked, waited for once more, reclaimed.
+  // A removed row takes three grace periods: it is unlinked, waits once more, and is reclaimed.
   constexpr int kRoundsMax = 16;
   for (int round = 0; round < kRoundsMax && store_.workers.retired_objects() != 0; ++round) store_.workers.collect();
 }

@@ -21,7 +21,7 @@ Status EngineBase<Sync>::verify() {
     status = verify_tables();
   } catch (const std::bad_alloc&) {
     status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
-  } catch (const std::exception& error) {  // of a key function
+  } catch (const std::exception& error) {  // thrown by a key function
     status = Status(Code::kProcedureThrew, std::string("a key function threw: ") + error.what());
   } catch (...) {
     if (thread_ends()) {
@@ -44,8 +44,8 @@ Status EngineBase<Sync>::verify_tables() {
   return {};
 }
 
-// The indexes' own invariants; every row block that the key index leads to (verify_row); every
-// entry of every secondary index (verify_entry).
+// Checks the indexes' own invariants, every row block that the key index leads to (verify_row), and
+// every entry of every secondary index (verify_entry).
 template <class Sync>
 Status EngineBase<Sync>::verify_table(TableType& table) {
   const auto verify_index = [](const auto& index) { return index.verify(); };
@@ -71,8 +71,9 @@ Status EngineBase<Sync>::verify_table(TableType& table) {
   return {};
 }
 
-// What is wrong with it, or nothing: its key finds it, its groups are unlocked, in use, and all
-// there or all absent, and each secondary index finds it under its value.
+// Returns what is wrong with a row, or "". The row must be found by its key. Its groups must be
+// unlocked, not removed, and either all present or all absent. Each secondary index must find it
+// under its value.
 template <class Sync>
 std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image) {
   const storage::Layout& layout = table.layout();
@@ -98,9 +99,9 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
   return {};
 }
 
-// What is wrong with it, or nothing: it leads to the row block that its key has, and
-// either the row has (or, if it is absent, had last) that value, or the entry is on the
-// list of those to be taken out.
+// Returns what is wrong with an entry, or "". The entry must lead to the row block of its key.
+// Either the row must have this value (or have had it last, if it is absent), or the entry must be
+// on the list of entries to remove.
 template <class Sync>
 std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_t value, KeyRef primary, index::Handle handle,
                                            std::byte* image) {

@@ -1,17 +1,21 @@
-// Group: calls that are run together, each a transaction of its own, so that their cache misses
-// overlap (Database::run_group; docs/groups.md).
+// Group: calls that run together so that their cache misses overlap; each is a transaction of its
+// own (Database::run_group; docs/groups.md).
 //
-// Three steps. Each call says what it will look at; all of that is looked for at once
-// (txn/touched_rows.h); and each call makes one attempt, which finds its rows in the cache.
+// There are three steps:
 //
-// Invariant: the second and third step are one stay inside the epoch, since the rows that were
-// found are kept from one to the other. A stay ends between two calls when the worker has memory to
-// reclaim, as it would after a single transaction: otherwise all that a group's calls replace would
-// wait for the last of them. The rows of the calls that are left are then found again.
+//   1. Each call announces what it will access.
+//   2. All of that is looked up at once (txn/touched_rows.h).
+//   3. Each call makes one attempt, which finds its rows in the cache.
 //
-// Calls: the whole of one run_group(). They are taken group by group, in rounds: what met a
-// conflict is in the next round, when every other call has been tried, so that it holds up none;
-// between two rounds there is one wait.
+// Invariant: the worker stays inside the epoch during the second and third step, since the rows
+// that were found are used later. The stay ends between two calls if the worker has memory to
+// reclaim, as it would after a single transaction. Otherwise everything that the calls of a group
+// replace would wait for the last of them. The rows of the remaining calls are then looked up
+// again.
+//
+// GroupRun runs all calls of one run_group(), group by group and in rounds. A call that met a
+// conflict runs again in the next round, after every other call has been tried, so that it does not
+// delay the others. There is one wait between two rounds.
 //
 // Thread safety: none; they belong to one worker.
 #pragma once
@@ -39,7 +43,7 @@ class Group {
   struct Member {
     explicit Member(size_t which) : call(which) {}
 
-    size_t call;  // which of all
+    size_t call;  // its index among all calls
     Status status;
     size_t touches_begin = 0, touches_end = 0;
     size_t partitions_begin = 0, partitions_end = 0;
@@ -54,7 +58,7 @@ class Group {
     members_.clear();
     touches_.begin_group();
   }
-  // One more, which is asked what it will look at.
+  // Adds a call, and asks it what it will access.
   void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy);
 
   // Runs each member whose status is ok: run_one(member).
@@ -65,38 +69,40 @@ class Group {
   std::span<const uint32_t> partitions_of(const Member& member) const {
     return std::span(touches_.partitions()).subspan(member.partitions_begin, member.partitions_end - member.partitions_begin);
   }
-  // While it runs.
+  // Valid while the member runs.
   std::span<const txn::TouchedRow> rows_of(const Member& member) const {
     return rows_.of(member.touches_begin - rows_begin_, member.touches_end - rows_begin_);
   }
 
  private:
-  // Finds the rows that the members from `begin` to `end` touch. The worker is inside, and must not
-  // leave before they have used the rows: until then a row that leaves its index keeps its memory.
+  // Finds the rows that the members from `begin` to `end` touch. The worker is inside the epoch,
+  // and must not leave before they have used the rows: until then, a row that leaves its index
+  // keeps its memory.
   template <class Sync>
   void find(uint64_t database_id, size_t begin, size_t end) {
     rows_begin_ = members_[begin].touches_begin;
     const size_t touches = members_[end - 1].touches_end - rows_begin_;
     try {
       rows_.template find<Sync>(database_id, std::span(touches_.all()).subspan(rows_begin_, touches));
-    } catch (const std::bad_alloc&) {  // then each attempt looks for its own
+    } catch (const std::bad_alloc&) {  // then each attempt looks up its own rows
     }
   }
 
   Touches touches_;
   txn::TouchedRows rows_;
-  size_t rows_begin_ = 0;  // the touch that the first of them is of
+  size_t rows_begin_ = 0;  // the touch that the first of them belongs to
   std::vector<Member> members_;
 };
 
-// A call has committed at this number. A group is durable when the largest number of its calls is:
-// one that reads at a held snapshot may have a smaller number than an earlier one that writes.
+// Called when a call has committed at this number. A group is durable when the largest number of
+// its calls is: a call that reads at a held snapshot may have a smaller number than an earlier one
+// that writes.
 inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
   *number = ELIDER_MUTANT(kLastNumber) ? committed : std::max(*number, committed);
 }
 
-// A stay finds the rows of as many members as the last one has run, or of twice as many if that had
-// not been due to end. So at most two lookups are made for each row that is used.
+// A stay looks up the rows of as many members as the last stay ran, or of twice as many if the last
+// one was not cut short. So at most two lookups are made for each row that is used.
 template <class Sync, class RunOne>
 void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
   const size_t count = members_.size();
@@ -119,12 +125,12 @@ void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
 
 class GroupRun {
  public:
-  // Runs all calls. run(group) makes an attempt of each member whose status is ok, and leaves what
-  // it came to in that status. Returns the first outcome by the number of the call that is not ok.
-  // May throw std::bad_alloc, before the first attempt.
+  // Runs all calls. run(group) makes one attempt of each member whose status is ok, and stores the
+  // outcome in that status. Returns the outcome of the first call, by number, that is not ok. May
+  // throw std::bad_alloc before the first attempt.
   template <class RunGroup>
   Status run_all(const GroupCalls& calls, const GroupPolicy& policy, Random& random, txn::Counters& counters, RunGroup&& run);
-  // A call at least has committed.
+  // Whether at least one call has committed.
   bool committed() const { return committed_; }
 
  private:
@@ -154,7 +160,7 @@ Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Ran
   failure_ = {};
   next_round_.clear();
   group_.reserve(size);
-  // `count` calls, of which call_at(i) is one.
+  // Runs `count` calls, which call_at(i) returns.
   const auto run_round = [&](size_t count, uint32_t attempt, auto&& call_at) {
     for (size_t first = 0; first < count; first += size) {
       group_.clear();

@@ -22,17 +22,17 @@
 
 namespace elider::detail {
 
-// Constant once it is installed.
+// Constant once installed.
 struct InstalledProcedure {
   uint64_t identity() const { return its.identity; }
-  // Ok if these are arguments for a call by name.
+  // Ok if a call by name can have these arguments.
   Status check(std::span<const Value> arguments) const;
   // Whether a call runs on a snapshot.
   bool on_snapshot() const { return pieces != nullptr ? pieces->on_snapshot : its.read_only; }
 
   ProcedureDefinition its;  // its operations and bodies are moved to `pieces`
-  uint32_t id = 0;          // of its name, in counters and histories; the caller's RunPolicy may give another
-  // Null: it has a body, and is one transaction.
+  uint32_t id = 0;          // of its name, in counters and histories; RunPolicy may override it
+  // Null: the procedure has a body, and is one transaction.
   const txn::ExecutableProcedure* pieces = nullptr;
 };
 
@@ -42,7 +42,7 @@ class InstalledProcedures {
   InstalledProcedures(const InstalledProcedures&) = delete;
   InstalledProcedures& operator=(const InstalledProcedures&) = delete;
 
-  // Null: it is not installed.
+  // Null: the procedure is not installed.
   const InstalledProcedure* find(const ProcedureName& name) const {
     const Slots* const slots = slots_.load(std::memory_order_acquire);
     if (slots == nullptr) return nullptr;
@@ -53,9 +53,9 @@ class InstalledProcedures {
   }
   const InstalledProcedure* find(std::string_view name) const;
 
-  // May throw std::bad_alloc; then nothing was added.
+  // May throw std::bad_alloc; then it has not added anything.
   void add(std::vector<std::unique_ptr<const InstalledProcedure>> procedures);
-  // They are in the order in which they were added.
+  // The procedures, in the order in which they were added.
   const std::vector<std::unique_ptr<const InstalledProcedure>>& all() const { return all_; }
 
  private:

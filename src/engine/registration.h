@@ -12,7 +12,8 @@
 
 namespace elider::detail {
 
-// The engine of a sync policy and a protocol, which Options ask for by these names.
+// The engine of a sync policy and a protocol. The enumerators are the names by which Options choose
+// it.
 template <class Sync, template <class> class ProtocolOf, SyncPolicy kSync, HtmBackend kHtm = HtmBackend::kNone>
 constexpr Combination combination_of() {
   return {kSync, kHtm, ProtocolOf<Sync>::kName, [](const Options& options) -> std::unique_ptr<Engine> {

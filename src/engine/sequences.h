@@ -1,19 +1,19 @@
-// Sequences: the numbers that elider/sequence.h gives, in chunks that a table of the database
-// counts.
+// Sequences: they assign the numbers of elider/sequence.h in chunks, which are counted in a table
+// of the database.
 //
-// The table `elider_sequences` has a row a sequence: its name, and the first number that no chunk
-// has. A zone that has run out runs a transaction that raises it, waits until that is durable, and
-// then owns the chunk. No latch is held meanwhile, for the transaction may wait for locks of a
-// procedure that itself wants a number; so several threads of a zone may each fetch a chunk, and
-// those are kept.
+// The table `elider_sequences` has one row per sequence: its name, and the first number that is not
+// in a chunk. A zone whose chunk is used up runs a transaction that raises this number, waits until
+// the transaction is durable, and then owns the chunk. No latch is held meanwhile, because the
+// transaction may wait for locks of a procedure that itself requests a number. So several threads
+// of a zone may each fetch a chunk, and the zone keeps all of them.
 //
-// Invariant: a number is given only from a chunk whose transaction has committed, and is durable
-// where there is a log; so none is given twice.
+// Invariant: a number is assigned only from a chunk whose transaction has committed and, if there
+// is a log, is durable. So no number is assigned twice.
 //
-// at_least() raises the row, then the floor, then drops what lies below it from each zone. A chunk
-// that was fetched before may come to its zone later. Its thread cuts it by the floor, which it
-// reads under the zone's latch: it takes the latch either before at_least() does, which then finds
-// the chunk, or after it, and then sees the new floor.
+// at_least() raises the row, then the floor, and then drops the smaller numbers from each zone. A
+// chunk that was fetched before may reach its zone later. Its thread cuts it at the floor, which it
+// reads under the zone's latch. If it takes the latch before at_least() does, at_least() finds the
+// chunk. If it takes the latch after at_least(), it sees the new floor.
 //
 // Thread safety: all. Lock rank: a zone's latch and Sequences::mutex_ are leaves.
 #pragma once
@@ -40,7 +40,7 @@ namespace elider::detail {
 class Engine;
 
 struct SequenceRow {
-  char name[64];  // ends with zeros
+  char name[64];  // padded with zeros
   uint64_t next;
 };
 
@@ -73,18 +73,18 @@ class SequenceState {
   const Key key_;
   const std::string name_;
   std::atomic<uint32_t> chunk_;
-  std::atomic<uint64_t> floor_{0};  // no smaller number is given; rises, and is read under a zone's latch
+  std::atomic<uint64_t> floor_{0};  // the minimum of numbers to assign; rises, and is read under a zone's latch
   const uint32_t zone_count_;  // a power of two
   const std::unique_ptr<CacheLine<Zone>[]> zones_;
 };
 
-// Ok, or kInvalidArgument: the name of a table that a program wants to make is reserved, and the
-// schema is not the one that the database itself would make.
+// Ok; or kInvalidArgument if a program wants to create a table with a reserved name and a schema
+// other than the database's own.
 Status check_reserved_name(const Schema& schema);
 
 class Sequences {
  public:
-  // As Database::sequence.
+  // Like Database::sequence.
   Status find(Engine& engine, std::string_view name, const SequenceOptions& options, SequenceState** state);
 
  private:

@@ -4,7 +4,7 @@
 // Reason: a thread that loses its processor within a transaction keeps resources that other threads
 // wait for, for several time slices of the system. These are the locks of its commit, the grace
 // period and, on a snapshot, all rows that were removed since, which scans must skip meanwhile.
-// With turns a thread gives way between two transactions, to the thread that has waited longest.
+// Threads that take turns give way between two transactions, to the thread that has waited longest.
 //
 // A thread that waits for the disk does not keep its turn. It gives the turn to the thread that has
 // waited longest, and requests one again for its next transaction. Otherwise the threads with turns

@@ -1,11 +1,11 @@
 // EngineWorker: a worker of a database (base/worker.h) with its counters and, under the engine's
-// protocol, its transactions (WorkerOf, engine_of.h), and is lent to one user at a time.
+// protocol, its transactions (WorkerOf, engine_of.h). It is lent to one user at a time.
 //
-// A thread keeps the worker it first took until it ends, so that db.run() costs no lock; further
-// transactions open at once in the thread, and ActiveTransactions, take others. Workers are made as
-// needed, never destroyed before the database, and used again.
+// A thread keeps the first worker it took until the thread ends, so that db.run() does not take a
+// lock. Further open transactions of the thread, and ActiveTransactions, take other workers.
+// Workers are created as needed, reused, and destroyed with the database.
 //
-// Thread safety: a worker belongs to whom it is lent to; the pool to all.
+// Thread safety: a worker belongs to its current user; the pool is safe from all threads.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +33,13 @@ struct LastWorker {
 inline constinit thread_local LastWorker last_worker;
 
 EngineWorker* find_thread_worker(uint64_t id);
-// The worker that this thread keeps of database `id`; null if none.
+// The worker that this thread keeps for database `id`; null if it does not keep one.
 inline EngineWorker* thread_worker(uint64_t id) {
   if (last_worker.id == id) [[likely]] return last_worker.worker;
   return find_thread_worker(id);
 }
-// The turn that this thread has in database `id`, if any, goes to another thread. A thread calls
-// this before it waits for the disk.
+// Gives this thread's turn in database `id`, if any, to another thread. A thread calls this before
+// it waits for the disk.
 void give_turn_back(uint64_t id);
 // False: the thread is ending, and cannot keep a worker any more. Code that runs then, in
 // destructors, borrows one.
@@ -51,19 +51,19 @@ class EngineWorker {
   virtual ~EngineWorker() = default;
   EngineWorker(const EngineWorker&) = delete;
   EngineWorker& operator=(const EngineWorker&) = delete;
-  // For ActiveTransaction. Ends the transaction and gives the worker back.
+  // Used by ActiveTransaction: ends the transaction and gives the worker back.
   virtual Status commit_active(Durability durability, SnapshotNumber* commit_number) = 0;
   virtual void rollback_active() = 0;
 
   WorkerPool& pool;
   Worker& base;
   txn::Counters counters;
-  Turn turn;               // of a thread that keeps it
-  bool busy = false;       // a transaction of it is running
-  bool holds = false;      // it runs none, and holds a snapshot
-  bool kept = false;       // by a thread, for its transactions
-  bool read_only = false;  // of an active one: which
-  std::shared_ptr<const SnapshotHold> hold;  // of an active one: where it reads, if not at the newest
+  Turn turn;               // of the thread that keeps the worker
+  bool busy = false;       // it is running a transaction
+  bool holds = false;      // it holds a snapshot, and does not run a transaction
+  bool kept = false;       // a thread keeps it for its transactions
+  bool read_only = false;  // of an active transaction
+  std::shared_ptr<const SnapshotHold> hold;  // of an active transaction: the snapshot that it reads; null: the newest
 };
 
 // Runs a worker's transaction, or a group of them, in its turn. A worker that is not kept by a
@@ -86,10 +86,10 @@ class InTurn {
 
 class WorkerPool {
  public:
-  // make(pool, base): a worker on that base.
+  // make(pool, base) creates a worker on that base.
   using Make = std::function<std::unique_ptr<EngineWorker>(WorkerPool& pool, Worker& worker)>;
 
-  // One transaction's use of a worker, which goes back to the pool unless the thread keeps it.
+  // A transaction's use of a worker. The worker goes back to the pool unless the thread keeps it.
   class Lent {
    public:
     Lent(WorkerPool& pool, EngineWorker& worker) : pool_(pool), worker_(worker) { worker_.busy = true; }
@@ -107,8 +107,8 @@ class WorkerPool {
 
   WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
 
-  // Null if workers_max are in use. One that only holds a snapshot counts as no thread that takes
-  // turns.
+  // Null if workers_max are in use. A worker that only holds a snapshot is not counted as a thread
+  // that takes turns.
   enum class Use : uint8_t { kRuns, kHolds };
   EngineWorker* take(Use use = Use::kRuns);
   void give_back(EngineWorker* worker);
