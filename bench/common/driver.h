@@ -4,16 +4,18 @@
 //     return std::make_unique<MyWorker>(...);
 //   });
 //
-// A worker is one thread's generator of transactions. Its run_one() runs one to its end, conflicts
-// retried, and returns the position of its type in the list of names; or kWorkerFailed, which ends
-// the whole run, and failure() then says why. The driver adds to a transaction one read of the tick
-// counter, one read of a shared flag, and three writes to lines of its own thread: no indirect
-// call, no allocation. A latency is the time from one transaction's end to the next one's, so it
-// includes drawing the inputs; that way the latencies of a thread sum up to its time.
-// When the warm-up is over, each worker's begin_measuring() is called, if it has one.
-// With --group a worker's run_group() runs that many at once; the latency of each is then that of
-// the group, which ends when run_group() of the database does.
-// Thread safety: drive() is called by one thread; workers never share.
+// A worker is one thread's generator of transactions. Its run_one() runs one transaction to its
+// end, retries conflicts, and returns the position of its type in the list of names. It may return
+// kWorkerFailed, which ends the whole run; failure() then gives the reason. The driver adds to each
+// transaction one read of the tick counter, one read of a shared flag, and three writes to lines of
+// its own thread. It does not add an indirect call or an allocation. A latency is the time from the
+// end of one transaction to the end of the next, so it includes drawing the inputs. That way the
+// latencies of a thread add up to its time.
+//
+// After the warm-up the driver calls each worker's begin_measuring(), if it has one. With --group
+// it calls run_group(), which runs that many transactions at once. The latency of each is then that
+// of the group, which ends when the database's run_group() does.
+// Thread safety: drive() is called by one thread; workers are never shared.
 #pragma once
 
 #include <array>
@@ -47,7 +49,7 @@ struct GroupTimes {
     first_seen = false;
     begin_ticks = ticks();
   }
-  // Call i begins to run: those before it have been tried.
+  // Called when call i begins to run: all calls before it have been tried.
   void runs(size_t i) {
     if (i != 1 || first_seen) [[likely]] return;
     first_ticks = ticks();
@@ -61,7 +63,7 @@ struct GroupTimes {
 
 template <class W>
 concept GroupWorker = requires(W worker, GroupTimes times) {
-  // False: failure() says why.
+  // False: failure() gives the reason.
   { worker.run_group(times) } -> std::same_as<bool>;
 };
 
@@ -71,7 +73,7 @@ concept BenchWorker = requires(W worker, const W constant) {
   { constant.failure() } -> std::convertible_to<std::string>;
 };
 
-// One transaction type, all threads together.
+// One transaction type; the sum of all threads.
 struct TypeResult {
   std::string name;
   uint64_t committed = 0;
@@ -92,7 +94,7 @@ struct RunResult {
   bool has_statistics = false;
   uint64_t engine_commits = 0;
   std::array<uint64_t, kCauseCount> aborts{};
-  // Under SyncPolicy::kElided: what became of its hardware transactions, of all tables together.
+  // Under SyncPolicy::kElided: the outcomes of hardware transactions, summed over all tables.
   std::vector<Statistics::Elision> elision;
   std::vector<Statistics::Procedure> procedures;  // of those that wrote where hardware transactions run; aborts are not in them
   Statistics::Lookups lookups;  // with --count-lookups
@@ -111,12 +113,13 @@ struct Outcome {
   std::vector<std::unique_ptr<W>> workers;  // as their threads left them, for checks and own counters
 };
 
-// What the threads of one run share. The parts that do not depend on the worker; use drive().
+// The state that the threads of one run share, except for the parts that depend on the worker. Use
+// drive().
 class RunControl {
  public:
   enum class Phase : uint32_t { kPreparing, kWarmup, kMeasuring, kStopped };
 
-  // One thread's own lines: written by it alone, read by the progress line.
+  // Cache lines of one thread: only this thread writes them, and the progress line reads them.
   struct alignas(128) Tally {
     std::atomic<uint64_t> done{0};
     std::vector<Histogram> latency;
@@ -129,12 +132,13 @@ class RunControl {
   // `db` may be null: then aborts are not counted.
   RunControl(const CommonOptions& options, Database* db, std::vector<std::string> types);
 
-  // Runs body(thread) on every thread, from preparation to stop, and puts the result together.
+  // Runs body(thread) on every thread, from preparation to stop, and assembles the result.
   RunResult run(const std::function<void(uint32_t)>& body);
 
   // Called by each thread: waits until all threads are prepared.
   void arrive();
-  // Relaxed: the phase guards no data, and a transaction more or less in a phase does not matter.
+  // Relaxed: no data depends on the phase, and one transaction more or less in a phase does not
+  // matter.
   Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
   void fail(uint32_t thread, std::string why);
   Tally& tally(uint32_t thread) { return *tallies_[thread]; }
@@ -216,7 +220,8 @@ void work_in_groups(RunControl& control, uint32_t thread, W& worker) {
 
 }  // namespace detail
 
-// make(thread) -> std::unique_ptr<W> runs on the thread that will use the worker. `db` may be null.
+// make(thread) returns a std::unique_ptr<W>, and runs on the thread that will use the worker. `db`
+// may be null.
 template <BenchWorker W, class Make>
 Outcome<W> drive(const CommonOptions& options, Database* db, std::vector<std::string> types, Make&& make) {
   Outcome<W> outcome;

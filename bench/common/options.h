@@ -1,7 +1,7 @@
-// CommonOptions: what every macro benchmark can be told: how long, how many threads,
-// which engine, where the results go. Session: the database opened as they say, with the
-// history file if asked for.
-// Not here: what one benchmark alone needs (warehouses, records).
+// CommonOptions: the options of every macro benchmark, such as the duration, the number of threads,
+// the engine, and the destination of the results. Options of a single benchmark (warehouses,
+// records) are not here. Session: the database opened with these options, with the history file if
+// requested.
 // Thread safety: options are values; a session is opened and closed by one thread.
 #pragma once
 
@@ -51,12 +51,12 @@ struct CommonOptions {
   bool reports_when_interrupted = true;  // SIGINT ends the measuring, not the process; where false, the process
 };
 
-// Declares them on a subcommand; parsing checks each by itself.
+// Declares them on a subcommand. Parsing checks each option by itself.
 void add_common_options(Command command, CommonOptions& options);
 void add_options_but_threads(Command command, CommonOptions& options);
-// --group, where transactions can be run in groups.
+// Declares --group, for benchmarks that can run transactions in groups.
 void add_group_option(Command command, CommonOptions& options);
-// --index: of a table's keys.
+// Declares --index, the index of a table's keys.
 void add_index_option(Command command, KeyIndex& chosen, const char* words);
 
 // Call it first in a callback. It refuses combinations of options that do not make sense, and files
@@ -64,8 +64,9 @@ void add_index_option(Command command, KeyIndex& chosen, const char* words);
 // it began.
 void check_common_options(const CommonOptions& options);
 
-// --sync, --htm and --protocol, each checked by itself; and whether they go together, and with this
-// machine (with the names of the options in the message), in a callback.
+// Declares --sync, --htm and --protocol, and checks each by itself. check_sync_options() is called
+// in a callback. It checks that they go together, and that this machine can run them; its messages
+// name the options.
 void add_sync_options(Command command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol);
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads);
 

@@ -1,6 +1,6 @@
-// Report: what a benchmark run was and what it gave, as a table for people and as JSON for
-// programs. The JSON's keys are described in docs/benchmarks.md; tools rely on them, so
-// they are only ever added to.
+// Report: the configuration and the results of a benchmark run, as a table for people and as JSON
+// for programs. docs/benchmarks.md describes the JSON's keys. Tools rely on them, so keys are only
+// ever added.
 // Thread safety: none.
 #pragma once
 
@@ -31,13 +31,13 @@ struct Report {
 Json to_json(const CommonOptions& options, const Report& report);
 void print_table(std::FILE* out, const CommonOptions& options, const Report& report);
 
-// The table to standard output (unless quiet), the JSON to its file. The message of a failure names
-// the file.
+// Writes the table to standard output (unless quiet), and the JSON to its file. If writing fails,
+// the message names the file.
 Status publish(const CommonOptions& options, const Report& report);
 
 Json to_json(const Statistics::Lookups& lookups);
 
-// What opening a data folder found, for --resume: in words, and as JSON.
+// Describes what opening a data folder found, for --resume: in words, and as JSON.
 std::string describe_recovery(const Recovery& recovery);
 Json recovery_json(const Recovery& recovery);
 

@@ -36,10 +36,10 @@ struct CompareOutcome {
 std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
 
 // Runs every workload on every store `repeat` times, and checks each store's rows and counters. A
-// workload starts from stores as they were loaded, and one that inserts does so in every
-// repetition; mixes follow one another on the same stores, whose keys stay what they are. An error:
-// a store failed, or its rows are not what committed; the message names it. A store that this
-// program was built without is skipped. Ends early once interrupted().
+// workload starts from freshly loaded stores; one that inserts does so in every repetition. Mixes
+// run one after another on the same stores, since they do not change the set of keys. A store that
+// this program was built without is skipped. The run ends early once interrupted(). An error: a
+// store failed, or its rows are not what committed; the message names it.
 Result<CompareOutcome> run_compare(const CompareOptions& options);
 
 // The ratio of a's figures to b's, computed within each repetition.

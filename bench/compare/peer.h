@@ -31,10 +31,10 @@ struct CompareOptions {
   std::vector<std::string> peers;      // --peers
   uint32_t repeat = 3;                 // --repeat, 1 to 100
   std::string folder;                  // --dir: where files of peers go; empty: /dev/shm or a temporary folder
-  std::string scratch;                 // the run's own folder (ScratchFolder::of_run), which whoever runs it makes and removes
+  std::string scratch;                 // the run's own folder (ScratchFolder::of_run), which the caller creates and removes
 };
 
-// None: all are without durability.
+// The durability of all stores. kNone: all of them run without a log.
 inline Durability durability_of(const CompareOptions& options) {
   return options.ycsb.common.data.logs() ? options.ycsb.common.data.durability : Durability::kNone;
 }
@@ -50,43 +50,44 @@ struct KeySeries {
 class PeerClient {
  public:
   virtual ~PeerClient() = default;
-  // Runs all operations as one transaction, tried again until it commits. Values read are checked.
-  // An insert finds that its key is absent; an update writes the whole value unread.
+  // Runs all operations as one transaction, and retries it until it commits. It checks the values
+  // that it reads. An insert checks that its key is absent. An update writes the whole value
+  // without reading it.
   virtual Status run(std::span<const Operation> operations) = 0;
-  // The sum of these keys' counters, every byte of their values compared. No
-  // transaction may be running.
+  // The sum of these keys' counters; it compares every byte of their values. No transaction may be
+  // running.
   virtual Result<uint64_t> sum_counters(const KeySeries& keys) = 0;
-  // How many rows there are. No transaction may be running.
+  // The number of rows. No transaction may be running.
   virtual Result<uint64_t> count_rows() = 0;
 };
 
 class Peer {
  public:
   virtual ~Peer() = default;
-  // Its version and settings in some words, for the report.
+  // Its version and settings in a few words, for the report.
   virtual std::string about() const = 0;
-  // Keys 0 to records - 1, counters 0; nothing where it is resumed.
+  // Loads keys 0 to records - 1 with counters 0. Does nothing if the peer is resumed.
   virtual Status load(uint64_t records) = 0;
-  // Whether it goes on with what it found (--resume).
+  // Whether it continues with what it found (--resume).
   virtual bool resumed() const { return false; }
   virtual Result<std::unique_ptr<PeerClient>> client() = 0;
 };
 
-// kUnsupported: it was not there when this program was built; the message names the Debian package.
+// kUnsupported: the program was built without this store; the message names the Debian package.
 Result<std::unique_ptr<Peer>> open_elider(const CompareOptions& options);
 Result<std::unique_ptr<Peer>> open_rocksdb(const CompareOptions& options);
 Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions& options);
 Result<std::unique_ptr<Peer>> open_sqlite(const CompareOptions& options);
 
-// A folder for files of one run, or of one peer of it: empty when it is made,
-// removed with everything in it.
+// A folder for the files of one run, or of one peer of it. It is empty when it is created, and is
+// removed with all its contents.
 class ScratchFolder {
  public:
-  // Below --data, or options.folder, or where there is room. kInvalidArgument: it cannot be made;
-  // the message names the option and the folder.
+  // The folder is below --data, or options.folder, or a place with enough room. kInvalidArgument:
+  // it cannot be created; the message names the option and the folder.
   static Result<std::unique_ptr<ScratchFolder>> of_run(const CompareOptions& options);
-  // Below options.scratch. kInvalidArgument: as before, or its file system has less
-  // than `bytes_needed` free.
+  // The folder is below options.scratch. kInvalidArgument: it cannot be created, or its file system
+  // has less than `bytes_needed` free.
   static Result<std::unique_ptr<ScratchFolder>> of_peer(const CompareOptions& options, const std::string& peer, uint64_t bytes_needed);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
@@ -98,7 +99,7 @@ class ScratchFolder {
   std::string path_;
 };
 
-// What an opener says of a peer that this program was built without.
+// The status of a peer that this program was built without.
 Status built_without(const std::string& peer, const std::string& package);
 
 }  // namespace elider::bench

@@ -58,10 +58,10 @@ struct HeapFigure {
   size_t subject = 0;  // the variant that the others are compared with, or kNone
 };
 
-// An error: a file could not be made, or a variant found what cannot be; it names it. Interrupted:
-// what was whole.
+// An error: a file could not be created, or a variant found an impossible state; the message names
+// it. If interrupted, it returns the figures that are complete.
 Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options);
-// What is called so: reads, updates, map, tpcc, lines, replay.
+// The names of the studies: reads, updates, map, tpcc, lines, replay.
 const std::vector<std::string>& heap_studies();
 
 }  // namespace elider::bench

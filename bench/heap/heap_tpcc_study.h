@@ -11,7 +11,8 @@
 
 namespace elider::bench {
 
-// kCorrupt: a condition does not hold; it says which. Interrupted: the mixes that were whole.
+// kCorrupt: a condition does not hold; the message says which. If interrupted, it returns the mixes
+// that are complete.
 Status study_heap_tpcc(const HeapStudyOptions& options, std::vector<HeapFigure>* figures);
 // The cache lines that a transaction of each kind reads and writes (DUMBO, table 1).
 Status study_heap_lines(const HeapStudyOptions& options, std::vector<HeapFigure>* figures);

@@ -1,4 +1,4 @@
-// measure(): what several threads get done in a time.
+// measure(): how much work several threads do in a given time.
 // Thread safety: one thread calls it.
 #pragma once
 

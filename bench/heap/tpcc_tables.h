@@ -1,10 +1,10 @@
-// TPC-C's tables in a durable heap (DUMBO, section 4.1): a B+-tree from key to row for each, and
-// two of pairs of keys for customers by name and orders by customer. Keys and rows are those of
-// bench/tpcc.
+// TPC-C's tables in a durable heap (DUMBO, section 4.1). Each is a B+-tree from key to row. Two
+// more trees have pairs of keys, for customers by name and orders by customer. Keys and rows are
+// those of bench/tpcc.
 //
-// Rows come from a Database that bench/tpcc has loaded, and go back into one to be checked: so both
-// are filled and judged by the same code.
-// Thread safety: TpccHeap is a value; pouring takes one thread.
+// Rows are copied from a Database that bench/tpcc has loaded, and are copied back into one to be
+// checked. So the same code fills and checks both.
+// Thread safety: TpccHeap is a value; one thread copies.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct TpccHeap {
   HeapOrderedMap<KeyPair, uint8_t> order_by_customer;  // CustomerKey, OrderKey
 };
 
-// A customer's or an order's place in the two.
+// A customer's or an order's entry in these two trees.
 inline KeyPair name_entry(uint64_t key, const tpcc::Customer& row) {
   return {tpcc::CustomerNameKey::pack_unchecked(row.warehouse, row.district, tpcc::name_hash(row.last)), key};
 }
@@ -47,9 +47,9 @@ inline KeyPair customer_entry(uint64_t key, const tpcc::Order& row) {
   return {tpcc::CustomerKey::pack_unchecked(row.warehouse, row.district, row.customer), key};
 }
 
-// All rows of the database, whose tables are B+-trees, as the heap's root "tpcc".
+// Copies all rows of the database, whose tables are B+-trees, into the heap's root "tpcc".
 Result<HeapPtr<TpccHeap>> pour_into_heap(Database& db, const tpcc::Tables& tables, Heap& heap);
-// All rows of the heap; kCorrupt: its trees of pairs do not fit its rows.
+// Copies all rows of the heap back. kCorrupt: its trees of pairs do not match its rows.
 Status pour_into_database(Heap& heap, HeapPtr<TpccHeap> root, Database& db, const tpcc::Tables& tables);
 
 }  // namespace elider::bench

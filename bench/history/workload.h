@@ -1,10 +1,11 @@
-// Workload: one kind of history: its tables, how a transaction of it is drawn, how it runs against
-// the database, and how Elle's micro-operations express it. Seven are registered: list-append (a
-// list is a row), scan (a list is a range of rows), claims (a list is who holds a unique value),
-// rw-register, bank, posts (calls of a chopped procedure), and procedures (of random ones).
+// Workload: one kind of history. It defines the tables, how a transaction is drawn, how it runs
+// against the database, and how Elle's micro-operations express it. Seven workloads are registered:
+// list-append (a list is a row), scan (a list is a range of rows), claims (a list has the claims
+// of a slot), rw-register, bank, posts (calls of a chopped procedure), and procedures
+// (calls of random chopped procedures).
 //
 // A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
-// Thread safety: plan() and execute() by all threads at once, each with its own arguments.
+// Thread safety: all threads may call plan() and execute() at once, each with its own arguments.
 #pragma once
 
 #include <cstdint>
@@ -45,14 +46,14 @@ struct HistoryOptions {
   bool answers_at_once = false;  // of chopped calls: InstallOptions::answers_at_once, which needs `deferring`
   bool deferring = false;    // of posts: the posts appear later, and some calls look for them; of procedures: some operations defer
   uint32_t declarations = 50;  // of procedures: how many groups of random procedures
-  bool held_snapshots = false;     // read-only transactions are at one that their client holds, and advances now and then
-  uint32_t group = 0;              // transactions that a client hands over at once; 0: none
+  bool held_snapshots = false;     // read-only transactions read a snapshot that their client holds, and sometimes advances
+  uint32_t group = 0;              // transactions that a client passes on at once; 0: no groups
   uint32_t block_threshold_bytes = 2048;
   uint64_t memory_limit_bytes = 0;
   DataOptions data;
 };
 
-// How an operation is carried out; a workload gives each number its meaning.
+// The way to carry out an operation. Each workload gives the numbers a meaning.
 using Variant = uint32_t;
 
 struct PlannedOperation {
@@ -84,8 +85,8 @@ struct Attempt {
   std::string complaint;  // an invariant that the workload itself saw broken
 };
 
-// Before an operation gives the processor to another thread now and then: with few processors,
-// transactions would seldom meet otherwise.
+// Before an operation, sometimes gives the processor to another thread. On few processors,
+// transactions would seldom conflict otherwise.
 class Yields {
  public:
   Yields(Random& random, uint32_t percent) : random_(random), percent_(percent) {}
@@ -123,17 +124,18 @@ class Workload {
   virtual ~Workload() = default;
   virtual Schema schema() const = 0;  // of its table
   virtual Status create(Database& db) = 0;
-  // After it, and once the history is recorded: rows that a run begins with.
+  // Called after create(), and after the history has begun: inserts the rows that a run begins
+  // with.
   virtual Status fill(Database&) { return {}; }
-  // After create(), where earlier runs have left rows: goes on with keys that none of them had, so
-  // that a history of this run alone explains all that it reads. *values: the largest of their
-  // values, by value_number(). kCorrupt: rows that no run can have left.
+  // Called after create(), if earlier runs have left rows. The run continues with keys that these
+  // runs have not used, so that its own history explains everything that it reads. *values: the
+  // largest of their values, by value_number(). kCorrupt: no run can have left these rows.
   virtual Status resume(Database& db, int64_t* values) = 0;
-  // Fills operations; the rest of the plan is drawn by the caller. `value` is the first of as many
-  // unique values as the transaction may have operations.
+  // Fills in the operations; the caller draws the rest of the plan. `value` is the first of a range
+  // of unique values, one for each operation that the transaction may have.
   virtual void plan(Random& random, int64_t value, Plan* plan) = 0;
-  // What is known before it runs: reads without results, writes whose
-  // values do not depend on reads.
+  // The part that is known before it runs: reads without results, and writes whose values do not
+  // depend on reads.
   virtual void invocation(const Plan& plan, MicroOps* operations) const;
   // Touches what a transaction of a group will access.
   virtual void touch(const Plan&, Touches&) const {}
@@ -143,11 +145,12 @@ class Workload {
   // Like call(), for a call in a group. begins() is called whenever the call begins, which may be
   // more than once.
   virtual std::unique_ptr<PreparedCall> prepare(const Plan&, Yields&, std::function<void()> /*begins*/) { return nullptr; }
-  // After create(): what a reader of the run's summary is to know; "": nothing.
+  // Called after create(). A note for the reader of the run's summary, or "".
   virtual std::string about() const { return ""; }
-  // After each that committed.
+  // Called after each transaction that committed.
   virtual void committed(const Attempt&) {}
-  // After all threads have ended: what is wrong with the rows that no history shows; "": nothing.
+  // Called after all threads have ended. Describes an error in the rows that the history does not
+  // show, or returns "".
   virtual std::string complaint(Database&) const { return ""; }
   virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) {
     return Status(Code::kUnsupported, "nothing is in pieces");
@@ -173,7 +176,8 @@ inline int64_t value_number(int64_t value) { return value & 0xffffffff; }
 inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // the maximum that earlier runs may have used
 
 inline Status left_by_no_run(const std::string& what) { return Status(Code::kCorrupt, "--resume: no run can have left " + what); }
-// How a workload's resume() ends: status, or what of the rows was wrong; "": nothing.
+// The result of a workload's resume(): status, or a description of what is wrong with the rows; "":
+// they are correct.
 inline Status resumed(Status status, const std::string& wrong) {
   return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
 }
@@ -196,7 +200,7 @@ inline Variant draw_scan_way(Random& random, KeyIndex index) {
   constexpr auto kByIndex = static_cast<Variant>(ScanWay::kByIndex), kByIndexReverse = static_cast<Variant>(ScanWay::kByIndexReverse);
   return static_cast<Variant>(is_ordered(index) ? random.below(kByIndexReverse + 1) : random.between(kByIndex, kByIndexReverse));
 }
-// As the operation's way says: of the table's keys, or of the index's values.
+// Scans in the operation's way: by the table's keys or by the index's values.
 template <class Row, class Visit>
 Status scan_in_its_way(Transaction& txn, const PlannedOperation& operation, const Table<Row>& table, const KeyRange& keys,
                        const Index<Row>& index, const KeyRange& values, Visit&& visit) {
@@ -206,7 +210,7 @@ Status scan_in_its_way(Transaction& txn, const PlannedOperation& operation, cons
   return by_index ? txn.scan(index, values, options, visit) : txn.scan(table, keys, options, visit);
 }
 
-// Shows all rows of earlier runs, in the order of an index that every workload's table has.
+// Visits all rows of earlier runs, in the order of an index that every workload's table has.
 template <class Row, class Visit>
 Status for_each_row(Database& db, const Index<Row>& index, Visit&& visit) {
   return db.run_read_only([&](Transaction& txn) { return txn.scan(index, KeyRange{}, ScanOptions{}, visit); });
@@ -235,7 +239,7 @@ inline void touch_cells(const Plan& plan, const TableRef& table, Touches& touche
 template <class Row>
 struct Cell {
   View<Row> half[2];
-  // Where the cell lives; -1: nowhere. If in both rows (which is wrong), the first.
+  // The row that holds the cell; -1: neither. If both hold it (which is an error), the first.
   int place() const { return half[0] ? 0 : half[1] ? 1 : -1; }
 };
 

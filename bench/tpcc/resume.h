@@ -1,5 +1,5 @@
-// Resuming: what an earlier run has left in a database that was recovered, so that another one goes
-// on there and the consistency checks know what is from before.
+// Resuming: finds what an earlier run has left in a recovered database. The next run continues from
+// there, and the consistency checks know which rows are from earlier runs.
 //
 // Thread safety: one thread calls it, before the run; it reads on several.
 #pragma once
@@ -14,8 +14,8 @@ struct Earlier {
   RunTotals totals;  // of all runs since loading, as the rows count them
 };
 
-// kInvalidArgument: the tables are not those of a database that was loaded to the
-// end; the message says which.
+// kInvalidArgument: the tables are not those of a database that was loaded completely; the message
+// says which.
 Result<Earlier> find_earlier(Database& db, const Tables& tables, uint32_t threads);
 
 // The totals of all runs. `mine` has those of this run alone, except for the history keys, which

@@ -32,15 +32,16 @@ inline constexpr uint32_t kLinesMin = 5;
 inline constexpr uint32_t kLinesMax = 15;
 inline constexpr uint32_t kWarehousesMax = 65535;
 
-// How many rows there are. The defaults are the specification's (clause 1.2.1); smaller ones are
-// for tests, and their results are not TPC-C.
+// The numbers of rows. The defaults are the specification's (clause 1.2.1). Smaller ones are for
+// tests, and their results are not TPC-C.
 struct Sizes {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;  // 1 to 131,070
-  uint32_t customers = 3000;  // a district; 1 to 4,095
-  // Each district is loaded with an order a customer, of which the last 30% wait for delivery.
+  uint32_t customers = 3000;  // per district; 1 to 4,095
+  // Each district is loaded with one order per customer; the last 30% of them wait for delivery.
   uint32_t delivered_orders() const { return customers * 7 / 10; }
-  // Last names in use, of 1,000: every one belongs to a customer of each district.
+  // The number of last names in use, out of 1,000. Each of them belongs to a customer of each
+  // district.
   uint32_t last_names() const { return customers < 1000 ? customers : 1000; }
 };
 
@@ -138,7 +139,7 @@ using CustomerNameKey = KeyLayout<16, 4, 44>;  // warehouse, district, hash of t
 // themselves.
 uint64_t name_hash(const Text<16>& last);
 
-// Where a history row's key comes from: the loader, or a thread, which counts its Payments.
+// The source in a history row's key: the loader, or a thread, which counts its Payments.
 inline constexpr uint32_t kLoaderSource = 0;
 inline constexpr uint32_t source_of_thread(uint32_t thread) { return thread + 1; }
 
@@ -149,7 +150,7 @@ enum class IndexChoice : uint8_t {
   kHash,   // hash tables throughout; secondary indexes are B+-trees: for NewOrders and Payments, which do not scan tables
 };
 
-// How the tables are made. The papers' TPC-C has neither commit groups nor additions.
+// How the tables are created. The papers' TPC-C has neither commit groups nor additions.
 struct TableChoice {
   IndexChoice index = IndexChoice::kMixed;
   uint32_t zones = 0;     // Schema::zones of all tables
@@ -191,12 +192,12 @@ struct Tables {
 
 std::string_view name_of(IndexChoice index);  // "mixed", "btree", "art", "hash"
 
-// The schemas of the tables with secondary indexes, whose key functions no file
-// holds (Options::schemas).
+// The schemas of the tables with secondary indexes, whose key functions are not stored in any file
+// (Options::schemas).
 std::vector<Schema> indexed_schemas(const TableChoice& choice);
 inline std::vector<Schema> indexed_schemas(IndexChoice index) { return indexed_schemas(TableChoice{.index = index}); }
 
-// Makes the nine tables, or finds them. Any error is the database's, and names its table.
+// Creates the nine tables, or finds existing ones. An error is the database's, and names the table.
 Result<Tables> create_tables(Database& db, const TableChoice& choice);
 inline Result<Tables> create_tables(Database& db, IndexChoice index) { return create_tables(db, TableChoice{.index = index}); }
 

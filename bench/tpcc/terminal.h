@@ -1,7 +1,7 @@
 // Terminal: one thread's generator of TPC-C transactions for the driver. It draws a kind and its
-// input, runs it until it has committed, or is the one NewOrder in a hundred that rolls back, and
-// counts what the consistency checks need to know.
-// Thread safety: a terminal belongs to one thread; its counts are read when that has ended.
+// input. It runs the transaction until it has committed or, for one in a hundred NewOrders, has
+// rolled back. It counts what the consistency checks need.
+// Thread safety: a terminal belongs to one thread; its counts are read after that thread has ended.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@
 
 namespace elider::bench::tpcc {
 
-// Which of the two transactions that only read run on a snapshot (Database::run_read_only); the
-// others run like those that write, and can conflict.
+// Whether each of the two read-only kinds runs on a snapshot (Database::run_read_only). Otherwise
+// it runs like a transaction that writes, and can conflict.
 struct SnapshotUse {
   bool order_status = true;
   bool stock_level = true;
@@ -42,24 +42,25 @@ class Terminal {
            uint32_t group = 0, Sequence* history_ids = nullptr, const ChoppedTransactions* chopped = nullptr,
            uint32_t durable_sample_every = 0);
 
-  // Draws one transaction and runs it to its end. Its Kind as a number, or kWorkerFailed.
+  // Draws one transaction and runs it to its end. Returns its Kind as a number, or kWorkerFailed.
   uint32_t run_one();
-  // Draws several and runs them as a group; of how many, the constructor says.
+  // Draws as many transactions as the constructor's `group`, and runs them as a group.
   bool run_group(GroupTimes& times);
   // Runs one transaction of this kind, and returns its status.
   Status run(Kind kind);
   std::string failure() const { return failure_; }
-  // From now on it takes samples of durability.
+  // Begins to take samples of durability.
   void begin_measuring() { samples_.begin_measuring(); }
   DurableSamples& samples() { return samples_; }
-  // It outlives the database, and what it holds must not.
+  // Must be called before the database is closed: the terminal outlives the database, but its
+  // snapshot must not.
   void let_snapshot_go() { held_ = {}; }
 
   const TerminalCounts& counts() const { return counts_; }
   uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
 
  private:
-  // A transaction in hand: its input, whose alternative is its kind, and what is counted of it.
+  // A current transaction: its input, whose alternative is its kind, and what is counted of it.
   struct Call {
     std::variant<NewOrderInput, PaymentInput, OrderStatusInput, DeliveryInput, StockLevelInput> input;
     DeliveryOutput delivered;
@@ -67,7 +68,8 @@ class Terminal {
   };
 
   Status draw(Kind kind, Call* call);
-  // Under protocol partitioned, where each warehouse is one: those that it uses.
+  // Under the protocol partitioned, each warehouse is a partition: returns the partitions that the
+  // call uses.
   std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
   // Used for the kinds that change tables. Calls made(procedure, its Call) with the arguments of
@@ -75,16 +77,16 @@ class Terminal {
   template <class Made>
   auto in_pieces(Call& call, Made&& made);
   Status run_in_pieces(Call& call, const RunPolicy& policy);
-  // Those that change tables as a group of calls in pieces, and the others as a group of
+  // Runs the calls that change tables as a group of calls in pieces, and the others as a group of
   // transactions.
   void run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times);
-  // A group of transactions: calls_[which[i]] for each i; `place`: of the first among all that are
-  // run.
+  // Runs a group of transactions: calls_[which[i]] for each i. `place`: the index of the first
+  // among all transactions that run.
   void run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times);
   bool on_snapshot(Kind kind) const;
-  // For RunPolicy::snapshot of one that only reads. Null: the newest.
+  // The RunPolicy::snapshot of a read-only transaction. Null: the newest.
   const HeldSnapshot* snapshot();
-  // What its outcome means: a NewOrder that rolls back is complete all the same (2.4.3.4).
+  // Counts the outcome. A NewOrder that rolls back is complete as well (2.4.3.4).
   Status count(const Call& call, Status status);
 
   // Constant after construction.

@@ -1,9 +1,9 @@
-// The five transactions of TPC-C as procedures of elider: each takes its input, works through one
-// Transaction, and leaves in its output what a terminal would show (clauses 2.4.3 to 2.8.3).
+// The five transactions of TPC-C as procedures of elider. Each takes its input, works through one
+// Transaction, and stores in its output what a terminal would show (clauses 2.4.3 to 2.8.3).
 //
-// A procedure may run several times, until its transaction commits: it changes nothing but the
-// transaction, its output and its scratch memory, and it uses only the output of the last run.
-// A deviation from the specification: Delivery runs at once instead of through a queue (2.7.2.1).
+// A procedure may run several times, until its transaction commits. It changes only the
+// transaction, its output and its scratch memory. The output of the last run counts. There is one
+// deviation from the specification: Delivery runs at once instead of through a queue (2.7.2.1).
 // Thread safety: outputs and scratch memory belong to one thread.
 #pragma once
 
@@ -81,7 +81,7 @@ struct StockLevelOutput {
   uint32_t low_stock = 0;
 };
 
-// Memory that procedures use again and again, so that they need not allocate.
+// Memory that procedures reuse, so that they do not allocate.
 struct Scratch {
   struct Namesake {
     Text<16> first;
@@ -105,7 +105,7 @@ Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput
 
 bool is_original(const Text<50>& data);  // of an item or a stock row
 Order order_of(const NewOrderInput& input, const NewOrderOutput& output);
-// What the order comes to, once all of its lines are known.
+// Computes the total of the order, after all of its lines are known.
 void add_up(const NewOrderInput& input, NewOrderOutput* output);
 // Puts the entry of the Payment to the left of the existing data of a customer with bad credit.
 void put_credit_entry(Key customer, const PaymentInput& input, Text<500>* data);
@@ -113,8 +113,8 @@ History history_of(const PaymentInput& input, const PaymentOutput& output);
 
 // -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
 
-// What a call in a group has besides: how to say that it begins, and the name under which it is
-// counted.
+// What a call in a group has in addition: the means to report that it begins, and the name under
+// which it is counted.
 struct InGroup {
   GroupTimes* times = nullptr;  // null: it runs alone
   size_t place = 0;
@@ -163,10 +163,10 @@ struct ChoppedTransactions {
   ProcedureHandle<PaymentCall> payment;
   ProcedureHandle<DeliveryCall> delivery;
 };
-// Once a database. `tables` outlives it. The two that only read run as they always do.
+// Called once per database. `tables` must outlive it. The two read-only transactions run as usual.
 Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const InstallOptions& options = {});
 
-// What they will look at, of what the input tells (Database::run_group).
+// Touches what a transaction will access, as far as its input shows (Database::run_group).
 void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns);
 void touch(Touches& touches, const Tables& tables, const NewOrderInput& input);
 void touch(Touches& touches, const Tables& tables, const PaymentInput& input);
@@ -174,7 +174,7 @@ void touch(Touches& touches, const Tables& tables, const OrderStatusInput& input
 void touch(Touches& touches, const Tables& tables, const DeliveryInput& input);
 void touch(Touches& touches, const Tables& tables, const StockLevelInput& input);
 
-// What such a call will look at, likewise.
+// Touches what such a call will access.
 template <class Call>
 auto touch_of(const Tables& tables) {
   return [&tables](const Call& call, Touches& touches) {

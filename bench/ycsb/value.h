@@ -36,8 +36,8 @@ inline void fill_value(void* value, uint32_t bytes, Key key, uint64_t counter) {
   if (at < bytes) std::memcpy(out + at, &word, bytes - at);
 }
 
-// Compares the last whole word with the first: enough to notice a value put together from two
-// versions or read for another key, at the cost of one comparison.
+// Compares the last whole word with the first. One comparison suffices to notice a value that was
+// assembled from two versions, or read for another key.
 inline bool value_ends_match(const void* value, uint32_t bytes, Key key) {
   const uint64_t last_word = bytes / sizeof(uint64_t) - 1;
   const uint64_t last = value_counter(static_cast<const std::byte*>(value) + last_word * sizeof(uint64_t));
@@ -55,7 +55,7 @@ inline bool value_is_whole(const void* value, uint32_t bytes, Key key) {
   return at == bytes || std::memcmp(in + at, &word, bytes - at) == 0;
 }
 
-// What is said of a value that is not what was written.
+// The status for a value that differs from what was written.
 Status damaged_value(Key key);
 
 }  // namespace elider::bench

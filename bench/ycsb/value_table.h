@@ -1,8 +1,8 @@
 // ValueTable: YCSB's operations on elider's table of values, through the public interface, for
 // transactions of one thread.
 //
-// Rows are used by the engine's untyped interface, since their size is chosen at run time;
-// it is the same path as the typed one. What is read is checked (bench/ycsb/value.h).
+// It uses the engine's untyped interface, since the size of rows is chosen at run time. The path is
+// the same as that of the typed interface. It checks what it reads (bench/ycsb/value.h).
 // Thread safety: one thread.
 #pragma once
 
@@ -23,9 +23,9 @@ class ValueTable {
  public:
   ValueTable(TableRef table, uint32_t value_bytes) : table_(table), value_bytes_(value_bytes), row_(value_bytes) {}
 
-  // One attempt at a transaction: all operations in order, or with `batch` all their keys
-  // asked for at once. An error is the transaction's, or kInvalidArgument for a value
-  // that is not what was written.
+  // Makes one attempt at a transaction: all operations in order, or with `batch` one request for
+  // all their keys. An error is the transaction's, or kInvalidArgument if a value differs from what
+  // was written.
   Status run(Transaction& txn, std::span<const Operation> operations, bool batch);
   // Like run(), for a transaction of one operation.
   [[gnu::always_inline]] inline Status run_one(Transaction& txn, const Operation& operation) {
