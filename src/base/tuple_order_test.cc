@@ -6,7 +6,11 @@
 #include <cmath>
 #include <compare>
 #include <limits>
-#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "elider/tuple.h"

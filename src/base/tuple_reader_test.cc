@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "elider/tuple.h"
 
 namespace elider::tuple_reader_tests {  // some of its helpers have the names of those of other tests

@@ -6,6 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace elider::tuple_tests {  // some of its helpers have the names of those of other tests
 namespace {
