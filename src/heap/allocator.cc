@@ -53,7 +53,7 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
   }
   attempt_.store_at(block, block_word(block_class, kBlockUsed));
   *offset = block + kBlockHeadBytes;
-  // What was never used is 0.
+  // Memory that was never used is zero.
   if (reused && bytes > kZeroedByWords) {
     attempt_.zero(*offset, bytes);
   } else if (reused) {
@@ -62,7 +62,7 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
   return {};
 }
 
-// A new block from the arena's chunk; what is left of a chunk that is too small for it becomes free
+// Cuts a new block from the arena's chunk. If the chunk is too small, the rest of it becomes free
 // blocks.
 Status Allocator::cut(uint32_t block_class, uint64_t* block) {
   const uint64_t bytes = block_bytes(block_class);
@@ -128,7 +128,7 @@ Status Allocator::damaged(const char* what, uint64_t offset) const {
   return status;
 }
 
-// Into the arena's list; a list that is full makes room for the next.
+// Adds the block to the arena's list. A full list makes room for the next one.
 Status Allocator::give_back(uint64_t block, uint32_t block_class) {
   if (block_class >= kSmallClasses) {
     attempt_.store_at(block + kNextBatchAt, attempt_.load_at(batches_at(block_class)));

@@ -22,7 +22,7 @@
 
 namespace elider::heap {
 
-// Sizes of blocks, their word included: 32, 48, .. 128, then four a doubling.
+// The sizes of blocks, including their word: 32, 48, .. 128, then four per doubling.
 inline constexpr uint32_t kBlockClasses = 152;
 inline constexpr uint32_t kSmallClasses = 40;  // up to 32 KiB: of these arenas have lists
 constexpr uint64_t block_bytes(uint32_t block_class) {
@@ -41,7 +41,7 @@ constexpr uint32_t block_class_of(uint64_t bytes) {
 static_assert(block_bytes(kSmallClasses - 1) == 32 << 10);
 static_assert(block_class_of(129) == 8 && block_class_of(160) == 8 && block_class_of(161) == 9 && block_class_of(256) == 11);
 
-// Offsets of the head's words, all in the heap.
+// The offsets of the head's words in the heap.
 struct HeapHead {
   static constexpr uint64_t kMagicAt = 0;
   static constexpr uint64_t kRootsAt = 64;
@@ -52,7 +52,7 @@ struct HeapHead {
   static constexpr uint64_t kMagic = 0x31'70'61'65'68'2e'6c'65;
 
   static constexpr uint64_t arena_at(uint32_t slot) { return kArenasAt + slot * kArenaBytes; }
-  // The first chunk begins there.
+  // The offset of the first chunk.
   static constexpr uint64_t bytes(uint32_t threads) { return arena_at(threads); }
 };
 static_assert(HeapHead::kArenasAt % 64 == 0 && HeapHead::kArenaBytes % 64 == 0);
@@ -78,7 +78,7 @@ class Allocator {
  public:
   explicit Allocator(detail::HeapAttempt& attempt);
 
-  // All bytes 0.
+  // The object is zeroed.
   Status allocate(uint64_t bytes, uint64_t* offset);
   Status free(uint64_t offset);
 
@@ -86,12 +86,12 @@ class Allocator {
   Status cut(uint32_t block_class, uint64_t* block);
   Status new_chunk(uint64_t bytes, uint64_t* chunk);
   Status give_back(uint64_t block, uint32_t block_class);
-  // A damaged heap must neither stop the process nor give out what is in use: what a list or an
-  // arena leads to is compared with what must be there.
+  // A damaged heap must neither stop the process nor allocate what is in use: blocks that a list or
+  // an arena leads to are checked.
   bool is_free_block(uint64_t block, uint32_t block_class) const;
   bool is_in_heap(uint64_t offset, uint64_t bytes) const;
   Status damaged(const char* what, uint64_t offset) const;
-  // The list's word of the class; 0 first block, 1 count, 2 the full list.
+  // The offset of a word of the class's list: 0: the first block, 1: the count, 2: the full list.
   uint64_t list_at(uint32_t block_class, uint64_t part) const {
     return arena_ + Arena::kListsAt + block_class * Arena::kListBytes + part * 8;
   }

@@ -22,7 +22,7 @@ HeapAttempt::HeapAttempt(HeapInside& heap, uint32_t slot) : heap_(heap), slot_(s
   heap.log().reserve(slot, heap::kRegionRecordBytesMax);
 }
 
-// A write set that no reader may be looking into.
+// Returns a write set that no reader may be using.
 WriteSet& HeapAttempt::unused_writes() {
   for (const auto& set : sets_)
     if (set->released_at == 0 || heap_.slots().nobody_since(set->released_at - 1)) {
@@ -77,7 +77,7 @@ bool HeapAttempt::lock_stripe(uint32_t stripe) {
   return locking != Stripes::Locking::kRefused;
 }
 
-// Reserves what it needs first: it cannot fail halfway.
+// Reserves what it needs first, so that it cannot fail halfway.
 bool HeapAttempt::lock_stripes() {
   locked_.clear();
   uint64_t lines = writes_->entries().size();
@@ -116,7 +116,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   const bool total = heap_.options().wait == HeapWait::kTotal;
   const bool durable_first = heap_.options().wait == HeapWait::kOwn;
   if (writes_->empty()) {
-    // Before it waits: others wait for those that run.
+    // Before it waits, because others wait for transactions that are running.
     if (total) slots.say(slot_, Phase::kIdle, 0);
     *status = end();
     return Outcome::kDone;
@@ -178,7 +178,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   return Outcome::kDone;
 }
 
-// `stored`, and durable if transactions wait for that.
+// Makes what was stored durable, if transactions wait for that, and returns the status.
 Status HeapAttempt::fenced(Status stored) { return stored.ok() && fences() ? heap_.fence() : std::move(stored); }
 
 Status HeapAttempt::conclude(Status written, uint64_t needs) {
@@ -189,7 +189,7 @@ Status HeapAttempt::conclude(Status written, uint64_t needs) {
   if (waits && heap_.options().wait == HeapWait::kPruned) heap_.slots().wait_for_durability(slot_, needs);
   if (heap_.log().is_half_full(slot_) || !heap_.has_half_of_markers()) heap_.wake_replayer();
   Status status = waits || !written.ok() ? heap_.stopped() : Status();
-  // Whatever the kind of wait, all that this transaction needs is durable by now.
+  // All that this transaction needs is durable now, whatever the kind of wait.
   if (status.ok() && fences()) heap_.log().last_is_durable(slot_, waits ? needs : 0);
   return status;
 }
@@ -197,7 +197,7 @@ Status HeapAttempt::conclude(Status written, uint64_t needs) {
 // What is not fenced here, persist() and the replayer fence later, if they can.
 bool HeapAttempt::fences() const { return heap_.options().durability == HeapDurability::kWait || heap_.medium_fences_for_its_thread(); }
 
-// Its number stays a hole, and later ones are not durable, until the log says that it was given up.
+// Until the log says that the number was given up, it is a hole and later numbers are not durable.
 void HeapAttempt::give_up(uint64_t number) {
   const Status written = fenced(heap_.log().append_abort(slot_, number));
   if (!written.ok()) heap_.stop(written);
@@ -240,7 +240,7 @@ Status HeapAttempt::conclude_region(bool was_active) {
   const uint64_t number = window().number;
   if (number == 0) {
     if (heap_.options().wait == HeapWait::kTotal) slots.say(slot_, Phase::kIdle, 0);
-    // One that was not active may have read from all commits before its end.
+    // A transaction that was not active may have read from all commits before its end.
     if (!was_active) moment_ = slots.clock();
     return end();
   }

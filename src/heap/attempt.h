@@ -50,34 +50,34 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   void roll_back();
   // kDone: `status` says whether it took effect and is durable.
   Outcome commit(Status* status);
-  // What the transaction did that it must not, or found no room for.
+  // The reason why the transaction must be rolled back: an invalid call, or exhausted memory.
   const Status& doom() const { return doom_; }
   void doom(Status status) {
     needs_software();
     if (doom_.ok()) doom_ = std::move(status);
   }
-  // What comes now is not for a region: ends it, and so does not return, if it is in one.
+  // Called before a step that a region cannot execute. In a region, it ends the region and does not
+  // return.
   void needs_software() const {
     if (in_region_) leave_region_();
   }
 
   // -- in a region (regions.cc) ------------------------------------------------------------------
 
-  // What is written while the region's tracking is suspended: on lines that the region does not
-  // touch.
+  // Written while the region's tracking is suspended, on lines that the region does not touch.
   struct Window {
     uint64_t number = 0;  // 0: none was taken
     bool logged = false;
     Status written;
   };
   Window& window() { return **window_; }
-  // Before it. leave(): ends the region, and does not return.
+  // Called before the region. leave(): ends the region and does not return.
   void begin_region(bool is_active, void (*leave)());
   bool has_written_in_region() const { return !region_writes_.empty(); }
-  // The record goes to a mapped medium; the marker follows the region's commit.
+  // Writes the record to a mapped medium; the marker follows the region's commit.
   void log_in_window();
   void end_aborted_region();
-  // After its commit, until it is durable.
+  // Called after the region's commit; waits until it is durable.
   Status conclude_region(bool was_active);
   // Waits until the stripe of the last conflict is unlocked.
   void wait_for_conflict() const;
@@ -92,7 +92,7 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   void store(uint64_t word, uint64_t value);
   uint64_t load_at(uint64_t offset) { return load(offset / heap::kWordBytes); }
   void store_at(uint64_t offset, uint64_t value) { store(offset / heap::kWordBytes, value); }
-  // Whole words; however many, they take little room in the log.
+  // Zeroes whole words. Any number of them takes little room in the log.
   void zero(uint64_t offset, uint64_t bytes);
 
   HeapFootprint footprint() const;
@@ -116,7 +116,8 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   void unlock_stripes(std::optional<uint64_t> number);
   heap::WriteSet& unused_writes();
   Status fenced(Status stored);
-  // What follows the writing of record and marker: until it is durable, and all that it needs.
+  // Called after record and marker are written: waits until they, and all that they need, are
+  // durable.
   Status conclude(Status written, uint64_t needs);
   void give_up(uint64_t number);
   bool fences() const;

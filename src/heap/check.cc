@@ -20,7 +20,7 @@ namespace {
 using heap::Arena;
 using heap::HeapHead;
 
-// A heap's file as it would be opened, in memory of its own.
+// A heap's file in its state after recovery, in private memory.
 struct Looked {
   ~Looked() {
     if (memory != nullptr) ::munmap(memory, bytes);
@@ -49,7 +49,7 @@ Status look(const std::string& path, Looked* looked) {
   if (Status status = replayer.begin(); !status.ok()) return status;
   if (Status status = replayer.find(&looked->found); !status.ok()) return status;
   looked->replayed = replayer.replayed();
-  // What is pending may lie beyond the file's end.
+  // Pending records may lie beyond the file's end.
   uint64_t end = 0;
   if (Status status = replayer.heap_bytes_with(looked->found, &end); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -59,7 +59,7 @@ Status look(const std::string& path, Looked* looked) {
   return replayer.load_heap(looked->found, {looked->memory, end});
 }
 
-// Reads a heap that is looked at.
+// Reads a heap that is being inspected.
 auto reader_of(const std::byte* base) {
   return [base](uint64_t offset, std::span<std::byte> into) { std::memcpy(into.data(), base + offset, into.size()); };
 }
@@ -119,7 +119,7 @@ class Walk {
     return {};
   }
 
-  // `count` blocks, linked, or 0 for as many as there are.
+  // Visits `count` linked blocks, or all of the list if `count` is 0.
   Status walk_list(uint64_t block, uint64_t count, uint32_t block_class) {
     for (uint64_t i = 0; block != 0 && (count == 0 || i < count); ++i) {
       if (block % 8 != 0 || block < first_ || block > bytes_ || heap::block_bytes(block_class) > bytes_ - block ||

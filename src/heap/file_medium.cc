@@ -91,7 +91,7 @@ class FileMedium final : public Medium {
  private:
   using Page = std::array<std::byte, kPageBytes>;
 
-  // Neighbours in one call.
+  // Writes adjacent pages in one call.
   Status write_pages() {
     for (auto page = pages_.begin(); page != pages_.end();) {
       const uint64_t first = page->first;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kHeaderSeed = 0x6865617031;
 
-// The ranges of HeapOptions, which no program has left.
+// The ranges of HeapOptions; no version of the program has exceeded them.
 bool is_possible(const Geometry& geometry) {
   return geometry.threads != 0 && geometry.threads <= kThreadsMax && geometry.markers >= kMarkersMin && geometry.markers <= kMarkersMax &&
          std::has_single_bit(geometry.markers) && geometry.log_bytes >= kLogBytesMin && geometry.log_bytes <= kLogBytesMax &&
@@ -46,7 +46,8 @@ FileHeader encode(const Geometry& geometry) {
 }
 
 bool is_unmade(const FileHeader& header, size_t bytes) {
-  // The system keeps a file's length and its first bytes apart: after a crash they may be zeros.
+  // The system stores a file's length and its first bytes separately: after a crash they may be
+  // zeros.
   const FileHeader zeros{};
   if (bytes < sizeof(header))
     return bytes <= sizeof(kMagicUnmade) && (std::memcmp(&header, &zeros, bytes) == 0 || std::memcmp(&header, kMagicUnmade, bytes) == 0);
@@ -67,7 +68,7 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
   bool is_whole = false;
   FileHeader its = header;
   for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);
-  // The ranges first: with them the last comparison cannot overflow.
+  // The ranges are checked first, so that the last comparison cannot overflow.
   if (!is_whole || header.version == 0 || !is_possible(*geometry) || header.heap_at != aligned(geometry->ring_at(header.threads)))
     return {Code::kCorrupt, "'" + path + "' is damaged: its header, at offset 0"};
   return {};

@@ -26,14 +26,14 @@ namespace elider::heap {
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
 inline constexpr char kMagicUnmade[16] = "elider heap new";  // its making has begun, and not ended
 inline constexpr uint32_t kVersion = 2;                      // 1: no runs of zeros
-// The places of entry `sequence % 2`, each in a sector of its own. Older programs use only the
-// first place of each entry.
+// The offsets of entry `sequence % 2`, each in a sector of its own. Older programs only use the
+// first offset of each entry.
 inline constexpr uint64_t kReplayedAt[2][2] = {{4096, 5120}, {4608, 5632}};
 inline constexpr uint64_t kPersistedAt = 6144;
 inline constexpr uint64_t kMarkersAt = 8192;
 inline constexpr uint64_t kWordBytes = 8;
 inline constexpr uint64_t kHeapAlignment = 64 << 10;
-// Rounded up to it.
+// Rounds up to a multiple of it.
 constexpr uint64_t aligned(uint64_t bytes) { return (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment; }
 inline constexpr uint64_t kBytesMin = 1 << 20, kBytesMax = uint64_t{16} << 40;  // of a heap
 inline constexpr uint64_t kNumberMax = uint64_t{1} << 56;                       // of transactions, and of sequences
@@ -62,13 +62,13 @@ struct Replayed {
   uint64_t checksum;
 };
 
-// Transaction `number` is durable: its record is `bytes` long and begins `start` bytes into all
-// that slot ever wrote. It counts after a crash if it is whole, and all numbers up to `needs` are.
-// Without bytes: the number is one that was aborted.
+// Transaction `number` is durable. Its record is `bytes` long and begins at offset `start` of all
+// bytes that the slot ever wrote. After a crash it counts if it is whole and all numbers up to
+// `needs` are present. Without bytes, the number was given up.
 //
 // The last two words tell recovery which holes in the log are damage, because a crash cannot have
-// left them. They are facts that stay true, so the checksum need not cover them: a torn line has
-// the words of an older marker. 0 says nothing, and so do markers that older programs wrote.
+// left them. They are facts that remain true, so the checksum need not cover them: a torn line has
+// the words of an older marker. 0 means unknown; markers of older programs have it.
 struct Marker {
   uint64_t number;
   uint64_t needs;
@@ -82,7 +82,7 @@ struct Marker {
 };
 static_assert(sizeof(Marker) == 64);
 
-// Where the parts of one file are.
+// The offsets of the parts of a file.
 struct Geometry {
   uint32_t threads = 0;
   uint32_t markers = 0;
@@ -97,7 +97,7 @@ struct Geometry {
 Geometry geometry_of(const HeapOptions& options, uint64_t identity);
 
 FileHeader encode(const Geometry& geometry);
-// kCorrupt, kUnsupported: they name the path.
+// kCorrupt, kUnsupported: the message names the path.
 Status decode(const FileHeader& header, const std::string& path, Geometry* geometry);
 // Whether the file is not created yet; `bytes` of the header could be read.
 bool is_unmade(const FileHeader& header, size_t bytes);
@@ -107,11 +107,11 @@ bool is_valid(const Replayed& replayed, const Geometry& geometry);
 
 void seal(Marker& marker, const Geometry& geometry);  // sets its checksum
 bool is_valid(const Marker& marker, const Geometry& geometry);
-// Whether a valid marker says what a program can have written. If it does not, the file is damaged.
+// Whether a valid marker has values that a program can have written. If not, the file is damaged.
 bool is_possible(const Marker& marker, const Geometry& geometry);
 uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry);
 
-// Neighbouring words of the heap, and what they become.
+// Consecutive words of the heap and their new values.
 struct Run {
   uint64_t first;
   uint64_t count;
@@ -129,7 +129,8 @@ struct Run {
 };
 inline constexpr uint64_t kRunWordsMax = (1u << 16) - 1;
 constexpr uint64_t run_header(uint64_t first, uint64_t count) { return count << 48 | first; }
-// The run that begins at words[0]. False: it reaches beyond the words, or beyond all heaps.
+// Decodes the run that begins at words[0]. Returns false if it extends beyond the words, or beyond
+// any heap.
 inline bool next_run(std::span<const uint64_t>& words, Run* run) {
   uint64_t count = words[0] >> 48;
   const bool zeros = count == 0;

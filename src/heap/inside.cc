@@ -31,14 +31,15 @@ using heap::kHeapAlignment;
 namespace {
 
 constexpr uint32_t kAttemptsBeside = 10;  // then a transaction runs alone (DUMBO, section 4.1)
-// As often in regions, with what a thread that ran alone or a page that was not there took.
+// The limits for regions: as many conflicts, and more aborts after a thread ran alone or a page
+// fault.
 constexpr ElisionPolicy kRegionPolicy{
     .conflict_aborts_max = kAttemptsBeside, .capacity_aborts_max = 1, .system_aborts_max = 2, .lock_held_aborts_max = 1000};
 
 // The attempt whose procedure this thread runs, if any.
 constinit thread_local HeapAttempt* running = nullptr;
 
-// While it lives, this thread runs a procedure.
+// While this exists, the thread runs a procedure.
 class Runs {
  public:
   explicit Runs(HeapAttempt& attempt) { running = &attempt; }
@@ -47,14 +48,15 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 };
 
-// A commit waits for all transactions that began before it. One thread within heap A that commits
+// A commit waits for all transactions that began before it. So a thread within heap A that commits
 // in heap B, and one within B that commits in A, would wait for each other.
 Status refuse_within(const char* call) {
   if (running == nullptr) return {};
   return Status::invalid_argument(std::string(call) + ": not allowed inside a heap's procedure, and this thread is running one");
 }
 
-// What f() says, or threw. unwind() comes before a thread that ends within f() goes on ending.
+// Returns what f() returns, or the status for what it threw. If the thread ends within f(), calls
+// unwind() before the thread continues to end.
 template <class F, class Unwind>
 Status guarded(F&& f, Unwind&& unwind) {
   try {
@@ -77,7 +79,7 @@ Status too_large(const std::string& path, uint64_t bytes, uint64_t capacity) {
                                   std::to_string(bytes) + " bytes");
 }
 
-// The file has but its first bytes, which say that it is being made.
+// So far the file only has its first bytes, which say that it is being created.
 Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
   const uint64_t first = heap::HeapHead::bytes(geometry.threads);
   const std::array<std::pair<uint64_t, uint64_t>, 2> words = {std::pair{heap::HeapHead::kMagicAt, heap::HeapHead::kMagic},
@@ -98,8 +100,9 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
   return status.ok() ? medium.fence() : status;
 }
 
-// A heap's file may have holes, of an older program or of a copy. *room: whether the disk has room
-// for them. A file that is larger than the heap may become is refused first.
+// A heap's file may have holes if an older program wrote it or it is a copy. *room: whether the
+// disk has room for them. Refuses a file that is larger than the heap may become before anything
+// else.
 Status reserve_all(io::File& file, const Geometry& geometry, uint64_t capacity, Status* room) {
   uint64_t bytes = 0;
   if (Status status = file.size(&bytes); !status.ok()) return status;
@@ -135,8 +138,8 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (is_new) {
     std::random_device random;
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
-    // What it may have of an earlier try is gone; it has a name, and says what it is, before
-    // anything else.
+    // This discards the rest of an earlier attempt. Before anything else, the file has a name and
+    // says what it is.
     if (Status status = held.folder->open(held.name, io::OpenMode::kCreateNew, &file); !status.ok()) return status;
     if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
     if (Status status = held.folder->sync(); !status.ok()) return status;
@@ -276,7 +279,7 @@ Status HeapInside::grow_to(uint64_t bytes) {
   return map_heap(possible);
 }
 
-// Also amid a commit: without memory for the words it goes without them.
+// Also called within a commit: if memory is exhausted, the error lacks a message.
 void HeapInside::stop(const Status& why) noexcept {
   std::lock_guard lock(why_);
   if (stopped_.load(std::memory_order_relaxed)) return;  // relaxed: under the mutex
@@ -302,7 +305,7 @@ Status HeapInside::stopped() const noexcept {
 bool HeapInside::has_markers() const { return slots_.clock() + 2 * geometry_.threads < replayer_->replayed() + geometry_.markers; }
 bool HeapInside::has_half_of_markers() const { return 2 * (slots_.clock() - replayer_->replayed()) < geometry_.markers; }
 
-// The caller is in no transaction: others may have to end first.
+// The caller is not in a transaction, since others may have to end first.
 Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {
   for (Spin spin; !has_markers() || !log_->has_room(slot, bytes); spin.wait()) {
     if (Status status = replay(); !status.ok()) {
@@ -425,7 +428,7 @@ Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
         attempt.roll_back();
         slots_.release(slot);
       });
-  // A commit that it saw may have failed to become durable meanwhile.
+  // A commit that the transaction saw may have failed to become durable meanwhile.
   const Status durable = attempt.end();
   if (status.ok() && !was_stopped) status = durable;
   counts_[slot].reads.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
@@ -440,7 +443,7 @@ Status HeapInside::persist() {
   const uint64_t last = slots_.clock();
   for (Spin spin; slots_.settled() < last; spin.wait()) ELIDER_TEST_POINT("heap.persist.waits");
   if (Status status = fence(); !status.ok()) stop(status);
-  // One that it waited for may have failed.
+  // A transaction that it waited for may have failed.
   if (Status status = stopped(); !status.ok()) return status;
   log_->all_is_durable(last);
   std::lock_guard lock(persisting_);

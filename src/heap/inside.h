@@ -31,10 +31,10 @@ class HeapInside {
   // kOk: *opened is set.
   static Status open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened);
   ~HeapInside();
-  // Whether this is a forked child of the process that opened it. Then nothing but abandon() may be
-  // called: threads of the parent may have been anywhere in it.
+  // Whether this is a forked child of the process that opened the heap. Then only abandon() may be
+  // called, since threads of the parent may have been anywhere in it.
   bool in_child() const { return process_.in_child(); }
-  // Replaces the destructor in a child: gives the heap's memory back to the system.
+  // Replaces the destructor in a child: returns the heap's memory to the system.
   void abandon();
 
   Status run(FunctionRef<Status(HeapTransaction&)> procedure);
@@ -52,17 +52,16 @@ class HeapInside {
   heap::Stripes& stripes() { return stripes_; }
   heap::RedoLog& log() { return *log_; }
   heap::RootFilter& root_filter() { return root_filter_; }
-  // What this thread has logged is durable. Without memory for the words of an error it goes
-  // without them.
+  // Makes what this thread has logged durable. If memory is exhausted, the error lacks a message.
   Status fence() noexcept;
   bool medium_fences_for_its_thread() const { return medium_->fences_for_its_thread(); }
   bool medium_is_mapped() const { return medium_->memory() != nullptr; }
   bool has_regions() const { return regions_.run != nullptr; }
-  // Where this offset is, for messages.
+  // The position of this offset, for messages.
   std::string where(uint64_t offset) const { return "'" + path_ + "', at offset " + std::to_string(geometry_.heap_at + offset) + ","; }
-  // The heap has room up to this offset. kMemoryLimit: capacity_bytes. kIoError.
+  // Makes room in the heap up to this offset. kMemoryLimit: capacity_bytes. kIoError.
   Status grow_to(uint64_t bytes);
-  // Nothing can be made durable any more.
+  // From now on, nothing can be made durable.
   void stop(const Status& why) noexcept;
   Status stopped() const noexcept;
   // Whether half of the markers that the replayer may not have used yet are still free.
@@ -83,7 +82,7 @@ class HeapInside {
   Status begin_slots(uint64_t number);
   Status map_heap(uint64_t bytes);
   Status make_room(uint32_t slot, uint64_t bytes);
-  // False: it is for the software protocol, alone.
+  // Returns false if the transaction must run alone, under the software protocol.
   bool run_in_regions(uint32_t slot, FunctionRef<Status(HeapTransaction&)> procedure, Status* status);
   bool has_markers() const;
   void replay_in_background();

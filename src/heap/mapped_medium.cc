@@ -1,6 +1,7 @@
-// A mapped file: what is stored is written back line by line, and a fence waits for that. On
-// persistent memory (a mapping that the kernel keeps in step, MAP_SYNC) that makes it durable. In
-// kDelay each line waits as long instead, as the paper's measurements do (DUMBO, section 4.1).
+// A mapped file: stores are written back line by line, and a fence waits for that. On persistent
+// memory (a mapping that the kernel keeps synchronized, MAP_SYNC) this makes them durable. With
+// kDelay each line waits for the same time instead, as in the paper's measurements (DUMBO, section
+// 4.1).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -72,7 +73,7 @@ class MappedMedium final : public Medium {
     if (!delays_) store_fence();
     return {};
   }
-  // Without the delay: what a study with one measures is transactions (section 4.1).
+  // Without the delay: a study with a delay measures transactions (section 4.1).
   Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
     std::memcpy(memory_ + offset, bytes.data(), bytes.size());
     if (flushes_patched()) flush(offset, bytes.size());
@@ -91,7 +92,7 @@ class MappedMedium final : public Medium {
     return {};
   }
   Status size(uint64_t* bytes) override { return file_->size(bytes); }
-  // A store into a hole of a full disk would end the process.
+  // A store into a hole would kill the process if the disk is full.
   Status reserve(uint64_t bytes) override {
     if (bytes > reserved_) return {Code::kMemoryLimit, "'" + path_ + "' is as large as HeapOptions::capacity_bytes allows"};
     return file_->reserve(bytes);

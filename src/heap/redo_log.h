@@ -1,9 +1,9 @@
 // RedoLog: the rings of records and the array of markers in a heap's file, written by transactions
 // (DUMBO, sections 3.2.2, 3.2.3 and 3.3).
 //
-// A record is in its slot's ring before its marker is in the array. Room is made by the replayer
-// (replayer.h), which tells free_up_to() how far it has come.
-// Thread safety: all; a slot's calls one at a time.
+// A record is in its slot's ring before its marker is in the array. The replayer (replayer.h) makes
+// room and reports its progress to free_up_to(). Thread safety: any thread may call this, but one
+// at a time per slot.
 #pragma once
 
 #include <algorithm>
@@ -36,21 +36,22 @@ class RedoLog {
   }
   // relaxed above: a hint.
 
-  // The record of what append() will write; its bytes.
+  // Builds the record that append() will write, and returns its size in bytes.
   uint64_t prepare(uint32_t slot, const WriteSet& writes) {
     rings_[slot].record.clear();
     writes.append_record(&rings_[slot].record);
     return rings_[slot].record.size() * kWordBytes;
   }
-  // So that prepare() need not ask for memory.
+  // Lets prepare() run without allocating memory.
   void reserve(uint32_t slot, uint64_t bytes) { rings_[slot].record.reserve(bytes / kWordBytes); }
-  // The record and the marker; durable after a fence of the medium. There is room.
+  // Writes the record and the marker; they are durable after a fence of the medium. There must be
+  // room.
   Status append(uint32_t slot, uint64_t number, uint64_t needs) noexcept {
     const Status status = append_record(slot, number);
     return status.ok() ? append_marker(slot, needs) : status;
   }
-  // The record alone. It does not count until its marker follows: the next record may take its
-  // place.
+  // Writes only the record. It does not count until its marker follows; the next record may
+  // overwrite it.
   Status append_record(uint32_t slot, uint64_t number) noexcept {
     const Status status = append_unnumbered(slot);
     number_record(slot, number);
@@ -77,7 +78,7 @@ class RedoLog {
     ring.end = end_of(ring.marker.start, ring.marker.bytes);
     return put(ring);
   }
-  // The number was given up.
+  // Records that the number was given up.
   Status append_abort(uint32_t slot, uint64_t number) noexcept {
     Ring& ring = rings_[slot];
     ring.marker = {};
@@ -86,30 +87,30 @@ class RedoLog {
     return put(ring);
   }
 
-  // What the next markers say is durable (Marker::durable and previous): the slot's last one, and
-  // all numbers up to `all`.
+  // Sets what the slot's next markers report as durable (Marker::durable and previous): its last
+  // one, and all numbers up to `all`.
   void last_is_durable(uint32_t slot, uint64_t all) {
     Ring& ring = rings_[slot];
     ring.previous = ring.marker.number;
     ring.durable = std::max(ring.durable, all);
   }
-  // All slots' markers say from now on that the numbers up to `all` are durable.
+  // From now on the markers of all slots report that the numbers up to `all` are durable.
   void all_is_durable(uint64_t all) {
     uint64_t known = durable_.load(std::memory_order_relaxed);  // relaxed: a look before the exchange
     while (known < all && !durable_.compare_exchange_weak(known, all, std::memory_order_acq_rel)) {
     }
   }
-  // The file says itself that persist() has promised this. It is not fenced: what is lost with it
-  // is the proof alone. One thread at a time.
+  // Records in the file that persist() has promised this. It is not fenced: a crash can only lose
+  // the proof. One thread at a time.
   void say_persisted(uint64_t all) noexcept {
     if (all <= persisted_) return;
     persisted_ = all;
     const Replayed entry = make_replayed(1, all, geometry_);
     static_cast<void>(store(kPersistedAt, std::as_bytes(std::span(&entry, 1))));
   }
-  // The replayer has what the slot wrote up to here.
+  // The replayer has processed what the slot wrote up to here.
   void free_up_to(uint32_t slot, uint64_t end) { rings_[slot].freed.store(end, std::memory_order_release); }
-  // Where a record ends whose marker says this.
+  // The end of the record with this marker.
   static uint64_t end_of(uint64_t start, uint64_t bytes) {
     return (start + bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
   }
@@ -136,8 +137,7 @@ class RedoLog {
     seal(marker, geometry_);
     return store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
-  // Others wait for what is written here: without memory for the words of an error it goes without
-  // them.
+  // Others wait for what is written here. If memory is exhausted, the error lacks a message.
   Status store(uint64_t offset, std::span<const std::byte> bytes) noexcept {
     try {
       return medium_.store(offset, bytes);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kLooksMax = 10000;  // for readers, within a region whose reads are suspended: some 100 microseconds
 
-// An abort within catch: what it would do to end the exception is undone with all else.
+// An abort within a catch block also undoes the steps that would end the exception.
 template <class B>
 [[gnu::noinline]] bool succeeds(HeapAttempt& attempt, FunctionRef<Status(HeapTransaction&)> procedure) {
   try {
@@ -32,7 +32,7 @@ template <class B>
   }
 }
 
-// Between the region's last access and its commit.
+// Runs between the region's last access and its commit.
 template <class B>
 void wait_and_number(HeapAttempt& attempt) {
   Slots& slots = attempt.heap().slots();
@@ -61,14 +61,14 @@ void wait_and_number(HeapAttempt& attempt) {
     if constexpr (B::kSuspends == Suspension::kLoads) B::track();
     ELIDER_TEST_POINT("heap.region.isolated");
     attempt.window().number = slots.take_number_in_region();
-    // SPHT's wait is for all that has a number: there it says that, and those below it do not wait
-    // for it.
+    // SPHT waits for every transaction that has a number. There the state holds the number, and
+    // transactions with smaller numbers do not wait for it.
     const bool says_number = attempt.heap().options().wait == HeapWait::kTotal || ELIDER_MUTANT(kHeapRegionSaysNumber);
     slots.say(slot, Phase::kWritten, says_number ? attempt.window().number : seen);
   }
 }
 
-// The region ends in the frame that it began in.
+// The region must end in the frame in which it began.
 template <htm::SuspendingBackend B>
 unsigned run_in_region(HeapAttempt& attempt, FunctionRef<Status(HeapTransaction&)> procedure, Status* status) {
   constexpr bool kIsActive = B::kSuspends == Suspension::kAll;

@@ -45,14 +45,15 @@ inline constexpr uint64_t kRegionRecordBytesMax = 16 * (kRegionWordsMax + kRegio
 inline constexpr uint8_t kSoftwareCode = 1;  // it would abort again
 inline constexpr uint8_t kReadersCode = 2;   // a reader is active
 
-// One try. kStarted: it committed, and *status is the transaction's. Else the status of the abort.
+// Makes one attempt. kStarted: it committed, and *status is the transaction's. Otherwise the status
+// of the abort.
 using RunInRegion = unsigned (*)(detail::HeapAttempt&, FunctionRef<Status(HeapTransaction&)>, Status*);
 
 struct Regions {
   RunInRegion run = nullptr;  // null: regions are not available
   const char* name = "software";
 };
-// kUnsupported: the backend cannot be had here.
+// kUnsupported: the backend is not available here.
 Status choose_regions(const HeapOptions& options, Regions* regions);
 
 }  // namespace elider::heap

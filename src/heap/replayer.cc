@@ -12,7 +12,8 @@
 namespace elider::heap {
 
 namespace {
-// Zeroes without touching memory: a range of zeros may be far larger than what there is.
+// Zeroes without touching memory: a range of zeros may be far larger than the memory of the
+// machine.
 Status zero_pages(std::span<std::byte> memory) {
   constexpr uintptr_t kPage = 4096;
   const auto begin = reinterpret_cast<uintptr_t>(memory.data()), end = begin + memory.size();
@@ -51,8 +52,8 @@ Status Replayer::begin() {
   return sequence_ != 0 ? Status() : damaged_entries();
 }
 
-// Gives an entry of zeros if the place does not hold a valid one. kCorrupt: its checksum fits, but
-// no program wrote such numbers.
+// Returns an entry of zeros unless the one at `at` is valid. kCorrupt: its checksum matches, but no
+// program can have written such numbers.
 Status Replayer::read_entry(uint64_t at, Replayed* entry) {
   if (Status status = medium_.read(at, std::as_writable_bytes(std::span(entry, 1))); !status.ok()) return status;
   if (!is_valid(*entry, geometry_)) *entry = {};
@@ -63,12 +64,12 @@ Status Replayer::damaged_entries() const {
           "'" + path_ + "' is damaged: the record of its log's replayed part, at offset " + std::to_string(kReplayedAt[0][0])};
 }
 
-// A transaction counts if its marker and its record are whole, and so is all that it needs: the
-// numbers up to `needs` are there without a gap. A transaction answers only then. One that has
-// read from it needs at least its number, so either both survive, or neither.
+// A transaction counts if its marker and its record are whole, and all that it needs is: the
+// numbers up to `needs` are present without a gap. Only then may a transaction have answered. One
+// that has read from it needs at least its number, so if that one survives, this one does.
 //
-// A gap is what a crash leaves, or damage. It is damage if a marker says that what is missing was
-// durable before, or if persist() has said so: no crash takes that.
+// A gap is caused by a crash or by damage. It is damage if a marker, or persist(), says that the
+// missing part was durable, since a crash cannot remove that.
 Status Replayer::find(Found* found) {
   const uint64_t from = replayed();
   found->newest = from;
@@ -82,7 +83,7 @@ Status Replayer::find(Found* found) {
     for (uint64_t i = 0; i < part.size(); ++i) {
       const Marker& marker = part[i];
       if (!is_valid(marker, geometry_) || marker.number <= from) continue;
-      // As many transactions wait for the replayer as there are markers, and no more.
+      // The replayer can be behind by as many transactions as there are markers, and not by more.
       if (marker.number > from + geometry_.markers) return damaged_entries();
       if (marker.number % geometry_.markers != first + i || !is_possible(marker, geometry_)) return damaged_marker(marker.number);
       found->newest = std::max(found->newest, marker.number);
@@ -107,8 +108,8 @@ Status Replayer::find(Found* found) {
   return {};
 }
 
-// Whether the whole record of the marker is there; if not, a crash came first. kCorrupt: its
-// checksum fits, but it does not consist of runs.
+// Whether the whole record of the marker is present; if not, a crash came first. kCorrupt: the
+// checksum matches, but the record does not consist of runs.
 Status Replayer::look_at(const Marker& marker, bool* is_whole) {
   std::span<const uint64_t> words;
   const Status status = marker.bytes == 0 ? Status() : load(marker, geometry_.record_at(marker.slot, marker.start), true, &words);
@@ -144,7 +145,7 @@ Status Replayer::word_with(const Found& found, uint64_t offset, uint64_t* word) 
   return {};
 }
 
-// The log may have become durable, and the file's length not: then it is as long as the log says.
+// The log may be durable although the file's length is not: then the log determines the length.
 Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   uint64_t used = 0;
   if (Status status = medium_.size(bytes); !status.ok()) return status;
@@ -159,7 +160,7 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax || used % kCacheLineBytes != 0) return damaged();
   *bytes = std::max(*bytes, used);
   // Transactions may write wherever the heap was when they ran: up to the file's end, or in a chunk
-  // that one of them took.
+  // that one of them allocated.
   for (const Marker& record : found.durable) {
     const Status status = apply(record, [&](const Run& run) { return run.end() <= *bytes ? Status() : this->damaged(record); });
     if (!status.ok()) return status;
@@ -171,7 +172,7 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
 Status Replayer::load_heap(const Found& found, std::span<std::byte> memory) {
   uint64_t bytes = 0;
   if (Status status = medium_.size(&bytes); !status.ok()) return status;
-  // Whole pages of the file; what is beyond its end is 0.
+  // Whole pages of the file; bytes beyond its end are 0.
   const uint64_t there = std::min<uint64_t>((bytes - geometry_.heap_at + 4095) / 4096 * 4096, memory.size());
   if (Status status = medium_.map_data_copy_on_write(geometry_.heap_at, memory.first(there)); !status.ok()) return status;
   const auto patch = [&](const Run& run) -> Status {
@@ -193,14 +194,14 @@ Status Replayer::damaged(const Marker& marker) const {
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
 }
 
-// Asks for the records of a few markers further on while it stores one.
+// Prefetches the records of a few later markers while it stores one.
 Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
   constexpr size_t kAhead = 6, kPlacesKept = 8;
   static_assert(kAhead < kPlacesKept);
-  // As many lines of a record whether it is short or long: which of them it has cannot be foretold,
-  // and what follows it is the slot's next one.
+  // Always prefetches this many lines of a record: its length cannot be predicted, and the slot's
+  // next record follows it.
   constexpr uint64_t kAheadBytes = 4 * kCacheLineBytes;
-  // Most runs are a word: one comparison tells them, and that they are within all heaps.
+  // Most runs are one word: one comparison detects them, and that they are within all heaps.
   constexpr uint64_t kOneWord = run_header(0, 1), kPlaces = kBytesMax / kWordBytes;
   std::byte* const heap = memory_ + geometry_.heap_at;
   const bool flushes = medium_.flushes_patched();
@@ -267,10 +268,10 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
-// All that it has read becomes durable first, and is stored again for that: of a killed process it
-// may be in the system's memory alone, and after a sync that failed the system takes it for
-// written. A power failure during what follows would else leave some of the heap's new words, and
-// no log.
+// First makes everything that it has read durable, and stores it again for that. After a killed
+// process it may only be in the system's memory, and after a failed sync the system treats it as
+// written. Otherwise a power failure during the following steps could leave some of the heap's new
+// words without a log.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
   const FileHeader header = encode(geometry_);  // of this version
@@ -287,7 +288,7 @@ Status Replayer::recover(const Found& found) {
       status = medium_.store(at, std::as_bytes(words));
     if (status.ok()) status = medium_.store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
-  // The last byte, for the file's length.
+  // The last byte, which sets the file's length.
   uint64_t length = 0;
   std::byte last{};
   if (status.ok()) status = medium_.size(&length);
@@ -318,7 +319,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
       markers = markers_;
     }
     for (const Marker& marker : markers) {
-      // What is mapped this process has written itself: no checksum is needed.
+      // This process has written the mapped markers itself, so their checksum need not be verified.
       if (marker.number != number || marker.slot >= geometry_.threads || (memory_ == nullptr && !is_valid(marker, geometry_)))
         return damaged_marker(number);
       words += marker.bytes / kWordBytes;

@@ -32,7 +32,7 @@ class Replayer {
   Replayer(const Geometry& geometry, Medium& medium, const std::string& path)
       : geometry_(geometry), medium_(medium), memory_(medium.memory()), path_(path) {}
 
-  // Reads how far the file is, which must have room for the log and the smallest heap.
+  // Reads how far the file is. It must have room for the log and the smallest heap.
   Status begin();
   // What the log has beyond that.
   Status find(Found* found);
@@ -67,7 +67,7 @@ class Replayer {
   Status read_entry(uint64_t at, Replayed* entry);
   Status store_entry(const Replayed& entry);
 
-  // What markers, and persist(), say was durable.
+  // Up to which numbers the markers, and persist(), report durability.
   struct Claims {
     uint64_t all;                // up to this number
     std::vector<uint64_t> each;  // and these
@@ -94,7 +94,7 @@ class Replayer {
   std::vector<Marker> markers_;
 };
 
-// Inlined: the processor then asks for the next record while it stores this one.
+// Inlined, so that the processor requests the next record while it stores this one.
 [[gnu::always_inline]] inline Status Replayer::load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words) {
   if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
       at + marker.bytes > geometry_.ring_at(marker.slot) + geometry_.log_bytes)

@@ -23,7 +23,7 @@ Status check_name(std::string_view name) {
   return Status::invalid_argument("root: the name has " + std::to_string(name.size()) + " bytes; it must have 1 to 255");
 }
 
-// As a programmer writes it.
+// The type as a programmer writes it.
 std::string readable(const std::string& type) {
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> words(abi::__cxa_demangle(type.c_str(), nullptr, nullptr, &failed), &std::free);
@@ -36,7 +36,8 @@ std::string text_at(detail::HeapAttempt& attempt, uint64_t offset, size_t bytes)
   return text;
 }
 
-// Without asking for memory: most transactions begin with a root, and in a region that ends it.
+// Does not allocate memory: most transactions begin with a root, and in a region an allocation ends
+// it.
 bool is_text_at(detail::HeapAttempt& attempt, uint64_t offset, std::string_view text) {
   char piece[64];
   for (size_t done = 0; done < text.size(); done += sizeof(piece)) {

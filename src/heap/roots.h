@@ -1,6 +1,5 @@
-// Roots: the objects of a heap that have names: a list of nodes, each {next, object, the object's
-// bytes, lengths, name and type}.
-// Thread safety: its transaction's. RootFilter: all.
+// Roots: the named objects of a heap: a list of nodes, each {next, object, the object's bytes,
+// lengths, name and type}. Thread safety: used by the thread of its transaction. RootFilter: all.
 #pragma once
 
 #include <array>
@@ -21,10 +20,10 @@ struct RootNode {
   uint64_t object;
   uint64_t object_bytes;
   uint32_t name_bytes, type_bytes;
-  // Then the name and the type.
+  // The name and the type follow.
 };
 
-// kNotFound, kSchemaMismatch (of another type), kInvalidArgument (no name).
+// kNotFound, kSchemaMismatch (the root has another type), kInvalidArgument (the name is empty).
 Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status remove_root(detail::HeapAttempt& attempt, std::string_view name);
@@ -32,17 +31,17 @@ Status remove_root(detail::HeapAttempt& attempt, std::string_view name);
 // Reads the heap's bytes from this offset.
 using ReadHeap = FunctionRef<void(uint64_t offset, std::span<std::byte> into)>;
 
-// visit(offset of the node, node) for each root. False: the list is damaged: it leads out of the
-// heap's objects, of which none lies beyond `end`, or in a circle.
+// Calls visit(offset of the node, node) for each root. Returns false if the list is damaged: it has
+// a cycle, or leads out of the heap's objects, all of which end before `end`.
 bool for_each_root(uint32_t threads, uint64_t end, ReadHeap read, FunctionRef<void(uint64_t, const RootNode&)> visit);
-// Appends them; the types as a programmer writes them.
+// Appends the roots, with their types as a programmer writes them.
 bool list_roots(uint32_t threads, uint64_t end, ReadHeap read, std::vector<HeapRoot>* roots);
 
 // kInvalidArgument: this is a root's object, or a node of the list, which must not be freed.
 Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset);
 
-// Which objects may be roots: without it each object that is freed would be compared with them all.
-// Whatever was a root since the heap was opened stays in it.
+// A filter of the objects that may be roots: without it, each freed object would be compared with
+// all roots. An object that was a root since the heap was opened stays in it.
 class RootFilter {
  public:
   void add(uint64_t offset) {

@@ -50,14 +50,14 @@ struct WriterState {
   static uint64_t of(Phase phase, uint64_t value) { return value << 3 | static_cast<uint64_t>(phase); }
 };
 
-// Two arrays, so that readers that come and go do not take the lines that durability waits look at
-// (section 3.2.1).
+// There are two arrays, so that readers that begin and end do not invalidate the lines that
+// durability waits read (section 3.2.1).
 class Slots {
  public:
   explicit Slots(uint32_t count)
       : count_(count), readers_(std::make_unique<Reader[]>(count)), writers_(std::make_unique<Writer[]>(count)) {}
 
-  // A slot of the calling thread, until release(); waits while all are taken.
+  // Assigns a slot to the calling thread, until release(); waits while all are in use.
   uint32_t claim() {
     static std::atomic<uint32_t> threads{0};
     thread_local const uint32_t hint = threads.fetch_add(1, std::memory_order_relaxed);
@@ -109,7 +109,8 @@ class Slots {
   }
   WriterState state(uint32_t slot) const { return {writers_[slot].state.load(std::memory_order_seq_cst)}; }
 
-  // found(writes) for each transaction that the moment sees and the heap may not have yet.
+  // Calls found(writes) for each transaction that the moment sees and that may not be in the heap
+  // yet.
   template <class Found>
   void for_each_published(uint32_t own, uint64_t moment, Found&& found) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -163,8 +164,8 @@ class Slots {
       for (Spin spin; has_no_marker(state(slot), moment);) spin.wait();
     }
   }
-  // Waits for all transactions of numbers up to `number`, until they are durable; and for those
-  // that run now, until they are durable, or gave up, or have a greater number (total, as SPHT).
+  // Waits until all transactions with numbers up to `number` are durable, and until those that run
+  // now are durable, have given up, or have a greater number (total, as in SPHT).
   void wait_for_all_before(uint32_t own, uint64_t number) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
       if (slot == own) continue;
@@ -177,8 +178,8 @@ class Slots {
       }
     }
   }
-  // All numbers up to this are in the log, or were given up; on a medium with fences of its own,
-  // durable.
+  // All numbers up to this one are in the log, or were given up. On a medium with fences of its own
+  // they are durable.
   uint64_t settled() const {
     uint64_t number = clock();
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -194,7 +195,7 @@ class Slots {
 
   // -- transactions that run alone after too many conflicts ---------------------------------------
 
-  // An update transaction begins; waits while another runs alone.
+  // Begins an update transaction; waits while another one runs alone.
   void enter(uint32_t slot, bool alone) {
     if (alone) return;
     for (Spin spin;; spin.wait()) {
@@ -204,7 +205,7 @@ class Slots {
     }
   }
   void leave(uint32_t slot) { readers_[slot].updates.store(false, std::memory_order_release); }
-  // The caller holds a mutex against others who want to be alone, and has not entered.
+  // The caller holds a mutex against others that want to run alone, and has not entered.
   void begin_alone() {
     alone_->store(true, std::memory_order_seq_cst);
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
@@ -214,7 +215,7 @@ class Slots {
   void end_alone() { alone_->store(false, std::memory_order_release); }
 
  private:
-  // Whether its number may be one that the moment sees, and its marker not durable.
+  // Whether the moment may see the transaction's number while its marker is not durable.
   static bool has_no_marker(WriterState now, uint64_t moment) {
     switch (now.phase()) {
       case Phase::kDeciding: return now.value() < moment && !ELIDER_MUTANT(kHeapIgnoreDeciding);
@@ -224,7 +225,8 @@ class Slots {
     }
   }
 
-  // A region that looks who is active minds none of the others.
+  // `active` has a line of its own, so that a region that checks for active readers does not
+  // conflict with changes of the other fields.
   struct alignas(kCacheLinePairBytes) Reader {
     std::atomic<uint64_t> active{kInactive};
     alignas(kCacheLineBytes) std::atomic<bool> taken{false};

@@ -24,8 +24,8 @@ class Stripes {
   static uint64_t lines(uint64_t first, uint64_t count) { return count == 0 ? 0 : (first + count - 1) / kWords - first / kWords + 1; }
 
   enum class Locking : uint8_t { kLocked, kOwn, kRefused };
-  // kLocked: and *number is what it had before. kOwn: the slot has it. kRefused: another has, or it
-  // is newer than the moment.
+  // kLocked: *number is the number that the stripe had before. kOwn: the slot has already locked
+  // it. kRefused: another slot has, or the number is newer than the moment.
   Locking try_lock(uint32_t stripe, uint32_t slot, uint64_t moment, uint64_t* number) {
     uint64_t word = words_[stripe].load(std::memory_order_acquire);
     if ((word & kLocked) != 0) return slot_of(word) == slot ? Locking::kOwn : Locking::kRefused;
@@ -34,13 +34,13 @@ class Stripes {
     const uint64_t locked = word | kLocked | uint64_t{slot} << 2;
     return words_[stripe].compare_exchange_strong(word, locked, std::memory_order_seq_cst) ? Locking::kLocked : Locking::kRefused;
   }
-  // The lock's owner has published this number.
+  // Called by the lock's owner, which has published this number.
   void publish(uint32_t stripe, uint32_t slot, uint64_t number) {
     words_[stripe].store(number << kNumberShift | uint64_t{slot} << 2 | kPublished | kLocked, std::memory_order_release);
   }
   void unlock(uint32_t stripe, uint64_t number) { words_[stripe].store(number << kNumberShift, std::memory_order_release); }
   bool is_locked(uint32_t stripe) const { return (words_[stripe].load(std::memory_order_acquire) & kLocked) != 0; }
-  // As old as the moment, and no other slot is about to write it.
+  // Whether the stripe is not newer than the moment, and no other slot is about to write it.
   bool holds(uint32_t stripe, uint32_t slot, uint64_t moment) const {
     const uint64_t word = words_[stripe].load(std::memory_order_seq_cst);
     return word >> kNumberShift <= moment && ((word & kLocked) == 0 || (word & kPublished) != 0 || slot_of(word) == slot);

@@ -29,7 +29,7 @@ class WriteSet {
   bool empty() const { return entries_.empty() && zeros_.empty(); }
   std::span<const Entry> entries() const { return entries_; }
   std::span<const Zeros> zeros() const { return zeros_; }
-  // No word is in it whose bit is not in this.
+  // A filter: a word whose bit is not set here is not in the write set.
   uint64_t signature() const { return signature_; }
   static uint64_t bit_of(uint64_t word) { return uint64_t{1} << (mix(word) >> 58); }
 
@@ -72,7 +72,8 @@ class WriteSet {
     entries_.reserve(words);
     zeros_.reserve(ranges);
   }
-  // All these words are 0. Ranges that overlap begin with the same word: they are of one block.
+  // Sets all these words to 0. Ranges that overlap begin with the same word, since they belong to
+  // one block.
   void zero(uint64_t first, uint64_t count) {
     if (const auto above = above_of(first); above != zeros_.begin() && (above - 1)->first == first)
       zeros_[static_cast<size_t>(above - zeros_.begin() - 1)].count = std::max((above - 1)->count, count);
@@ -87,7 +88,7 @@ class WriteSet {
         if (entry.word - first < count) entry.value = 0;
     }
   }
-  // It keeps its memory, unless that is far more than it lately needed.
+  // Keeps the memory, unless it is far more than was recently needed.
   void clear() {
     if (entries_.capacity() > kKeptMax) {
       entries_ = {};
@@ -103,7 +104,7 @@ class WriteSet {
     for (const Zeros& range : zeros_) Run{range.first, range.count, {}}.copy_to(heap);
     for (const Entry& entry : entries_) std::memcpy(heap + entry.word * kWordBytes, &entry.value, kWordBytes);
   }
-  // The redo record: runs of neighbouring words (format.h).
+  // Appends the redo record: runs of consecutive words (format.h).
   void append_record(std::vector<uint64_t>* record) const {
     for (const Zeros& range : zeros_) {
       record->push_back(run_header(range.first, 0));
@@ -133,7 +134,7 @@ class WriteSet {
       if (entry.word == word) return &entry;
     return nullptr;
   }
-  // The first range that begins above the word.
+  // The first range that begins after the word.
   std::vector<Zeros>::const_iterator above_of(uint64_t word) const {
     return std::upper_bound(zeros_.begin(), zeros_.end(), word, [](uint64_t at, const Zeros& range) { return at < range.first; });
   }
