@@ -1,8 +1,8 @@
 // Workload: one kind of history. It defines the tables, how a transaction is drawn, how it runs
 // against the database, and how Elle's micro-operations express it. Seven workloads are registered:
-// list-append (a list is a row), scan (a list is a range of rows), claims (a list has the claims
-// of a slot), rw-register, bank, posts (calls of a chopped procedure), and procedures
-// (calls of random chopped procedures).
+// list-append (a list is a row), scan (a list is a range of rows), claims (a list has the claims of
+// a slot), rw-register, bank, posts (calls of a chopped procedure), and procedures (calls of random
+// chopped procedures).
 //
 // A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
 // Thread safety: all threads may call plan() and execute() at once, each with its own arguments.

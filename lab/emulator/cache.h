@@ -18,7 +18,7 @@ class Cache {
 
   // Empties it. `sets` is a power of two.
   void start(uint32_t sets, uint32_t ways);
-  // The region accesses a line; says what had to go for it.
+  // Called when the region accesses a line. Returns what the cache evicted for it.
   Evicted access(uint64_t line, bool write) {
     Set& set = sets_[line & (count_ - 1)];
     if (set.generation != generation_) {

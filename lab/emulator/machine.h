@@ -29,13 +29,13 @@ inline constexpr unsigned kConflictBit = 1u << 2;
 inline constexpr unsigned kCapacityBit = 1u << 3;
 inline constexpr unsigned kNestedBit = 1u << 5;
 
-// What a call preserves, with the stack pointer as it is after begin has returned.
+// The registers that a call preserves. The stack pointer is that after begin has returned.
 struct Registers {
   uintptr_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
-// One written line: the old bytes of those that were written. Not of the others, which may belong
-// to code that the runtime does not see, such as the heap's own headers.
+// A written line, with the old values of only the bytes that were written. The other bytes may
+// belong to code that the runtime does not see, such as the heap's own headers.
 struct UndoLine {
   uint64_t number;
   uint64_t mask;
@@ -65,8 +65,8 @@ struct Region {
 
 enum class ThreadState : uint32_t { kFree, kAway, kReady, kRunning, kBlocked };
 
-// A plain write whose access may still be to come when the next call is a
-// read: the copy of an object.
+// A plain write whose access may not have happened yet when the next call is a read: the copy of an
+// object.
 struct PendingWrite {
   uintptr_t address;
   size_t bytes;
@@ -74,7 +74,7 @@ struct PendingWrite {
 };
 
 struct Thread {
-  // Its own.
+  // Used only by the thread itself.
   void* (*function)(void*);  // that it was created with
   void* argument;
   uint32_t inside;  // in the runtime; the thief of its turn reads it after a membarrier
@@ -105,7 +105,7 @@ struct Machine {
   uint32_t processor;  // on which all threads stay once it is armed
   Options options;
 
-  // Changed under the lock; `holder` is read by its own thread without it.
+  // Changed under the lock. A thread reads `holder` without it, to see whether it is the holder.
   Lock lock;
   Thread* holder;
   uint32_t ready;   // threads that wait for the turn
@@ -133,15 +133,18 @@ extern constinit thread_local Thread* self __attribute__((tls_model("initial-exe
 
 // --- the turn (turn.cc) ---
 
-// The first region, or a deterministic mode, is about to begin: from here on the turn is needed.
+// Called before the first region, or a deterministic mode, begins. From here on, threads need the
+// turn.
 void arm();
 void stay_on_its_processor(const Thread* thread);  // of an armed machine
 void take_turn(Thread* thread);
-// Gives the turn away and becomes `state`: kReady and kBlocked come back with it, kAway without.
+// Gives the turn away and becomes `state`. With kReady and kBlocked it returns with the turn; with
+// kAway, without it.
 void pass_turn(Thread* thread, ThreadState state);
 void draw_turn(Thread* thread);      // kDeterministic: perhaps another goes on
 void quantum_over(Thread* thread);   // kParallel
-// Lets threads that are blocked at `address` run again, at most `most` of them; says how many.
+// Lets threads that are blocked at `address` run again, at most `most` of them. Returns their
+// number.
 uint32_t wake(const void* address, uint32_t most);
 // Waits for wake(address). False: the wait was timed, and no other thread could run.
 bool block(Thread* thread, const void* address, bool timed);
@@ -156,13 +159,13 @@ void seed_thread(Thread* thread);
 // --- regions (region.cc) ---
 
 void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
-// Whether the thread's accesses are its region's.
+// Whether the thread's accesses belong to its region.
 inline bool tracks(const Region& region) { return region.depth != 0 && region.suspended != Suspension::kAll; }
-// An access outside any region, or untracked: the regions that are in its way lose.
+// An access outside any region, or untracked. Regions that conflict with it lose.
 void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
 [[noreturn]] void abort_region(Thread* thread, unsigned status, uint64_t Counters::*cause);
 [[noreturn]] void resume_doomed(Thread* thread);
-// The function with this frame returns: it must not have a region open.
+// Called when the function with this frame returns: it must not have an open region.
 void check_exit(const Thread* thread, uintptr_t frame);
 void interrupt(Thread* thread);
 
@@ -170,8 +173,8 @@ void interrupt(Thread* thread);
 
 inline uint64_t next_quantum(Thread* thread) { return 1 + thread->random.below(2 * uint64_t{machine.options.accesses_per_turn} - 1); }
 
-// nullptr: the access is plain, either because nothing is emulated yet or
-// because it is the runtime's own.
+// nullptr: the access is plain, because the emulator is not armed yet, or because the runtime
+// itself makes the access.
 inline Thread* enter() {
   if (machine.armed == 0) return nullptr;
   Thread* thread = self;

@@ -14,7 +14,7 @@ namespace elider::emulator {
 
 class Pages {
  public:
-  // Code outside regions is about to access these bytes.
+  // Called before code outside regions accesses these bytes.
   void touch(uintptr_t address, size_t bytes, bool write);
   // False: an access of this byte in a region faults.
   bool present(uintptr_t address, bool write);

@@ -33,7 +33,7 @@ struct RealFunctions {
 
 extern RealFunctions real;
 
-// Finds them all, once; a function that is called before it does so itself.
+// Finds all of them once. A function that is called before this finds them itself.
 void find_real_functions();
 // ELIDER_HTM_EMULATOR (options.cc).
 void configure_from_environment();

@@ -1,6 +1,7 @@
-// run_schedule: runs a few threads under the seeded scheduler of the emulator, one at a time, with
-// a decision at every instrumented access who runs next. The same seed gives the same interleaving,
-// as far as the bodies depend on nothing else: not on the time, on addresses, or on files.
+// run_schedule: runs a few threads under the seeded scheduler of the emulator, one at a time. At
+// every instrumented access it decides which thread runs next. The same seed gives the same
+// interleaving, provided that the bodies depend only on it, and not on the time, on addresses, or
+// on files.
 //
 // A body may start threads, join them, lock and wait: all of it is scheduled. If every thread waits
 // for another, or the schedule is longer than allowed (a thread retries for ever), the process ends

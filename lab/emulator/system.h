@@ -1,8 +1,9 @@
-// What the runtime needs of the system without calling instrumented or intercepted code: raw system
-// calls, memory, copies, a random generator, and how the process ends.
+// The system functions that the runtime needs without calling instrumented or intercepted code: raw
+// system calls, memory, copies, a random generator, and the end of the process.
 //
-// Only the runtime's own files include it: they are compiled without instrumentation, and an inline
-// function that the program shared with them would be linked in one of its two forms for both.
+// Only the runtime's own files include it. They are compiled without instrumentation. If the
+// program also used an inline function of it, the linker would choose one of its two forms for
+// both.
 // Thread safety: all, except Random.
 #pragma once
 
@@ -38,12 +39,12 @@ inline void sleep_ns(long nanoseconds) {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// As memcpy, whose name is wrapped; `from` and `to` do not overlap, or `to` is lower.
+// Like memcpy, whose name is intercepted. `from` and `to` must not overlap, unless `to` is lower.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
 }
 
-// Zeroed memory that costs nothing until it is touched; never given back.
+// Zeroed memory that is not backed by pages until it is touched. It is never freed.
 void* map_memory(size_t bytes);
 
 // Prints "elider emulator: ..." and aborts the process.

@@ -1,4 +1,4 @@
-// Studies: which published figures `elider-lab htm` makes again, and how each is measured.
+// Studies: the published figures that `elider-lab htm` reproduces, and how each is measured.
 //
 //   region_studies.cc   bare regions: how much they hold, how long they last
 //   footprint_study.cc  what each transaction of TPC-C reads and writes
@@ -41,7 +41,7 @@ struct Study {
   Result<Figure> (*run)(const StudyOptions& options);
   bool needs_emulator = false;  // no processor says what it measures
 };
-// All of them, in the order in which they run.
+// All studies, in the order in which they run.
 std::span<const Study> studies();
 
 Result<Figure> dbx_1a(const StudyOptions& options);

@@ -1,6 +1,6 @@
-// Index study: what each kind of index costs by itself, without transactions: inserts, lookups one
-// by one and together, mixes of lookups with puts and with changes, scans, memory, and, if asked
-// for, growth by a mix of lookups, inserts and puts.
+// Index study: the cost of each kind of index by itself, without transactions. It measures inserts,
+// single and combined lookups, mixes of lookups with puts and with changes, scans and memory. If
+// requested, it also measures growth by a mix of lookups, inserts and puts.
 //
 // Thread safety: run_index_study() starts and joins its own threads; results are values.
 #pragma once
@@ -49,8 +49,8 @@ struct IndexFigure {
   double bytes_a_key = 0;     // of the index, before it grows
 };
 
-// An index that there is not for such keys is left out. A failure is one of the index: a key that
-// is there was not found, or an invariant does not hold.
+// Leaves out an index that does not support such keys. An error is one of the index: it did not
+// find an existing key, or an invariant does not hold.
 Result<std::vector<IndexFigure>> run_index_study(const IndexStudyOptions& options);
 
 }  // namespace elider::bench

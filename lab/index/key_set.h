@@ -1,4 +1,5 @@
-// KeySet: the keys of an index study, made from a seed: numbers, or bytes that it keeps.
+// KeySet: the keys of an index study, generated from a seed. They are numbers, or bytes that it
+// owns.
 //
 // All keys of a set are different. The order of the set is unrelated to the order of the keys.
 // Thread safety: constant once it is made.

@@ -1,6 +1,6 @@
-// The lock-free hash table of others that ours are compared with (DBX, figure 7): liburcu's
-// cds_lfht, of the userspace RCU library, which grows by split-ordered lists and frees by quiescent
-// states.
+// An external lock-free hash table that our indexes are compared with (DBX, figure 7): cds_lfht of
+// liburcu, the userspace RCU library. It grows by split-ordered lists, and frees memory by
+// quiescent states.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// Figures of DBX-TC, sections 6.3 to 6.7: transactions in pieces beside whole ones, what snapshots,
-// a log and each other part are worth to them, and Articles. Where hardware transactions run they
-// are among the lines.
+// Figures of DBX-TC, sections 6.3 to 6.7: transactions in pieces compared with whole ones; the
+// effect of snapshots, of a log and of each other part on them; and Articles. If this machine has
+// hardware transactions, they are among the lines.
 // Thread safety: one thread calls a study.
 #pragma once
 

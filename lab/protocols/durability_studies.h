@@ -1,5 +1,5 @@
-// Figures of DBX's section 7.6 and of DBX-TC's 6.5: what a log costs TPC-C, and how long until a
-// transaction is durable. All make their databases below StudyOptions::folder.
+// Figures of DBX's section 7.6 and of DBX-TC's 6.5: the cost of a log in TPC-C, and the time until
+// a transaction is durable. All create their databases below StudyOptions::folder.
 // Thread safety: one thread calls a study.
 #pragma once
 

@@ -1,7 +1,12 @@
-// Studies of protocols (`elider-lab protocols`): TPC-C under each of them, over threads,
-// warehouses, partition crossing and restarts; inserts over zones; one row that all threads change
-// (HyPer-HTM, figures 1, 11, 12 and 18 to 20, in shape); and DBX's of TPC-C and of indexes
-// (dbx_studies.h), and of durability (durability_studies.h); and DBX-TC's (chopping_studies.h).
+// Studies of protocols (`elider-lab protocols`):
+//
+//   - TPC-C under each of them, over threads, warehouses, partition crossing and restarts; inserts
+//     over zones; one row that all threads change (HyPer-HTM, figures 1, 11, 12 and 18 to 20, in
+//     shape)
+//   - DBX's studies of TPC-C and of indexes (dbx_studies.h), and of durability
+//     (durability_studies.h)
+//   - DBX-TC's studies (chopping_studies.h)
+//
 // Thread safety: one thread calls a study; it starts its own threads.
 #pragma once
 
@@ -31,7 +36,7 @@ struct Study {
   const char* about;
   Result<Figure> (*run)(const StudyOptions& options);
 };
-// All of them, in the order in which they run.
+// All studies, in the order in which they run.
 std::span<const Study> studies();
 
 }  // namespace elider::bench::protocols

@@ -37,7 +37,7 @@ struct ScanStudy {
   uint64_t row_bytes = 0;
 };
 
-// What rows are inserted into: a table of a database of its own.
+// The table that rows are inserted into, in a database of its own.
 struct InsertTarget {
   uint32_t zones = kZonesAutomatic;  // 0: the table is not zoned
   bool own_allocators = true;        // EngineParts::own_allocators

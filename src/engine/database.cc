@@ -107,7 +107,7 @@ Status Transaction::put(const TableRef& table, Key key, std::span<const std::byt
 namespace detail {
 
 namespace {
-// A table that a program wants to make.
+// Checks a table that a program wants to create.
 Status check_new_table(const Schema& schema) {
   Status status = storage::check_names(schema);
   return status.ok() ? check_reserved_name(schema) : status;
@@ -123,7 +123,8 @@ Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
   return {};
 }
 
-// A new engine for each try: what a damaged checkpoint has left in the last one goes with it.
+// Each try uses a new engine, so that what a damaged checkpoint has left in the last one is
+// discarded with it.
 Status open_combination(const Combination& combination, const Options& options, recovery::OpenHow how, std::unique_ptr<Engine>* engine) {
   for (;;) {
     *engine = combination.make(options);
@@ -177,7 +178,7 @@ void detail::EndEngine::operator()(Engine* engine) const {
 namespace detail {
 
 namespace {
-// Whether the table belongs to this database. `asked`: what is asked for, for the message.
+// Whether the table belongs to this database. `asked`: the request, for the message.
 Status check_own(const Engine& engine, const TableRef& table, const std::string& asked) {
   if (engine.database_id() == 0) return refuse_closed();
   if (!table) return Status::invalid_argument(asked + ": the TableRef is empty");

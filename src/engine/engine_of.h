@@ -33,7 +33,7 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
 
   Transaction& transaction() { return transaction_; }
   typename ProtocolOf<Sync>::Snapshot& snapshot() { return snapshot_; }
-  // f(transaction): the one that writes, or the read-only one.
+  // Calls f(transaction) with the transaction that writes, or with the read-only one.
   template <class F>
   decltype(auto) with(bool read_only_one, F&& f) {
     return read_only_one ? f(snapshot_) : f(transaction_);
@@ -76,14 +76,14 @@ class EngineOf final : public EngineBase<Sync> {
       if constexpr (requires { requires Sync::Backend::kFetchesCode; }) htm::read_code_pages();
     }
   }
-  // Checkpoints in the background use what the base's virtual functions give: they end first.
+  // Background checkpoints call the base's virtual functions, so they must end first.
   ~EngineOf() override { this->data_.close(); }
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
   Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) override;
   Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) override;
-  // An ActiveTransaction's, which ends.
+  // Commits the transaction of an ActiveTransaction, which ends.
   Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
   void rollback_active(WorkerType& worker);
 
@@ -103,14 +103,14 @@ class EngineOf final : public EngineBase<Sync> {
       if (txn::WithinCall::of(store_.id)) [[unlikely]] return false;
     return policy.procedure_id < txn::kProceduresMax && !store_.refuses(policy.durability) && threads_.may_begin();
   }
-  // Why not.
+  // The reason why may_run() has refused.
   [[gnu::noinline]] Status refuse_run(const RunPolicy& policy) const {
     if (store_.process.in_child()) return store_.refusal();
     if (kCalls && txn::WithinCall::of(store_.id)) return this->refuse_within_call();
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
   }
-  // Before acknowledge(), in the turn that the commit ran in.
+  // Called before acknowledge(), while the thread has the turn that the commit ran in.
   void give_turn_back_to_wait(Durability durability, SnapshotNumber number) const {
     if (store_.must_wait(durability, number)) [[unlikely]] give_turn_back(store_.id);
   }
@@ -124,14 +124,14 @@ class EngineOf final : public EngineBase<Sync> {
                                               const RunPolicy& policy) {
     return protocol_.run(txn, {procedure, policy, worker.base, worker.counters, !worker.kept});
   }
-  // A call apart, so that a transaction that writes saves no registers for it.
+  // A separate function, so that a transaction that writes does not save registers for it.
   [[gnu::noinline]] Status run_read_only(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
     return run_on(worker.snapshot(), worker, procedure, policy);
   }
   EngineWorker* worker_of_thread();
   [[gnu::noinline]] EngineWorker* find_worker();
   Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
-  // A call apart, so that call_in_pieces() may have run_call() in its own frame.
+  // A separate function, so that run_call() can be inlined into call_in_pieces().
   [[gnu::noinline]] Status run_call_of_group(typename Protocol::Transaction& txn, const txn::Execution& execution,
                                              const txn::ExecutableProcedure& procedure, void* arguments, const txn::Call& call,
                                              std::span<const txn::TouchedRow> rows, SnapshotNumber* number)
@@ -206,7 +206,8 @@ Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> pr
                      : status;
 }
 
-// Sets *number while the worker is still this call's, where there is a log: nothing else uses it.
+// If there is a log, it sets *number while the worker still belongs to this call. Nothing else uses
+// it.
 template <class Sync, template <class> class ProtocolOf>
 [[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
                                                                           const RunPolicy& policy, bool read_only,
@@ -232,7 +233,7 @@ template <class Sync, template <class> class ProtocolOf>
     return run_lent(static_cast<WorkerType&>(*worker), procedure, policy, read_only, &number);
   }();
   this->take_due_checkpoint();
-  // Outside the epoch: a wait for the disk holds back no reclamation.
+  // Outside the epoch, so that waiting for the disk does not delay reclamation.
   if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
     status = store_.acknowledge(policy.durability, number, policy.commit_number, read_only);
   return status;
@@ -240,7 +241,7 @@ template <class Sync, template <class> class ProtocolOf>
 
 // -- calls of procedures with operations ----------------------------------------------------------
 
-// Under a protocol without pieces it is a transaction like any other.
+// Under a protocol without pieces, the call is an ordinary transaction.
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) {
   const txn::Execution& all = *this->execution();
@@ -277,7 +278,7 @@ Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure
 
 // -- groups of transactions -----------------------------------------------------------------------
 
-// One attempt of each member of a group.
+// Makes one attempt of each member of a group.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                               uint32_t attempt, SnapshotNumber* number) {
@@ -295,8 +296,8 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   });
 }
 
-// Like attempt_each(), for groups in which calls have pieces: each of those that writes is run to
-// its end. begin_ns: when the first group began, for the deadline.
+// Like attempt_each(), for groups in which calls have pieces. A call with pieces that writes is run
+// to its end. begin_ns: the time at which the first group began, for the deadline.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                            uint32_t attempt, uint64_t begin_ns, SnapshotNumber* number)
@@ -423,7 +424,7 @@ Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability 
   });
   finish_active(worker);
   this->take_due_checkpoint();
-  if (status.ok()) give_turn_back_to_wait(durability, number);  // of an earlier call of this thread
+  if (status.ok()) give_turn_back_to_wait(durability, number);  // the turn of an earlier call of this thread
   return status.ok() ? store_.acknowledge(durability, number, commit_number, read_only) : status;
 }
 
@@ -434,12 +435,12 @@ void EngineOf<Sync, ProtocolOf>::rollback_active(WorkerType& worker) {
   finish_active(worker);
 }
 
-// The worker is another's afterwards.
+// Afterwards the worker may belong to another user.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::finish_active(WorkerType& worker) {
   worker.base.leave();
   worker.snapshot().read_at(0);
-  const std::shared_ptr<const SnapshotHold> hold = std::move(worker.hold);  // let go at the end
+  const std::shared_ptr<const SnapshotHold> hold = std::move(worker.hold);  // released at the end
   worker.busy = false;
   threads_.finished();
   pool_->give_back(&worker);

@@ -35,7 +35,7 @@ Status open(const Options& options, bool read_only, std::unique_ptr<detail::Engi
   return status;
 }
 
-// The caller's report, or `own` where the caller wants none.
+// The caller's report, or `own` if the caller did not request one.
 template <class Report>
 Report& given_or(Report* given, Report& own) {
   return given != nullptr ? *given : own;
@@ -73,7 +73,7 @@ Status copy_file(io::Folder& from, io::Folder& to, const std::string& name, Copi
   return target->sync();
 }
 
-// All that the manifest lists, in the order of the list.
+// Copies all files that the manifest lists, in the order of the list.
 Status copy_files(log::Directory& from, io::Folder& to, Copied* copied) {
   for (const log::Checkpoint& checkpoint : from.manifest().checkpoints)
     for (uint32_t part = 0; part < checkpoint.parts; ++part) {
@@ -112,8 +112,8 @@ Status backup(const Folders& folders, const std::string& to, const Tell& tell, R
 
 namespace {
 
-// What runs out of the heap's room is refused. The engine catches by itself; what works on
-// files without one does not.
+// Turns exhausted memory into a status. The engine catches the exception by itself, but functions
+// that work on files without an engine do not.
 template <class F>
 Status within_heap(F&& work) {
   try {

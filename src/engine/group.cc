@@ -55,7 +55,7 @@ void GroupRun::finish_group(const GroupCalls& calls, const GroupPolicy& policy) 
     txn::tell_conflict(policy, member.status);
     try {
       next_round_.push_back({member.call, member.procedure_id, member.status});
-    } catch (const std::bad_alloc&) {  // it cannot be noted for another attempt
+    } catch (const std::bad_alloc&) {  // the call cannot be queued for another attempt
       ended(calls, member.call, Status(Code::kMemoryLimit, Cause::kMemoryLimit));
     }
   }

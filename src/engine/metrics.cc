@@ -228,7 +228,7 @@ const char* list_of(Of of) {
   return "";
 }
 
-// What the object of the i-th element begins with.
+// Writes the names that the object of the i-th element begins with.
 void add_names(JsonObject& element, const Statistics& s, Of of, size_t i) {
   if (of == Of::kConflictedKey) {
     const KeyOfTable one = conflicted_key(s, i);
@@ -240,7 +240,8 @@ void add_names(JsonObject& element, const Statistics& s, Of of, size_t i) {
   if (of == Of::kSite) element.name("table") += quoted(s.elision[i].table);
 }
 
-// An object for each procedure, table, site or conflicted key, with the entries of that kind.
+// Writes an object for each procedure, table, site or conflicted key, with the entries of that
+// kind.
 void add_list(JsonObject& object, std::span<const Entry> entries, const Statistics& s) {
   const Of of = entries.front().info.of;
   if ((of == Of::kSite || of == Of::kConflictedKey) && count_of(s, of) == 0) return;

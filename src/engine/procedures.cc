@@ -1,4 +1,4 @@
-// Database's and Engine's part for procedures, the same for every combination.
+// The parts of Database and Engine for procedures, which are the same for every combination.
 #include <memory>
 #include <mutex>
 #include <new>
@@ -17,7 +17,7 @@ Status refuse_installation(const ProcedureDefinition& procedure, std::string why
   return Status::invalid_argument("procedure '" + procedure.name + "' " + std::move(why));
 }
 
-// What each says by itself.
+// Checks that do not depend on other procedures.
 Status check(const ProcedureDefinition& procedure) {
   if (procedure.name.empty()) return Status::invalid_argument("a procedure needs a name");
   const bool in_operations = !procedure.operations.empty();
@@ -107,7 +107,7 @@ Status Engine::call(const InstalledProcedure& procedure, void* arguments, const 
   return run([&](Transaction& txn) { return procedure.its.body(txn, arguments); }, *its, procedure.its.read_only);
 }
 
-// The arguments of a call by name, as the procedure takes them.
+// The arguments of a call by name, in the form that the procedure takes.
 class NamedArguments {
  public:
   NamedArguments(const InstalledProcedure& procedure, std::span<const Value> values, std::vector<Value>* reply)
@@ -123,7 +123,7 @@ class NamedArguments {
   NamedArguments& operator=(const NamedArguments&) = delete;
 
   void* get() { return values_ ? static_cast<void*>(&*values_) : made_.get(); }
-  // Once, after the call.
+  // Called once, after the call.
   void ended(const Status& status) {
     if (reply_ == nullptr) return;
     if (!status.ok()) reply_->clear();
@@ -182,7 +182,7 @@ Status Database::call(std::string_view name, std::span<const Value> arguments, s
 
 // -- groups ---------------------------------------------------------------------------------------
 
-// The calls of one call_group(), resolved: which procedure each runs, with which arguments.
+// The calls of one call_group(), resolved: the procedure that each runs, and its arguments.
 class Database::CallsOfGroup {
  public:
   // May throw std::bad_alloc.
@@ -194,7 +194,7 @@ class Database::CallsOfGroup {
   std::span<const detail::ResolvedCall> resolved() const { return resolved_; }
   bool any_in_pieces() const { return any_in_pieces_; }
   bool any_by_values() const { return !by_values_.empty(); }
-  // Why a call was not resolved.
+  // The reason why a call was not resolved.
   Status refusal(size_t i) const {
     const ProcedureCall& call = calls_[i];
     const detail::InstalledProcedure* const procedure = find(call);
@@ -253,7 +253,7 @@ Status Database::call_group(std::span<const ProcedureCall> calls, std::span<Stat
     if (call.reply_ != nullptr) call.reply_->clear();
   if (Status status = refuse_unusable(); !status.ok()) return refuse(status);
   std::optional<CallsOfGroup> its;
-  std::vector<Status> own;  // outcomes that the caller does not want
+  std::vector<Status> own;  // outcomes, if the caller does not request them
   try {
     its.emplace(*engine_, calls);
     if (outcomes.empty() && its->any_by_values()) own.resize(calls.size());

@@ -21,8 +21,8 @@ std::span<const Combination> registry() {
 }
 
 namespace {
-// The one that is best on this machine, if the protocol runs under it; else the
-// first that it runs under.
+// The best policy on this machine if the protocol runs under it; else the first one that it runs
+// under.
 SyncPolicy policy_for(Protocol protocol, SyncPolicy best) {
   SyncPolicy first = best;
   bool found = false;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr uint32_t kZonesMax = 128;
 constexpr std::string_view kReserved = "elider_";
-// The second one serves a database in which a program made a table of the first name before names
-// were reserved.
+// The second name is for a database in which a program created a table of the first name before
+// names were reserved.
 constexpr const char* kTableNames[] = {"elider_sequences", "elider_sequences_2"};
 
 SchemaOf<SequenceRow> sequence_schema(const char* name) {
@@ -29,7 +29,7 @@ SchemaOf<SequenceRow> sequence_schema(const char* name) {
   return schema;
 }
 
-// Twice the processors, so that two threads seldom share one.
+// Twice the number of processors, so that two threads seldom share a zone.
 uint32_t zones_of_this_machine() { return std::min(std::bit_ceil(2 * std::max(1u, std::thread::hardware_concurrency())), kZonesMax); }
 
 uint32_t number_of_thread() {
@@ -65,7 +65,8 @@ bool SequenceState::take(Zone& zone, uint64_t* number) {
   return true;
 }
 
-// The chunks are the parent's: a forked child would give its numbers a second time.
+// A forked child must not use the chunks, which are the parent's: it would assign the same numbers
+// again.
 Status SequenceState::next(uint64_t* number) {
   if (engine_.in_child()) [[unlikely]] return opened_before_fork("database");
   Zone& zone = *zones_[number_of_thread() & (zone_count_ - 1)];
@@ -88,7 +89,7 @@ Status SequenceState::next(uint64_t* number) {
   return {};
 }
 
-// Finds the row by its key, not by a view: a transaction that writes a row it has read may wait for
+// Finds the row by its key, not by a view. A transaction that writes a row it has read may wait for
 // all older ones (txn/timestamp), and the transaction within which this runs may be one of them.
 Status SequenceState::change_row(FunctionRef<Status(SequenceRow& row)> change) {
   return engine_.run(

@@ -7,11 +7,11 @@ namespace elider::detail {
 
 namespace {
 
-// As far as both clocks have told since they were first asked; until then, a tick is a nanosecond.
+// Uses the rate of the two clocks since the first call. Until it is known, a tick is a nanosecond.
 uint64_t ticks_of(std::chrono::nanoseconds time) {
   static const uint64_t begin_ns = now_ns(), begin_ticks = ticks();
   static std::atomic<double> ticks_a_ns{0};
-  double known = ticks_a_ns.load(std::memory_order_relaxed);  // relaxed: a number of its own
+  double known = ticks_a_ns.load(std::memory_order_relaxed);  // relaxed: no other data depends on it
   if (known == 0) {
     constexpr uint64_t kLongEnoughNs = 10'000'000;
     const uint64_t passed_ns = now_ns() - begin_ns;
@@ -95,7 +95,7 @@ void Turns::append(Waiter& waiter) {
 
 void Turns::drop_first() { first_ = first_->next; }
 
-// Gives turns that are free to those that have waited longest.
+// Gives free turns to the threads that have waited longest.
 void Turns::call_next() {
   while (given_count_ < at_once_ && first_ != nullptr) {
     Waiter& next = *first_;

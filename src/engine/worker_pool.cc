@@ -23,7 +23,7 @@ struct Kept {
 
 constinit thread_local bool workers_given_back = false;  // whose storage outlives the destructors of thread_locals
 
-// Gives all back when the thread ends, but those whose database is closed.
+// Gives all workers back when the thread ends, except for those whose database is closed.
 struct ThreadWorkers {
   std::vector<Kept> kept;
   ~ThreadWorkers() {
@@ -63,7 +63,7 @@ bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, En
 
 uint32_t WorkerPool::threads_at_once(const Options& options) {
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
-  // More than there are processors, or one would idle whenever a turn passes on.
+  // More than the number of processors; otherwise a processor would idle whenever a turn passes on.
   return options.threads_at_once != 0 ? options.threads_at_once : processors + (processors + 1) / 2;
 }
 
