@@ -1,13 +1,13 @@
-// Buffer: what one worker has appended and the logger has not taken yet: a ring of bytes with
-// one writer and one reader, without a lock, of bounded size. And the worker's announcement
-// that it is inside a commit.
+// Buffer: the records that one worker has appended and that the logger has not taken yet. It is a
+// ring of bytes of bounded size, with one writer and one reader, without locks. It also holds the
+// worker's announcement that it is inside a commit.
 //
-// A record is written in place: reserve() gives the room, publish() shows it to the logger. One
-// that is larger than half the ring goes into a block of its own; of such blocks there are at most
-// as many bytes as the ring has, or one.
+// A record is written in place: reserve() returns the room, publish() makes the record visible to
+// the logger. A record that is larger than half the ring is stored in a block of its own. Such
+// blocks have at most as many bytes as the ring, or there is only one.
 //
-//   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, to the next multiple of
-//                16; or, of a block of its own, its address (8) and size (8)
+//   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, padded to a multiple of 16;
+//                or, for a block of its own, its address (8) and size (8)
 //
 // Thread safety: the functions of each half belong to one thread at a time.
 #pragma once
@@ -73,7 +73,7 @@ class alignas(kCacheLinePairBytes) Buffer {
   // up.
   bool half_full() const { return half_full_; }
 
-  // The first `bytes` of what was reserved are a record.
+  // The first `bytes` of the reserved room are a record.
   void publish(SnapshotNumber number, size_t bytes) {
     if (block_ != nullptr) {
       block_bytes_.fetch_add(block_size_, std::memory_order_relaxed);  // relaxed: a count
@@ -93,18 +93,19 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   uint64_t committing() const { return committing_.load(); }
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
-  // When the oldest record in it was made, or a little before; the logger may be about to take it.
+  // About when the oldest record was made, or a little earlier; the logger may be taking it.
   uint64_t oldest_ns() const { return oldest_ns_.load(std::memory_order_relaxed); }  // relaxed: a statistic
   bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: the logger's own
 
-  // What take_marked() goes up to from now on: a round has an end though the worker goes on.
+  // Sets the limit of take_marked(), so that a round ends even if the worker continues.
   void mark() { marked_ = head(); }
   bool marked_taken() const { return tail_.load(std::memory_order_relaxed) == marked_; }  // relaxed: the logger's own
   template <class F>
   bool take_marked(F&& take_one) {
     return take(marked_, take_one);
   }
-  // Calls take(number, bytes) for each record before `head`, until it says false (that one stays).
+  // Calls take(number, bytes) for each record before `head`, until it returns false; that record
+  // stays.
   template <class F>
   bool take(uint64_t head, F&& take_one) {
     uint64_t tail = tail_.load(std::memory_order_relaxed);  // relaxed: the logger's own
@@ -144,8 +145,8 @@ class alignas(kCacheLinePairBytes) Buffer {
   static constexpr size_t kHeaderBytes = 16, kUnit = 16;
   static constexpr uint32_t kInside = 0, kOutside = 1, kSkip = 2;
   static constexpr size_t ring_bytes(size_t bytes) { return kHeaderBytes + (bytes + kUnit - 1) / kUnit * kUnit; }
-  // The logger has read these lines on another processor: fetched at once rather than one
-  // by one as they are written.
+  // The logger has read these lines on another processor: they are fetched together rather than one
+  // by one when they are written.
   static void prefetch(const std::byte* from, size_t bytes) {
     constexpr size_t kBytesMax = 1024;
     for (size_t i = 0; i < std::min(bytes, kBytesMax); i += kCacheLineBytes) __builtin_prefetch(from + i, 1);
@@ -158,7 +159,7 @@ class alignas(kCacheLinePairBytes) Buffer {
     std::memcpy(at(position) + 12, &kind, 4);
   }
 
-  // The worker's; memory_ and capacity_ are constant once head_ is not 0.
+  // Owned by the worker; memory_ and capacity_ are constant once head_ is not 0.
   std::unique_ptr<std::byte[]> memory_;
   size_t capacity_ = 0;  // a power of two
   uint64_t end_ = 0;     // what head_ is

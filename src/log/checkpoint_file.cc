@@ -162,7 +162,7 @@ Status PartReader::next(CheckpointBlock* block) {
   const auto bytes = get<uint32_t>(header + 4);
   if (get<uint32_t>(header) != kBlockMagic)
     return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
-  // Before memory is taken for it.
+  // Checked before memory is allocated for it.
   if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes)
     return refuse(at, "block " + std::to_string(facts_.blocks) + " extends past the end of the file");
   if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than the format allows");

@@ -1,13 +1,13 @@
-// CheckpointFile: a checkpoint's files, its parts, byte by byte as docs/formats.md says: written
-// once, synced, and read back.
+// CheckpointFile: the files of a checkpoint, its parts, in the format of docs/formats.md. They are
+// written once, synced, and read back.
 //
-// A part is a header, blocks, and an end that counts them. It knows bytes and counts, not tables;
-// which parts make a checkpoint, and that it is one, the manifest says. What a reader is given
-// trusts nothing: each block has a checksum that is seeded with the database, the checkpoint and
-// the part, and a place in their order.
+// A part is a header, blocks, and an end that counts them. This module handles bytes and counts and
+// does not depend on tables. The manifest says which parts make up a checkpoint, and whether it
+// counts. A reader does not trust its input: each block has a position, and a checksum that is
+// seeded with the database, the checkpoint and the part.
 //
-// Thread safety: a writer or a reader belongs to one thread at a time; several parts may
-// be written or read at once.
+// Thread safety: a writer or a reader belongs to one thread at a time; several parts may be written
+// or read at once.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ inline constexpr size_t kBlockBytesTarget = 1u << 20;
 inline constexpr uint64_t kPartBytesTarget = 64u << 20;
 inline constexpr size_t kBlockPayloadBytesMax = 64u << 20;
 
-// Numbers of blocks: what their payload is.
+// The number of a block tells what its payload is.
 enum class BlockKind : uint32_t {
   kEnd = 0,        // the part is whole
   kTable = 1,      // a table's description
@@ -43,8 +43,8 @@ struct CheckpointBlock {
   Bytes payload;         // lives until the next call
 };
 
-// The database that a part belongs to, by its header. kCorrupt says what does not fit, kUnsupported
-// names an unknown version; neither names the file.
+// The database that a part belongs to, as its header says. kCorrupt describes the fault,
+// kUnsupported names an unknown version; the message does not name the file.
 Status database_of_part(Bytes bytes, DatabaseId* database);
 
 struct PartFacts {
@@ -53,10 +53,11 @@ struct PartFacts {
 
 class PartWriter {
  public:
-  // Makes the file, or empties one that was left there.
+  // Creates the file, or empties one that was left over.
   static Status create(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                        std::unique_ptr<PartWriter>* writer);
-  // `block` has kBlockHeaderBytes of room before its payload. kInvalidArgument: that is too large.
+  // `block` has kBlockHeaderBytes of room before its payload. kInvalidArgument: the payload is too
+  // large.
   Status append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block);
   // Ends the part and syncs it; nothing may be appended afterwards.
   Status finish();

@@ -30,7 +30,7 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   }
   std::unique_ptr<Directory> directory(new Directory(files, std::move(paths)));
   if (Status status = directory->open_folders(folders); !status.ok()) return status;
-  // Before anything is made, be it a lock file in a folder that is not ours.
+  // Checked before anything is created, including a lock file in a foreign folder.
   bool there = false;
   const bool makes = create && rules.create_if_missing;
   const Status found = directory->find_database(makes, &there);
@@ -42,14 +42,15 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
     if (Status status = directory->make_folders(folders); !status.ok()) return status;
   if (Status status = directory->hold_folders(rules.hold); !status.ok()) return status;
   Status status = directory->load(makes, rules);
-  // It was there a moment ago. A caller that can do without a database must not take this for none.
+  // It existed a moment ago. kNotFound would tell a caller that can do without a database that none
+  // exists.
   if (status.not_found()) return file_error("read", directory->manifest_path(), ENOENT);
   if (!status.ok()) return status;
   *opened = std::move(directory);
   return {};
 }
 
-// Those that are there.
+// Opens the folders that exist.
 Status Directory::open_folders(const std::vector<std::string>& names) {
   for (size_t i = 0; i < names.size(); ++i)
     if (Status status = files_.open_folder(names[i], &folders_[i]); !status.ok() && !status.not_found()) return status;
@@ -69,14 +70,14 @@ Status Directory::make_folders(const std::vector<std::string>& names) {
   return {};
 }
 
-// Each of them: the second folder of a database that is open must not become another database's
-// first one.
+// Holds every folder, since the second folder of an open database must not become the first one of
+// another database.
 Status Directory::hold_folders(Hold hold) {
   for (size_t i = 0; i < folders_.size(); ++i) {
     if (folders_[i] == nullptr) return file_error("open the folder", paths_[i], ENOENT);
     if (Status status = folders_[i]->hold_file(kLockName, hold, &lock_files_.emplace_back()); !status.ok()) return status;
     if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // the lock file may have been removed
-    // The one that its path leads to: it may have been replaced before it was held.
+    // Checks the folder that its path leads to: it may have been replaced before it was held.
     if (Status status = folders_[i]->check_place(); !status.ok()) return status;
   }
   return {};
@@ -97,8 +98,8 @@ Status Directory::find_database(bool makes, bool* there) {
     if (Status status = folders_.front()->list(&names); !status.ok()) return status;
   *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
   if (*there) return {};
-  // A caller that makes one holds the locks before that: the folder may be the second one of a
-  // database that is open.
+  // A caller that creates a database holds the locks before this check, since the folder may be the
+  // second one of an open database.
   if (!makes)
     if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   if (folders_.front() == nullptr) return Status(Code::kNotFound, "the folder '" + paths_.front() + "' does not exist");
@@ -122,8 +123,8 @@ Status Directory::load(bool create, const Rules& rules) {
   return check_files();
 }
 
-// Whatever is there without a manifest belongs to a lost one, or to one
-// whose first folder is another.
+// Files of a database without a manifest belong to a database whose manifest is lost, or to one
+// with another first folder.
 Status Directory::refuse_files_of_ours() {
   std::vector<std::string> names;
   for (const auto& folder : folders_) {
@@ -159,7 +160,7 @@ Status Directory::refuse_files_of_others() {
   return {};
 }
 
-// A database begins when its manifest is there.
+// A database exists once its manifest does.
 Status Directory::make_manifest() {
   if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   manifest_.database = new_database_id();
@@ -195,9 +196,9 @@ Status Directory::check_places() {
   return {};
 }
 
-// Files of a generation that the manifest does not know yet mean that the manifest is an old one;
-// and files of another database, that a folder is not this one's. Listed files are looked at when
-// they are read; the others would be removed.
+// If there are files of a generation that the manifest does not list yet, the manifest is an old
+// one. If there are files of another database, the folder is not this database's. Listed files are
+// checked when they are read; the others would be removed.
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
   const auto other_database = [](const std::string& path) {
@@ -242,11 +243,11 @@ SnapshotNumber Directory::oldest_base() const {
   return manifest_.checkpoints.empty() ? 0 : std::min(manifest_.checkpoints.front().number, base_);
 }
 
-// Brings to the disk what recovery took from the page cache: the frames of a generation whose
-// process was killed, or whose log failed. Before the manifest relies on them by a cut. A frame is
-// synced before the next one of its stream is written, so only the last frame of each stream may
-// not be there. It is written again: after a sync that failed, the system takes its pages for
-// clean, and another sync would do nothing.
+// Makes durable what recovery read from the page cache: the frames of a generation whose process
+// was killed, or whose log failed. This happens before the manifest relies on them by a cut. A
+// frame is synced before the next one of its stream is written, so only the last frame of each
+// stream may be missing on the disk. That frame is written again: after a failed sync the system
+// considers its pages clean, so another sync would not write them.
 Status Directory::make_durable(const Generation& generation) {
   if (ELIDER_MUTANT(kRelyOnUnsynced)) return {};
   ReadBuffer buffer;
@@ -334,7 +335,7 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
-  // The names of the checkpoint's files, and of the segments that are to be the first ones.
+  // Syncs the names of the checkpoint's files, and of the segments that become the first ones.
   for (const auto& folder : folders_)
     if (Status status = sync(*folder); !status.ok()) return status;
   if (ELIDER_MUTANT(kRemoveLogEarly)) {
@@ -349,8 +350,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   return remove_unlisted();
 }
 
-// Calls visit(folder, name) for each file that the manifest does not list: left over from a
-// crash, or no longer needed.
+// Calls visit(folder, name) for each file that the manifest does not list: it was left over from a
+// crash, or is not needed any more.
 Status Directory::for_each_unlisted(const std::function<Status(Folder&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;

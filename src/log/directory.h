@@ -31,7 +31,7 @@
 
 namespace elider::log {
 
-// What recovery found.
+// The result of recovery.
 struct RecoveryFacts {
   SnapshotNumber last_number = 0;  // the largest number of a record that counts
   SnapshotNumber closed = 0;       // the files hold all commits up to this number, whether there are any or not
@@ -40,7 +40,7 @@ struct RecoveryFacts {
   std::vector<CutTail> cuts;
 };
 
-// Frames of a segment with records that may count.
+// The frames of a segment that have records that may count.
 struct LogPiece {
   Folder* folder = nullptr;  // the directory's
   SegmentName name;
@@ -63,19 +63,18 @@ class Directory {
   //   kCorrupt, kUnsupported, kIoError   the message names the file
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                      std::unique_ptr<Directory>* directory);
-  // Without rules; a directory that is not to be created is only read.
+  // Without rules; a directory that is not created is only read.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory) {
     return open(files, folders, create, {.hold = create ? Hold::kExclusive : Hold::kShared}, directory);
   }
 
   // -- recovery: these in this order; they change nothing on the disk -----------------------------
 
-  // Reads all of the log: whether it is whole, and where each generation is cut. Calls
-  // progress(bytes read, bytes in all), if there is one, by one thread at a time.
+  // Reads all of the log: checks whether it is whole, and finds the cut of each generation. Calls
+  // progress(bytes read, bytes in all), if given, from one thread at a time.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
-  // All segments that are listed, in order, as judge() found them; and
-  // where their generation is cut.
+  // All listed segments in order, as judge() found them, and the cut of a generation.
   const std::vector<SegmentFacts>& segments() const { return segments_; }
   uint64_t cut_of(uint32_t generation) const;
   // Chooses where recovery starts: the newest checkpoint up to `to_number`, not counting the
@@ -85,8 +84,8 @@ class Directory {
   Status choose_base(SnapshotNumber to_number, size_t skipped, std::optional<Checkpoint>* base);
   // The pieces with records after the base, in the order of their last numbers.
   const std::vector<LogPiece>& pieces() const { return pieces_; }
-  // Calls visit(record) for each record of the piece, in order; its bytes live as long as the
-  // buffer. kCorrupt: the piece is not what judge() found.
+  // Calls visit(record) for each record of the piece, in order. The bytes of a record are valid as
+  // long as the buffer. kCorrupt: the piece differs from what judge() found.
   Status read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit);
 
   // All of recovery except the checkpoint: calls visit(generation, stream, record) for each valid
@@ -113,8 +112,8 @@ class Directory {
   // segments of this generation that were finished since the last call. If *published is kYes but
   // the status is not ok, some of these files may remain.
   Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
-  // Ok, or why the log must end: the sync of a folder failed, after which it is unknown which names
-  // are on the disk, whatever a later sync reports; or a folder was moved or replaced.
+  // Ok, or why the log must end. Either the sync of a folder failed: then it is unknown which names
+  // are on the disk, whatever a later sync returns. Or a folder was moved or replaced.
   const Status& log_failure() const { return log_failure_; }
   static DatabaseId new_database_id();
 
@@ -169,8 +168,8 @@ class Directory {
   std::vector<LogPiece> judged_;  // all with records that may count
   std::vector<LogPiece> pieces_;
 
-  // The largest numbers of finished segments, by file name: as all of each was read and verified,
-  // or as it was written. What a file says later may be damage, upon which nothing is removed.
+  // The largest numbers of finished segments, by file name, as they were when each was read and
+  // verified, or written. What a file says later may be damaged, so removals do not rely on it.
   std::map<std::string, uint64_t> finished_;
 };
 

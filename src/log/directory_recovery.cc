@@ -1,4 +1,5 @@
-// Directory's part for recovery: what of the log counts, from which checkpoint on, and reading it.
+// The recovery part of Directory: which parts of the log count, from which checkpoint on, and how
+// they are read.
 #include <algorithm>
 #include <mutex>
 #include <tuple>
@@ -77,7 +78,7 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   return {};
 }
 
-// Whether a generation is whole, and where it ends.
+// Checks whether a generation is whole, and where it ends.
 Status Directory::judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts) {
   const Generation& generation = manifest_.generations[position];
   std::vector<StreamFacts> streams(generation.streams);
@@ -118,7 +119,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
   return {};
 }
 
-// The stream does not end before what is known to have been whole.
+// Checks that the stream does not end before a place that is known to have been whole.
 Status Directory::check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const {
   const std::string file = folder_of(stream).path_of(file_name({generation.generation, stream, generation.first_segments[stream]}));
   if (streams[stream].closed < cut)

@@ -47,7 +47,7 @@ void Durable::when(SnapshotNumber number, Told told) {
   told(status);
 }
 
-// One after the other: a list of those who are due would need memory.
+// Notifies the waiters one by one: a list of those that are due would require memory.
 void Durable::tell(SnapshotNumber number, const Status& status) {
   for (;;) {
     Waiter due;

@@ -33,11 +33,11 @@ class Durable {
   // A forked child does not have the threads that write the log: nothing becomes durable there.
   bool in_child() const { return process_.in_child(); }
 
-  // Until the number is durable (ok), or the log has failed (its failure: whether it
-  // is durable is not known).
+  // Waits until the number is durable (ok) or the log has failed (returns the failure; the number
+  // may be durable or not).
   Status wait(SnapshotNumber number);
-  // Calls told(what wait() would return) once: at once, or in the thread
-  // that calls raise() or fail().
+  // Calls told(what wait() would return) once: immediately, or in the thread that calls raise() or
+  // fail().
   void when(SnapshotNumber number, Told told);
 
   // Called by the log. Ignores numbers that are smaller than before.

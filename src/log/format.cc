@@ -171,7 +171,7 @@ constexpr size_t kManifestFixedBytes = 56;    // before the checkpoints
 constexpr size_t kManifestFixedBytes1 = 48;   // of version 1, before the generations
 constexpr size_t kManifestEntryBytes = 16;    // of a checkpoint; of a generation, before its first segments
 
-// Takes the generations off `from`, which they must fill. first_segments: whether they have any.
+// Decodes the generations, which must fill `from`. first_segments: whether the format has them.
 bool take_generations(Bytes from, uint64_t count, bool first_segments, std::vector<Generation>* generations) {
   generations->clear();
   for (; count > 0; --count) {

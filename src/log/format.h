@@ -1,9 +1,8 @@
-// Format: how the log's files are laid out, byte by byte as docs/formats.md
-// says, and their encoding.
+// Format: the layout of the log's files, as docs/formats.md describes it, and their encoding.
 //
-// Decoders trust nothing: a length, a version or a checksum that does not fit gives
-// false or a status, never a read past the bytes given. All numbers are little-endian.
-// Thread safety: pure functions.
+// Decoders do not trust their input: if a length, a version or a checksum is wrong, they return
+// false or a status, and never read past the given bytes. All numbers are little-endian. Thread
+// safety: pure functions.
 #pragma once
 
 #include <array>
@@ -29,7 +28,7 @@ inline constexpr SnapshotNumber kNumberMax = ~uint64_t{0};
 // counting on from it would overflow.
 inline constexpr uint64_t kNumbersEnd = uint64_t{1} << 62;
 
-// kUnsupported names a version that is newer than the newest, or 0.
+// The message of kUnsupported names a version that is newer than `newest`, or 0.
 Status check_version(uint32_t version, uint32_t newest);
 
 // The position of a segment: the generation of the log, the stream (one per logger thread), and the
@@ -48,7 +47,7 @@ struct FinishedSegment {
 };
 std::string file_name(const SegmentName& name);  // "log-00000001-00-00000000"
 bool parse_file_name(const std::string& text, SegmentName* name);
-// The seed of all checksums in a segment: bytes of another segment or database do not pass in it.
+// The seed of all checksums in a segment: it makes bytes of another segment or database invalid.
 uint64_t seed_of(const DatabaseId& database, const SegmentName& name);
 
 inline constexpr size_t kSegmentHeaderBytes = 64;
@@ -60,10 +59,11 @@ struct SegmentHeader {
   SnapshotNumber closed = 0;       // as the frame before it says; of the first segment, what the log started with
 };
 void encode(const SegmentHeader& header, std::vector<std::byte>* out);
-// kCorrupt says what does not fit, kUnsupported names an unknown version; neither names the file.
+// kCorrupt describes the fault, kUnsupported names an unknown version; the message does not name
+// the file.
 Status decode(Bytes bytes, const DatabaseId& database, const SegmentName& expected, SegmentHeader* header);
 
-// The database that a segment belongs to, by its header. kCorrupt, kUnsupported: as decode().
+// The database that a segment belongs to, as its header says. kCorrupt, kUnsupported: as decode().
 Status database_of(Bytes bytes, DatabaseId* database);
 
 inline constexpr size_t kFrameHeaderBytes = 64;
@@ -88,19 +88,18 @@ bool peek_frame(Bytes bytes, FrameHeader* header);
 // this sequence.
 std::string frame_fault(Bytes bytes, uint64_t sequence);
 
-// A record: what one commit (or one change of the catalog) appended. Its
-// bytes mean nothing to the log.
+// A record: what one commit, or one change of the catalog, appended. The log does not interpret its
+// bytes.
 inline constexpr size_t kRecordHeaderBytes = 12;
 struct Record {
   SnapshotNumber number = 0;
   Bytes bytes;
 };
 void put_record_header(std::byte* to, SnapshotNumber number, uint32_t bytes);
-// Takes the first record off *payload. False: none, or one that does not fit.
+// Removes the first record from *payload. Returns false if *payload is empty or malformed.
 bool take_record(Bytes* payload, Record* record);
 
-// A file of a checkpoint: the snapshot number that it is of, and the file's
-// place among its files, from 0.
+// A file of a checkpoint: its snapshot number, and its index among the checkpoint's files, from 0.
 struct CheckpointName {
   SnapshotNumber number = 0;
   uint32_t part = 0;
@@ -109,7 +108,7 @@ struct CheckpointName {
 std::string file_name(const CheckpointName& name);  // "checkpoint-0000000000000001-00000000"
 bool parse_file_name(const std::string& text, CheckpointName* name);
 
-// The manifest: which checkpoints and generations there are. Replaced as a whole, by a rename.
+// The manifest: the valid checkpoints and generations. It is replaced as a whole, by a rename.
 struct Checkpoint {
   SnapshotNumber number = 0;  // it holds all commits up to this number, and no others
   uint32_t parts = 0;

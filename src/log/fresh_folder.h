@@ -1,8 +1,8 @@
 // FreshFolder: the folder that a copy of a database is written to: a backup or a restored one.
 //
 // It must be empty or missing at first, and is held exclusively. It becomes a database when
-// publish() succeeds. Otherwise the destructor removes every file of a database from it, and the
-// folder if make() created it; where even that fails, opening what stays finds all of it or
+// publish() succeeds. Otherwise the destructor removes all database files from it, and the folder
+// itself if make() created it. Even if that fails, opening the rest finds all of the database or
 // refuses it.
 //
 // Thread safety: one thread at a time.
@@ -18,13 +18,13 @@ namespace elider::log {
 
 class FreshFolder {
  public:
-  // kInvalidArgument: the folder is not empty, or is held. kIoError.
+  // kInvalidArgument: the folder is not empty, or another process holds it. kIoError.
   static Status make(FileSystem& files, const std::string& path, std::unique_ptr<FreshFolder>* fresh);
   ~FreshFolder();
 
   Folder& folder() { return *folder_; }
-  // The files that the manifest lists are in the folder, and synced: makes it a database of this
-  // one folder. kIoError.
+  // The files that the manifest lists are in the folder, and synced. Makes the folder a database of
+  // its own. kIoError.
   Status publish(Manifest manifest);
 
   FreshFolder(const FreshFolder&) = delete;

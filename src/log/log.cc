@@ -39,7 +39,7 @@ Status Log::start(const LogOptions& options, const DatabaseId& database, uint32_
     log->loggers_.push_back(std::make_unique<Logger>(std::move(stream)));
     log->loggers_.back()->written = log->loggers_.back()->closed = base;
   }
-  // Before any frame: where one stream has a frame, every stream has its file.
+  // Before any frame is written: if one stream has a frame, every stream has its file.
   for (Folder* const folder : options.folders)
     if (Status status = folder->sync(); !status.ok()) return status;
   log->durable_.raise(base);
@@ -55,7 +55,7 @@ Log::~Log() {
 }
 
 Status Log::close(SnapshotNumber* closed) {
-  // So that every stream closes what any of them has.
+  // Lets every stream close the numbers that any of them has.
   if (loggers_.size() == options_.streams && loggers_.back()->thread.joinable()) static_cast<void>(wait_durable(source_.current()));
   {
     std::lock_guard lock(mutex_);
@@ -73,7 +73,7 @@ Status Log::close(SnapshotNumber* closed) {
 
 // -- workers --------------------------------------------------------------------------------------
 
-// The first record of a worker, one that is too large, or no room.
+// The slow path: the first record of a worker, a record that is too large, or a full buffer.
 Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   if (bytes > kRecordBytesMax)
     return Status::invalid_argument("the transaction's log record would have " + std::to_string(bytes) +
@@ -101,8 +101,8 @@ Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   }
 }
 
-// The next group is begun at once. A logger that is about to wait may miss it, and
-// then waits as long as ever.
+// Makes the loggers begin the next group immediately. A logger that is about to wait may miss this,
+// and then waits as usual.
 void Log::ask_for_room() {
   if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
 }
@@ -137,9 +137,9 @@ void Log::when_durable(SnapshotNumber number, Durable::Told told) {
   durable_.when(number, std::move(told));
 }
 
-// A commit whose rows others may have seen is announced, or its record is in its worker's buffer,
-// in a frame or durable; it is looked for in this order, in which it moves. A logger that still
-// runs may have taken records that it has not counted yet.
+// A commit whose rows others may have read is either announced, or its record is in its worker's
+// buffer, in a frame, or durable. The function checks these places in this order, in which the
+// record moves. A logger that still runs may have taken records that it has not counted yet.
 bool Log::has_lost_nothing(SnapshotNumber number) const {
   bool none_left = true;
   for (uint32_t i = 0; i < loggers_.size(); ++i)
@@ -228,7 +228,7 @@ void Log::await_demand(const Logger& logger) {
   while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // closed: this thread's own
 }
 
-// Writes what there is. False: nothing came of it.
+// Writes the records that are ready. Returns false if there was nothing to do.
 bool Log::round(uint32_t index, bool demanded) {
   Logger& logger = *loggers_[index];
   const SnapshotNumber closed = close_numbers(index, demanded);
@@ -241,8 +241,8 @@ bool Log::round(uint32_t index, bool demanded) {
   bool all = false, frame = false;
   while (!all) {
     all = collect(index);
-    // A frame that leaves records in the buffers closes nothing; nor does a quiet stream need a
-    // frame unless others have records that its closing holds back.
+    // A frame that leaves records in the buffers does not close numbers. A quiet stream only needs
+    // a frame if other streams have records that its closed number holds back.
     const uint64_t says = all || ELIDER_MUTANT(kCloseFullFrame) ? std::max(closed, before) : before;
     if (!all && logger.header.records == 0) {
       fail(heap_exhausted());
@@ -263,9 +263,9 @@ bool Log::round(uint32_t index, bool demanded) {
   return frame || closed > before;
 }
 
-// The largest number that none of this stream's workers can commit with any more.
+// The largest number with which none of this stream's workers can commit any more.
 SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
-  // Only where it matters: a quiet database keeps its number.
+  // Only if it matters: a quiet database keeps its number.
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
   SnapshotNumber closed = raise ? source_.advance() : source_.current() - 1;
   for_each_buffer(index, [&](Buffer& buffer) {
@@ -273,7 +273,7 @@ SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
     ELIDER_TEST_POINT("log.before_look");
     const uint64_t committing = buffer.committing();
     if (committing != 0) closed = std::min(closed, committing - 1);
-    // After that look: so all records with numbers that are closed are before the mark.
+    // After the announcement was read, so all records with closed numbers are before the mark.
     if (!ELIDER_MUTANT(kMarkEarly)) buffer.mark();
     return true;
   });
@@ -296,8 +296,9 @@ bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   return true;
 }
 
-// Moves records into the frame, up to the marks. False: it is full, or the heap is, and some are
-// left. An exception would leave records in the buffer that are in the frame already.
+// Moves records into the frame, up to the marks. Returns false if the frame is full, or memory is
+// exhausted, and some records are left. It must not throw: that would leave records in the buffer
+// that are already in the frame.
 bool Log::collect(uint32_t index) {
   Logger& logger = *loggers_[index];
   logger.frame.resize(kFrameHeaderBytes);
@@ -340,7 +341,7 @@ Status Log::write_frame(Logger& logger, SnapshotNumber closed) {
   return logger.stream->append(logger.header, logger.frame);
 }
 
-// `closed` is closed and all records up to it are on the disk; `frame`: and a frame says so.
+// `closed` is closed and all records up to it are on the disk. `frame`: a frame also says so.
 void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
   SnapshotNumber durable;
   {
@@ -366,7 +367,7 @@ void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
   durable_.raise(durable);
 }
 
-// What recovery would find: the smallest over the streams of what their frames say.
+// What recovery would find: the smallest of the numbers in the streams' frames.
 uint64_t Log::written() const {
   SnapshotNumber smallest = kNumberMax;
   for (const auto& logger : loggers_) smallest = std::min(smallest, logger->written);
@@ -379,8 +380,8 @@ SnapshotNumber Log::newest_number() const {
   return newest;
 }
 
-// The smallest over the streams. What is closed without a frame counts where no stream has a record
-// that recovery, which sees frames alone, would cut.
+// The smallest closed number of all streams. A number that was closed without a frame counts if no
+// stream has a record that recovery, which only sees frames, would cut.
 uint64_t Log::durable_now() const {
   const uint64_t written = this->written();
   SnapshotNumber closed = kNumberMax, largest = 0;

@@ -65,7 +65,7 @@ struct LogFacts {
   uint64_t records = 0;     // on the disk
   uint64_t syncs = 0;       // of files and folders
   uint64_t room_waits = 0;  // calls of reserve() that waited
-  // A group's lag: from its oldest record's making until it is on the disk.
+  // The lag of a group: from the making of its oldest record until it is on the disk.
   uint64_t lag_ns = 0, lag_sum_ns = 0, lag_max_ns = 0;  // of the newest group, of all, the largest
   Status failure;
 };
@@ -75,11 +75,11 @@ class Log {
   static constexpr size_t kFrameBytesTarget = 4u << 20;  // a frame of this size does not take further records
   static constexpr size_t kRecordBytesMax = kFramePayloadBytesMax - kFrameBytesTarget - kRecordHeaderBytes;
 
-  // Makes the first segment of every stream and starts the threads. Everything up to
-  // source.current() - 1 counts as durable: the caller has recovered it.
+  // Creates the first segment of every stream and starts the threads. Everything up to
+  // source.current() - 1 counts as durable, since the caller has recovered it.
   static Status start(const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
                       std::unique_ptr<Log>* log);
-  // As close(), if that was not called.
+  // Calls close() unless it was called.
   ~Log();
   // Writes and syncs all appended records, then ends. No worker may be inside a commit. Ok:
   // recovery will find exactly the commits up to *closed. Otherwise this is the error with which
@@ -102,29 +102,29 @@ class Log {
     return reserve_slowly(worker, bytes, place);
   }
   void begin_commit(uint32_t worker) { buffers_[worker].announce(source_.current()); }
-  // The first `bytes` of the room are a record of this number.
+  // The first `bytes` of the room are a record with this number.
   void publish(uint32_t worker, SnapshotNumber number, size_t bytes) { buffers_[worker].publish(number, bytes); }
   void end_commit(uint32_t worker) { buffers_[worker].withdraw(); }
 
   // -- durability ---------------------------------------------------------------------------------
 
   SnapshotNumber durable() const { return durable_.number(); }
-  // Waits until all commits with numbers up to `number` are on the disk; a number that
-  // S has not reached counts as the last one it has. kIoError: the log has failed;
-  // whether they are is not known.
+  // Waits until all commits with numbers up to `number` are on the disk. A number that S has not
+  // reached counts as its last one. kIoError: the log has failed; the commits may be on the disk or
+  // not.
   Status wait_durable(SnapshotNumber number);
-  // Calls told(what wait_durable() would return) once: at once, or in a logger thread, which waits
-  // meanwhile. At the latest when the log ends.
+  // Calls told(what wait_durable() would return) once: immediately, or in a logger thread, which
+  // waits meanwhile, or when the log ends.
   void when_durable(SnapshotNumber number, Durable::Told told);
-  // As if a write had failed: the files' folders are not to be relied upon.
+  // Fails the log as if a write had failed, because the files' folders are not reliable any more.
   void fail(const Status& status);
   bool failed() const { return durable_.failed(); }
   // After a failure: whether all commits up to this number, which a reader has seen, are on the
-  // disk, since none has come after the durable ones. False also where that is not sure.
+  // disk, since no later ones exist. Returns false also if that is uncertain.
   bool has_lost_nothing(SnapshotNumber number) const;
   Status failure() const { return durable_.failure(); }
   LogFacts facts() const;
-  // Segments that were finished since the last call.
+  // The segments that were finished since the last call.
   std::vector<FinishedSegment> take_finished();
 
   Log(const Log&) = delete;
@@ -133,7 +133,7 @@ class Log {
  private:
   struct Logger {
     explicit Logger(std::unique_ptr<Stream> its_stream) : stream(std::move(its_stream)) {}
-    // The thread's own.
+    // Owned by the logger's thread.
     const std::unique_ptr<Stream> stream;
     std::vector<std::byte> frame;
     FrameHeader header;
@@ -175,8 +175,8 @@ class Log {
   std::atomic<bool> crowded_{false};  // a worker's buffer is half full, or more
   std::atomic<uint64_t> room_waits_{0};
 
-  // The workers that have ever appended; each puts itself there before its first commit.
-  // seq_cst: as announcements.
+  // The workers that have ever appended; each adds itself before its first commit. seq_cst, as
+  // announcements are.
   const std::unique_ptr<std::atomic<uint32_t>[]> used_;
   std::atomic<uint32_t> used_count_{0};
 

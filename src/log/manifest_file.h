@@ -11,7 +11,7 @@
 
 namespace elider::log {
 
-// Whether a manifest that is being published counts.
+// Whether a manifest that is being published is valid.
 enum class Published : uint8_t {
   kNo,       // it does not; the files that it lists may be removed
   kUnknown,  // the rename of the manifest, or the sync of its name, failed: it may count; its files stay
@@ -23,7 +23,7 @@ inline std::string new_manifest_name() { return std::string(kManifestName) + ".n
 // Writes the manifest and renames it. The caller then syncs the folder.
 // *published: kNo if nothing was renamed, otherwise kUnknown.
 Status replace_manifest(Folder& folder, const Manifest& manifest, Published* published);
-// Removes a manifest that nothing relies on yet. False: it may still be there.
+// Removes a manifest that nothing depends on yet. Returns false if it may still exist.
 bool withdraw_manifest(Folder& folder);
 
 }  // namespace elider::log

@@ -12,7 +12,7 @@ Status damaged(const std::string& file, uint64_t offset, const std::string& word
   return Status(Code::kCorrupt, "'" + file + "' at byte " + std::to_string(offset) + ": " + words);
 }
 
-// Names the file in what a decoder said.
+// Adds the file's name to the status of a decoder.
 Status in_file(const std::string& file, const Status& status) {
   return reworded(status.code(), "'" + file + "' at byte 0: ", status);
 }
@@ -39,14 +39,14 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
   return {};
 }
 
-// A file's bytes as they are asked for.
+// Reads a file's bytes on demand.
 class Pieces {
  public:
   Pieces(Folder& folder, std::string name, uint64_t bytes, ReadBuffer* buffer)
       : folder_(folder), name_(std::move(name)), bytes_(bytes), buffer_(buffer) {}
 
-  // So many from `at` on, or more; fewer where the file ends before. What
-  // was given earlier is gone.
+  // Returns at least this many bytes from `at` on, or fewer if the file ends before. Invalidates
+  // the bytes that were returned earlier.
   Status take(uint64_t at, uint64_t wanted, Bytes* taken) {
     wanted = std::min(wanted, bytes_ - at);
     if (at < begin_ || at - begin_ > buffer_->bytes().size() || buffer_->bytes().size() - (at - begin_) < wanted || !filled_) {
@@ -112,7 +112,7 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   if (Status status = pieces.take(0, kSegmentHeaderBytes, &rest); !status.ok()) return status;
   SegmentHeader header;
   if (Status status = decode(rest, database, name, &header); !status.ok()) {
-    // A crash while the segment was made leaves no frame in it.
+    // A crash during the creation of the segment leaves it without frames.
     facts->header_fault = in_file(facts->file, status);
     if (status.code() != Code::kCorrupt) return facts->header_fault;
     facts->tail_fault = words_of(status);  // a crash left it: this is not damage
@@ -144,7 +144,7 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   }
   facts->whole_bytes = at;
   facts->bytes = at + rest.size();
-  // Room that was made and not used. Were a frame lost there, the next segment would not
+  // Reserved room that was not used. If a frame had been lost there, the next segment would not
   // begin where this one ends.
   if (std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; })) {
     facts->bytes = at;
@@ -200,7 +200,7 @@ std::string describe(const CutTail& cut) {
 
 namespace {
 
-// The segment's place behind those that `facts` has. *next: the sequence of the next frame.
+// Checks that the segment follows those in `facts`. *next: the sequence of the next frame.
 Status check_place(const SegmentFacts& segment, bool begins, uint64_t next, const StreamFacts& facts) {
   if (segment.first_frame != next)
     return damaged(

@@ -31,7 +31,7 @@ struct FrameView {
   Bytes payload;        // until the visit ends
 };
 
-// A tail that was left out.
+// A tail that was ignored.
 struct CutTail {
   std::string file;
   uint64_t offset = 0;
@@ -97,12 +97,12 @@ struct StreamFacts {
   std::vector<CutTail> cuts; // at most one
 };
 
-// Judges a stream's segments together: those with positions from `first` on, in order.
-// kCorrupt: names file and offset.
+// Judges the segments of a stream together: those with positions from `first` on, in order.
+// kCorrupt: the message names file and offset.
 Status join_segments(const std::string& folder, std::span<const SegmentFacts> segments, uint32_t first, StreamFacts* facts);
 
-// Calls visit(record) for each record of a frame. kCorrupt: they do not fill
-// it; names file and offset.
+// Calls visit(record) for each record of a frame. kCorrupt: the records do not fill the frame; the
+// message names file and offset.
 Status read_records(const FrameView& frame, const std::string& folder, const std::function<Status(const Record&)>& visit);
 
 }  // namespace elider::log

@@ -35,7 +35,7 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   const bool begins = offset_ > kSegmentHeaderBytes && offset_ + frame.size() > segment_bytes_;
   if (begins) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;
-    // Before a frame in it counts: else a crash could take the file away.
+    // Synced before a frame in the segment counts, because otherwise a crash could remove the file.
     if (Status status = folder_.sync(); !status.ok()) return status;
     ++syncs_;
   }
@@ -53,8 +53,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   closed_ = header.closed;
   last_number_ = std::max(last_number_, header.last_number);
   if (begins) finished_.push_back(before);
-  // The memory of what was written is used again at once for what comes, while it is still
-  // in the processor's caches.
+  // Lets the system reuse the memory of written bytes for new ones while it is still in the
+  // processor's caches.
   if (offset_ - forgotten_ >= kForgetBytes) {
     file_->forget(forgotten_, offset_ - forgotten_);
     forgotten_ = offset_;

@@ -23,7 +23,7 @@ class Stream {
   Stream(Folder& folder, const DatabaseId& database, uint32_t generation, uint32_t stream, uint64_t segment_bytes)
       : folder_(folder), database_(database), segment_bytes_(segment_bytes), name_{generation, stream, 0} {}
 
-  // Makes the first segment; its name is on the disk only once the folder is synced.
+  // Creates the first segment; its name is durable only after the folder is synced.
   Status create(SnapshotNumber closed) {
     closed_ = closed;
     return begin_segment(0);
@@ -31,13 +31,14 @@ class Stream {
 
   // `frame` has kFrameHeaderBytes of room before its payload. Ok: it is on the disk.
   Status append(FrameHeader header, std::span<std::byte> frame);
-  // Nothing more is appended: gives back the room that the last segment did not use. Its frames are
-  // synced, and what goes reads as zeros, so a crash may leave the file with either length.
+  // Called when nothing more will be appended: returns the room that the last segment did not use.
+  // Its frames are synced, and the room reads as zeros, so the file may have either length after a
+  // crash.
   void finish() {
     if (room_ > offset_) file_->trim(offset_);
   }
 
-  // Since the last call.
+  // The number of syncs since the last call.
   uint64_t take_syncs() { return std::exchange(syncs_, 0); }
   std::vector<FinishedSegment> take_finished() { return std::exchange(finished_, {}); }
 

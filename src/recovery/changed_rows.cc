@@ -23,8 +23,8 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
       *to++ = {&change, row_of(change, shift)};
     }
 
-  // Rows by table: each begin is first kept one place further on, so that counting
-  // up makes it the next one's.
+  // Groups rows by table: each begin is first stored one position further on, so that counting up
+  // turns it into the next table's begin.
   for (size_t table = 1; table < table_begins_.size(); ++table) table_begins_[table] += table_begins_[table - 1];
   sorted_.resize(met_.size());
   places_.resize(met_.size());
@@ -44,7 +44,7 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
   for (txn::ChangedRow& changed : sorted_) {
     if (changed.count == 1) continue;
     const txn::RowChange** const begin = changes_.data() + (changed.changes - changes_.data());
-    // Those of equal rank are of one record, and so of one list.
+    // Changes of equal rank are of one record, and so of one list.
     if (!std::is_sorted(begin, begin + changed.count, before)) std::sort(begin, begin + changed.count, before);
   }
 }

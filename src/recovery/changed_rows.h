@@ -1,11 +1,10 @@
-// ChangedRows: brings the changes of each row together, which a log has in
-// the order of its commits.
+// ChangedRows: groups changes by row; a log has them in the order of its commits.
 //
-// Rows are found by a hash table and not by sorting all changes: most rows have few, which are in
-// order as they come. Rows of a table stay in the order in which they are met first: what was
-// inserted in key order comes in key order.
+// Rows are found with a hash table, not by sorting all changes: most rows have few changes, which
+// are already in order. The rows of a table remain in the order of their first changes, so rows
+// that were inserted in key order are also returned in key order.
 //
-// Memory is kept from call to call. Thread safety: one thread at a time.
+// Memory is kept between calls. Thread safety: one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -155,7 +155,7 @@ void Checkpoints::run() {
       wake_.wait_for(lock, kLookEvery, [&] { return stop_.load(); });
       if (stop_.load()) return;
     }
-    // One that is being taken, at opening for example, may be what is wanted.
+    // The checkpoint that is being taken, for example at opening, may suffice.
     { const std::lock_guard until_it_is_taken(taking_mutex_); }
     if (due() || !wanted()) continue;
     if (target_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
@@ -175,7 +175,7 @@ bool Checkpoints::wanted() {
          now - last_ns_ >= options_.checkpoint_interval_s * uint64_t{1'000'000'000};
 }
 
-// mutex_ is held.
+// The caller holds mutex_.
 uint64_t Checkpoints::log_bytes_allowed() const {
   if (options_.checkpoint_log_bytes != kCheckpointLogAutomatic) return options_.checkpoint_log_bytes;
   return automatic_log_limit(facts_.taken == 0 ? found_.checkpoint_bytes : facts_.bytes);
@@ -235,7 +235,7 @@ Status Checkpoints::take_one(uint64_t bytes_per_second) {
   return status;
 }
 
-// Published though not ok: what is older could not be removed.
+// The checkpoint may be published although the status is not ok: older files could not be removed.
 Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* published) {
   if (log_.failed()) return log_.failure();  // nothing that is published would follow upon the log
   std::unique_ptr<SnapshotRows> rows = target_.read_snapshot();

@@ -31,10 +31,10 @@ namespace elider::recovery {
 
 class RecoveryTarget;
 
-// The table's schema as the files are to have it.
+// The table's schema as the files must have it.
 using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
 
-// Writes a snapshot's rows into parts. One use.
+// Writes a snapshot's rows into parts. For one use.
 class CheckpointWriter {
  public:
   struct How {
@@ -46,10 +46,10 @@ class CheckpointWriter {
   };
   explicit CheckpointWriter(How how) : how_(std::move(how)) {}
 
-  // All of it, synced; the folders' names are not. kFinished: *stop was set. Ends the
-  // snapshot as soon as it is read.
+  // Writes all rows and syncs the files, but not their names in the folders. Ends the snapshot as
+  // soon as it has been read. kFinished: *stop was set.
   Status write(std::unique_ptr<SnapshotRows> rows, const SchemaOfTable& schema_of);
-  // Takes away what was written, as far as the disk lets it.
+  // Removes what was written, as far as the disk permits.
   void remove();
 
   log::Checkpoint checkpoint() const { return {number_, next_part_.load()}; }
@@ -87,23 +87,23 @@ struct FoundInFolders {
   size_t generations = 0;         // of the log, that the newest checkpoint does not cover
 };
 
-// Each opening leaves a generation of the log, with a file for each stream and a line of the
-// manifest, until a checkpoint covers it. So this many want a checkpoint, however small they are.
+// Each opening leaves a generation of the log, with a file for each stream and a line in the
+// manifest, until a checkpoint covers it. So this many cause a checkpoint, however small they are.
 inline constexpr size_t kGenerationsWanted = 16;
-// A process may end before it has taken one. With this many, opening itself takes it.
+// A process may end before it has taken one. If this many exist, opening itself takes a checkpoint.
 inline constexpr size_t kGenerationsMax = 64;
 
 class Checkpoints {
  public:
-  // It takes checkpoints itself, as the options say; an engine for one thread is asked due()
-  // instead.
+  // Takes checkpoints by itself, according to the options. A single-threaded engine must check
+  // due() instead.
   Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
               const FoundInFolders& found);
   ~Checkpoints();  // one that is being taken is given up
 
   Status take();
-  // Takes one if the folders held kGenerationsMax, as fast as it can: open() waits for it. A
-  // failure is reported in the statistics.
+  // Takes a checkpoint, as fast as possible, if the folders held kGenerationsMax: open() waits for
+  // it. A failure is reported in the statistics.
   void take_at_opening();
   // A checkpoint is due; a thread that runs transactions must take it.
   bool due() const { return due_.load(std::memory_order_relaxed); }  // relaxed: a hint
@@ -140,7 +140,7 @@ class Checkpoints {
   std::thread thread_;
 };
 
-// Writes a backup into `folder`. See Database::backup.
+// Writes a backup into `folder`, as described at Database::backup.
 Status back_up(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
                const SchemaOfTable& schema_of);
 

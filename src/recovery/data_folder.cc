@@ -12,7 +12,7 @@
 namespace elider::recovery {
 
 namespace {
-// Without the one that has just begun.
+// Does not count the generation that has just begun.
 size_t generations_to_cover(const log::Manifest& manifest) {
   const SnapshotNumber covered = manifest.checkpoints.empty() ? 0 : manifest.checkpoints.back().number;
   const auto is_not_covered = [&](const log::Generation& each) { return each.cut > covered; };
@@ -32,7 +32,7 @@ void DataFolder::close() {
   try {
     static_cast<void>(directory_->end_generation(closed));  // no caller can be informed any more, and recovery works without it
   } catch (const std::bad_alloc&) {
-    // As if it had failed.
+    // Treated like a failure of end_generation().
   }
 }
 

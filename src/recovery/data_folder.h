@@ -1,8 +1,8 @@
-// DataFolder: a database's files: recovers them when it is opened, then owns the log that commits
-// append to and the checkpoints that make the log short again.
+// DataFolder: a database's files. It recovers them when the database is opened, then owns the log
+// that commits append to, and the checkpoints that shorten the log.
 //
-// Thread safety: open() before all else; log_table() under the catalog's lock; checkpoint() and
-// backup() by all; the log's own otherwise.
+// Thread safety: open() before all others; log_table() under the catalog's lock; checkpoint() and
+// backup() from any thread; the log's own otherwise.
 #pragma once
 
 #include <memory>
@@ -22,22 +22,23 @@ namespace elider::recovery {
 class DataFolder {
  public:
   DataFolder() = default;
-  // Brings everything committed to the disk and puts down where the log ends, unless it has failed.
-  // No transaction is running.
+  // Makes everything committed durable and records where the log ends, unless the log has failed.
+  // No transaction may be running.
   ~DataFolder();
   void close();
 
-  // Nothing without Options::data_folders. *may_skip: it failed for the checkpoint,
-  // and there is an older one.
+  // Does nothing without Options::data_folders. *may_skip: the checkpoint caused the failure, and
+  // an older one exists.
   Status open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip);
-  // Before the table can be used: what is written to it has the same number or a later one.
+  // Called before the table can be used: its rows get the same number or a later one.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
 
-  // As Database's.
+  // As in Database.
   Status checkpoint();
   Status backup(RecoveryTarget& target, const Options& options, const std::string& folder);
-  // Whether who runs transactions is to call checkpoint(); only where one thread does.
+  // Whether a thread that runs transactions must call checkpoint(); only in a single-threaded
+  // engine.
   bool checkpoint_due() const { return checkpoints_ != nullptr && checkpoints_->due(); }
   Statistics::Checkpoints checkpoint_facts() const { return checkpoints_ == nullptr ? Statistics::Checkpoints() : checkpoints_->facts(); }
 
@@ -45,7 +46,7 @@ class DataFolder {
   DataFolder& operator=(const DataFolder&) = delete;
 
  private:
-  // The database's snapshot number, as the log sees it.
+  // The database's snapshot number, for the log.
   class Numbers final : public log::NumberSource {
    public:
     explicit Numbers(storage::Snapshots& snapshots) : snapshots_(snapshots) {}

@@ -25,7 +25,7 @@ class Catalog {
     std::unique_ptr<storage::Layout> layout;  // refers to the schema
   };
 
-  // What does not fit teaches nothing.
+  // Ignores a malformed description.
   void add(log::Bytes description) {
     uint32_t id = 0;
     auto known = std::make_unique<Known>();
@@ -70,7 +70,7 @@ void name_columns_of_sized(const Catalog::Known& known, const txn::LogEntry& ent
   if (described < entry.bytes.size()) change->columns.push_back({"", ColumnType::kBytes, part(described, entry.bytes.size())});
 }
 
-// The bytes of an entry, by column.
+// Splits the bytes of an entry by column.
 void name_columns(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
   const auto& columns = known.schema.columns;
   if (entry.kind == txn::EntryKind::kAdd) {
@@ -117,7 +117,7 @@ static_assert(static_cast<int>(LoggedChange::Kind::kColumns) == static_cast<int>
               static_cast<int>(LoggedChange::Kind::kRemove) == static_cast<int>(txn::EntryKind::kRemove) &&
               static_cast<int>(LoggedChange::Kind::kAdd) == static_cast<int>(txn::EntryKind::kAdd));
 
-// As txn::take_record_apart().
+// Like txn::take_record_apart().
 Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record) {
   const auto made = [&](uint32_t id, Schema schema) {
     record->made_table = true;
@@ -133,14 +133,14 @@ Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record)
   return status.ok() ? status : reworded(status.code(), "a record of number " + std::to_string(record->number) + ": ", status);
 }
 
-// Reads one segment's records; the cut: those with larger numbers are void.
+// Reads the records of a segment. Records with numbers above the cut are void.
 class Dump {
  public:
   Dump(uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) : first_(first), last_(last), visit_(visit) {}
   Catalog catalog;
   bool tables_alone = false;  // it learns what tables there are, and shows nothing
 
-  // A status of kFinished: visit() has had enough.
+  // A status of kFinished means that visit() stopped the dump.
   Status segment(io::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name,
                  uint64_t cut) {
     log::SegmentFacts facts;
@@ -194,7 +194,7 @@ Status dump_folders(io::FileSystem& files, const Folders& folders, Dump& dump) {
   return {};
 }
 
-// Reads the file without the folders' locks. `file` is its path. Tables may also be described in
+// Reads the file without locking its folders. `file` is its path. Tables may also be described in
 // `folders`.
 Status dump_file(io::FileSystem& files, const std::string& file, std::span<const std::string> folders, Dump& dump) {
   std::vector<std::unique_ptr<io::Folder>> opened(1);

@@ -1,8 +1,9 @@
-// RecoveryTarget: what recovery and checkpoints need of the engine above them: tables made, rows
-// written without transactions, rows read as of one number. So no arrow runs back up.
+// RecoveryTarget: what recovery and checkpoints require of the engine, which is a layer above them:
+// creating tables, writing rows without transactions, reading rows as of one number. So they do
+// not depend on an upper layer.
 //
-// Thread safety: make_loader, create_table and build_indexes while nothing
-// else runs; the rest by all.
+// Thread safety: make_loader, create_table and build_indexes while nothing else runs; the others
+// from any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +34,15 @@ class RecoveryTarget {
 
   virtual SyncPolicy sync() const = 0;
   virtual Result<TableRef> create_table(const Schema& schema) = 0;
-  // Null: Options::workers_max are in use.
+  // Null: all Options::workers_max workers are in use.
   virtual std::unique_ptr<RowLoader> make_loader() = 0;
-  // The secondary indexes of all tables, from their rows. progress(rows done, all
-  // of them), if there is one.
+  // Builds the secondary indexes of all tables from their rows. Calls progress(rows done, all
+  // rows), if given.
   virtual Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) = 0;
   // The rows that a checkpoint writes. Null: too many snapshots are being read.
   virtual std::unique_ptr<SnapshotRows> read_snapshot() = 0;
   virtual Statistics statistics() const = 0;
-  // Ok, or why what read_snapshot() gives must not be kept: a transaction has stayed half done.
+  // Ok, or why the rows of read_snapshot() must not be kept: a transaction remained half done.
   virtual Status half_done() const { return {}; }
 };
 

@@ -71,7 +71,7 @@ Status Replay::run(Recovery* report) {
   const uint64_t load_ns = now_ns();
   if (base.has_value()) {
     if (Status status = load_checkpoint(*base, report); !status.ok()) {
-      // What cannot be read now, or not by this program, may be whole.
+      // A file that cannot be read now, or not by this program, may be whole.
       may_skip_ = status.code() == Code::kCorrupt && directory_.manifest().checkpoints.front().number < base->number;
       return status;
     }
@@ -121,7 +121,7 @@ Status Replay::make_tables(std::vector<Described> described) {
 Status Replay::make_table(const Described& table) {
   const auto& [id, described, where] = table;
   if (id < tables_.size()) {
-    // A checkpoint may have tables that were made while it was taken.
+    // A checkpoint may contain tables that were created while it was taken.
     const std::string what = storage::difference(schemas_[id], described);
     return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " already exists with a different schema: " + what);
   }
@@ -167,8 +167,8 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
     if (!io::file_bytes(directory_.folder_of(part), name, log::kNumberMax, &bytes).ok()) break;
     all_bytes += bytes;
   }
-  // Nothing is made by the number of parts before they are found to be
-  // there: it is a word in a file.
+  // Nothing is allocated by the number of parts before they are found to exist, because it is a
+  // word in a file.
   return parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;

@@ -44,7 +44,7 @@ class Replay {
   //   kCorrupt         a file or a record is malformed
   //   kSchemaMismatch  see Options::schemas
   Status run(Recovery* report);
-  // The failure of run() was the checkpoint's, and there is an older one.
+  // Whether the checkpoint caused the failure of run(), and an older one exists.
   bool may_skip() const { return may_skip_; }
   // The schemas in the files, by table id.
   const std::vector<Schema>& schemas() const { return schemas_; }

@@ -33,14 +33,15 @@ namespace elider::recovery {
 class RowLoader {
  public:
   virtual ~RowLoader() = default;
-  // Rows that are not there yet, in stored form. kCorrupt: one is, or they do not
-  // fit the table. kMemoryLimit: the system cannot give memory.
+  // Inserts new rows in stored form. kCorrupt: a row already exists, or the bytes do not match the
+  // table. kMemoryLimit: the system cannot provide memory.
   virtual Status load(TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
-  // Rows of one table, each once. kCorrupt: a change does not fit the table, or its row.
+  // Applies the changes of rows of one table, each row once. kCorrupt: a change does not match the
+  // table or its row.
   virtual Status apply(TableBase& table, std::span<const ChangedRow> rows) = 0;
 };
 
-// What snapshot number recovered contents have: every number of this run is larger.
+// The snapshot number of recovered contents: every number of this run is larger.
 inline constexpr uint64_t kRecoveredNumber = 1;
 
 template <class Sync>
@@ -91,7 +92,7 @@ class RowLoaderOf : public RowLoader {
   }
 
   void free_row(TableType& table, Row* row) { storage::free_row(worker_, table.layout(), row); }
-  // Brings nearer where the key is in its index, where that is one place.
+  // Prefetches the key's place in its index, if there is a single one.
   static void prefetch(TableType& table, Key key) {
     table.keys().visit([&](const auto& index) {
       if constexpr (requires { index.prefetch(key); }) index.prefetch(key);
@@ -175,13 +176,13 @@ class RowLoaderOf : public RowLoader {
     return {};
   }
 
-  // Null: the table has not all of them.
+  // Null: the table does not have all of these columns.
   const ColumnSet* columns_of(const TableType& table, const RowChange& change) {
     if (change.kind == EntryKind::kWhole) return &table.layout().all();
     const size_t count = table.schema().columns.size();
     return count < kColumnsMax && change.columns >> count != 0 ? nullptr : &table.layout().of_union(change.columns, own_sets_);
   }
-  // The columns that the change writes to: of a large row seldom all.
+  // Prefetches the columns that the change writes: rarely all columns of a large row.
   void prefetch(const TableType& table, const Row* row, const RowChange& change) {
     if (change.kind != EntryKind::kWhole && change.kind != EntryKind::kColumns) return;
     const ColumnSet* set = columns_of(table, change);
@@ -294,7 +295,7 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
                                                  table.schema().name + "' threw for key " + std::to_string(table.number_of(key)));
       }
     }
-    // Neighbours in the index one after the other.
+    // Inserts neighbours in the index one after the other.
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
       return std::pair(a.value, a.key.number()) < std::pair(b.value, b.key.number());
     });

@@ -1,13 +1,13 @@
-// SnapshotRows: all rows of a database as of one snapshot number, for writing a
-// checkpoint while transactions run.
+// SnapshotRows: all rows of a database as of one snapshot number, for writing a checkpoint while
+// transactions run.
 //
-// It reads like a read-only transaction does, but in several threads under one number. Old versions
-// are kept for it, and nothing is reclaimed, until it is destroyed; but rows that leave a table
-// that it has read to the end, it does not hold. What it gives is the payload of a checkpoint's
-// blocks: rows of one table, each its key (8 bytes), the sequence of each commit group's word (8
-// bytes each), of sized rows the size (8 bytes), and the row's bytes.
+// It reads as a read-only transaction does, but in several threads under one number. Until it is
+// destroyed, old versions are kept for it, and nothing is reclaimed; but it does not hold rows that
+// leave a table that it has read to the end. It returns the payload of a checkpoint's blocks: rows
+// of one table, each with its key (8 bytes), the sequence of each commit group's word (8 bytes
+// each), the size of a sized row (8 bytes), and the row's bytes.
 //
-// Thread safety: next() by all; the rest by the thread that has it.
+// Thread safety: any thread may call next(); one thread makes the other calls.
 #pragma once
 
 #include <algorithm>
@@ -27,21 +27,21 @@ using namespace txn;  // its rows and tables are what is recovered
 using txn::Table;     // and not the public one
 using detail::TableBase;
 
-// Before a row's bytes.
+// The bytes before those of a row.
 inline size_t stored_header_bytes(const Layout& layout) {
   return sizeof(Key) + sizeof(uint64_t) * (layout.group_count() + (layout.sized_rows() ? 1 : 0));
 }
 // An upper bound for sized rows.
 inline size_t stored_row_bytes(const Layout& layout) { return stored_header_bytes(layout) + layout.row_bytes(); }
-// How many rows are about `bytes`. Sized ones are taken to be small, but may not
-// be more than a block holds.
+// How many rows have about `bytes`. Sized rows are assumed to be small, but the result may not
+// exceed what a block can hold.
 inline size_t rows_in(const Layout& layout, size_t bytes) {
   constexpr size_t kSizedGuess = 256, kBytesMax = 32u << 20;
   if (!layout.sized_rows()) return bytes / stored_row_bytes(layout) + 1;
   return std::clamp<size_t>(kBytesMax / stored_row_bytes(layout), 1, bytes / kSizedGuess + 1);
 }
 
-// Rows of one table in stored form, behind some room. Used again for the next ones.
+// Rows of one table in stored form, after some free room. The memory is reused for the next rows.
 struct StoredRows {
   const TableBase* table = nullptr;
   uint32_t count = 0;
@@ -53,7 +53,7 @@ class SnapshotRows {
  public:
   virtual ~SnapshotRows() = default;
   SnapshotNumber number() const { return number_; }
-  // The tables that were there, in the order of their ids; perhaps later ones too.
+  // The tables that existed, in the order of their ids, and perhaps later ones.
   const std::vector<TableBase*>& tables() const { return tables_; }
   // Reads the next rows of one table: about `bytes` of them, stored after `room` free bytes.
   // Returns false at the end.
@@ -77,12 +77,12 @@ class SnapshotRowsOf final : public SnapshotRows {
     worker_.leave();
     store_.workers.release(&worker_);
   }
-  // All that were made by commits up to the number. Before the first next().
+  // Sets all tables that were created by commits up to the number. Called before the first next().
   void set_tables(std::vector<TableBase*> tables) {
     tables_ = std::move(tables);
     for (TableBase* table : tables_) passages_.push_back(std::make_unique<Passage>(*static_cast<Table<Sync>*>(table)));
-    // Small ones first: those are soon passed, and among them are the queues,
-    // where rows come and go most.
+    // Small tables come first: they are read quickly, and among them are the queues, whose rows
+    // come and go most often.
     std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
   }
 
@@ -95,7 +95,8 @@ class SnapshotRowsOf final : public SnapshotRows {
       const bool more = passage.cursor.next(rows_in(table.layout(), bytes), &entries);
       if (more) store_rows(table, entries, room, rows);
       else passage.ended.store(true);
-      // The last to leave sees that it has ended: each stores before it counts itself out.
+      // The last thread to leave sees that the passage has ended: each stores that before it
+      // decrements the count.
       if (passage.threads.fetch_sub(1) == 1 && passage.ended.load()) table.set_passed_by(number_);
       if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // likewise
       else if (rows->count != 0) return true;
@@ -120,7 +121,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     }
   }
 
-  // False: the row was not there.
+  // Returns false if the row did not exist.
   bool store_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
     std::byte* const to = rows->bytes.data() + rows->used;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
