@@ -23,8 +23,8 @@ constexpr size_t kOutputKept = 4u << 20;
 constexpr size_t kLastWords = 300;
 constexpr int kLookEveryMs = 20;
 
-// Blocks them while the command runs: one that comes waits until the command has
-// gone with all its processes.
+// Blocks interrupts while the command runs. An interrupt that arrives is delivered after the
+// command and all its processes have ended.
 class HeldInterrupts {
  public:
   HeldInterrupts() {

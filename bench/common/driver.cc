@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 constexpr uint64_t kProgressIntervalNs = 1'000'000'000;
-// How soon a failed worker ends the run; also the longest oversleep of a measurement.
+// The interval at which a failed worker ends the run; also the maximum oversleep of a measurement.
 constexpr uint64_t kWatchIntervalNs = 20'000'000;
 
 void sleep_ns(uint64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
@@ -50,7 +50,8 @@ RunControl::RunControl(const CommonOptions& options, Database* db, std::vector<s
 
 void RunControl::arrive() {
   prepared_.fetch_add(1, std::memory_order_acq_rel);
-  // A futex wait, not a spin: with more threads than processors the last one must get to run.
+  // A futex wait instead of a spin: if there are more threads than processors, the last thread must
+  // get to run.
   while (phase_.load(std::memory_order_acquire) == static_cast<uint32_t>(Phase::kPreparing))
     phase_.wait(static_cast<uint32_t>(Phase::kPreparing), std::memory_order_acquire);
 }
@@ -170,7 +171,7 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
   return sites;
 }
 
-// How the commits that wrote came about; procedures of `before` have the same places at the end.
+// How the commits with writes came about. Procedures of `before` have the same places at the end.
 std::vector<Statistics::Procedure> writers_between(const Statistics& before, const Statistics& at_end) {
   std::vector<Statistics::Procedure> procedures;
   for (size_t i = 0; i < at_end.procedures.size(); ++i) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-// How docs/history.md abbreviates it.
+// The abbreviation that docs/history.md uses.
 char kind_letter(HistoryOperation::Kind kind) {
   switch (kind) {
     case HistoryOperation::Kind::kRead: return 'r';

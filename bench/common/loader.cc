@@ -20,12 +20,12 @@ namespace elider::bench {
 
 namespace {
 
-// What the loading threads and the one that watches them share.
+// The state shared by the loading threads and the thread that watches them.
 class LoadWork {
  public:
   explicit LoadWork(uint64_t parts) : parts_(parts) {}
 
-  // The next part, or false when all are taken or one has failed.
+  // Takes the next part. False: all parts are taken, or one has failed.
   bool take(uint64_t* part) {
     if (failed_.load(std::memory_order_acquire)) return false;
     *part = next_.fetch_add(1, std::memory_order_relaxed);  // parts are independent: no order needed

@@ -129,7 +129,8 @@ void check_common_options(const CommonOptions& options) {
 
 namespace {
 
-// A checker knows one database: each that a benchmark opens has a file of its own.
+// A checker reads the history of one database, so each database that a benchmark opens has a file
+// of its own.
 std::string next_history(const std::string& file) {
   static std::map<std::string, int> opened;
   const int count = ++opened[file];
@@ -141,7 +142,7 @@ std::string next_history(const std::string& file) {
 Session::Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&& other) noexcept {
-  // The database first: closing it may still write to the history.
+  // Closes the database first: this may still write to the history.
   db_ = std::move(other.db_);
   history_ = std::move(other.history_);
   return *this;

@@ -65,7 +65,8 @@ int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
     }
     if (::waitpid(process, &ended, WNOHANG) == process) break;
   }
-  // A terminal's interrupt goes to both, and the other may have ended of it first.
+  // A terminal sends an interrupt to both processes, and the other one may have ended because of it
+  // first.
   if (interrupt == 0 && WIFSIGNALED(ended) && ::sigismember(&interrupts_, WTERMSIG(ended)) == 1) interrupt = WTERMSIG(ended);
   if (interrupt != 0) {
     ::raise(interrupt);  // held until the destructor

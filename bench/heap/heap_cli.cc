@@ -98,7 +98,7 @@ Json configuration_of(const HeapChosen& chosen) {
   return configuration;
 }
 
-// As the other papers' figures: a table each, and one document.
+// Prints like the commands for other papers' figures: one table per figure, and one document.
 Status heap_figures(HeapChosen& chosen) {
   if (chosen.quick) {
     chosen.study.sizes.items = 1000;
@@ -115,7 +115,7 @@ Status heap_figures(HeapChosen& chosen) {
   for (const HeapPaperFigure& one : heap_paper_figures()) {
     if (std::find(chosen.figures.begin(), chosen.figures.end(), one.name) == chosen.figures.end()) continue;
     ELIDER_ASSIGN(const Figure figure, one.run(chosen.study));
-    if (interrupted()) break;  // it lacks points
+    if (interrupted()) break;  // the figure lacks points
     if (chosen.json_file != "-") print_figure(figure, by);
     document["figures"].push_back(to_json(figure, by));
   }

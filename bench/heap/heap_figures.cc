@@ -16,7 +16,7 @@ namespace elider::bench {
 
 namespace {
 
-// What guards update transactions, in words.
+// Describes what guards update transactions.
 std::string guarded_by(const HeapStudyOptions& options) {
   switch (options.backend) {
     case HtmBackend::kRtm: return "update transactions in regions by rtm";

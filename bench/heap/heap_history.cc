@@ -26,14 +26,14 @@ struct Step {
   bool appends;
 };
 
-// One of the heap's lists; none: null.
+// One of the heap's lists; null if it does not exist.
 Result<HeapPtr<List>> find_list(const HeapReader& reader, HeapPtr<Lists> lists, int64_t key) {
   auto found = reader[lists].get(reader, key);
   if (found.status().not_found()) return HeapPtr<List>();
   return found;
 }
 
-// More words than one transaction records.
+// An upper bound of the words that one transaction records.
 constexpr size_t kRecordedMax = 1 << 16;
 
 struct When {
@@ -55,8 +55,8 @@ class Attempt {
     next_ = begun;
     begin_again();
   }
-  // The procedure has run, and `now` and `next` came after that: if it is run again, the next run
-  // begins after `next`.
+  // Called after the procedure has run, with `now` and `next`, which were taken after that. If the
+  // procedure runs again, the next run begins after `next`.
   void ends(When now, When next) {
     ended_ = now;
     next_ = next;
@@ -150,7 +150,7 @@ Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_
       while (statuses[t].ok()) {
         const uint64_t number = left.fetch_sub(1);
         if (number == 0 || number > options.transactions) return;
-        // As the run goes on, new lists take the place of old ones.
+        // During the run, new lists replace old ones.
         const auto first = static_cast<int64_t>((options.transactions - number) / 100);
         const bool only_reads = random.below(3) == 0;
         std::vector<Step> steps;

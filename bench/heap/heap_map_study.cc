@@ -81,7 +81,7 @@ Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
   std::vector<std::pair<std::unique_ptr<Peer>, std::vector<double>*>> peers;
   const std::pair<const char*, Result<std::unique_ptr<Peer>> (*)(const CompareOptions&)> openers[] = {{"LMDB, synced", open_lmdb},
                                                                                                       {"RocksDB, synced", open_rocksdb}};
-  figure->series.reserve(1 + std::size(openers));  // they are pointed to
+  figure->series.reserve(1 + std::size(openers));  // there are pointers to its elements
   for (const auto& [name, open] : openers) {
     auto peer = open(compare);
     if (!peer.ok() && peer.status().code() == Code::kUnsupported) continue;

@@ -38,8 +38,8 @@ struct WaitVariant {
 constexpr WaitVariant kWaitVariants[] = {
     {"heap", HeapWait::kPruned}, {"heap, SPHT's wait", HeapWait::kTotal}, {"heap, Pisces's order", HeapWait::kOwn}};
 
-// The words of `reads` and `updates`: in a heap, all of one object, so that both sides read the
-// same layout.
+// The words of the studies `reads` and `updates`. In a heap they are all in one object, so that
+// both sides have the same layout.
 class HeapWords {
  public:
   static Result<std::unique_ptr<HeapWords>> open(const HeapStudyOptions& options, const std::string& path, HeapWait wait,
@@ -77,7 +77,7 @@ class HeapWords {
     return words;
   }
 
-  // Moves 1 among pairs of words: the sum of all stays.
+  // Moves 1 between pairs of words, which keeps the sum of all words.
   Status update(Random& random, const HeapStudyOptions& options) {
     return heap_.transaction([&](HeapTransaction& txn) {
       uint64_t* const words = &txn[words_];
@@ -100,7 +100,7 @@ class HeapWords {
       keep_ = sum;
     });
   }
-  // kCorrupt: the sum is not what it must be.
+  // kCorrupt: the sum is wrong.
   Status check(const HeapStudyOptions& options) {
     uint64_t sum = 0;
     ELIDER_TRY(heap_.read([&](HeapReader& reader) {
@@ -113,7 +113,7 @@ class HeapWords {
  private:
   Heap heap_;
   HeapPtr<uint64_t> words_;
-  static thread_local uint64_t keep_;  // what was read is used
+  static thread_local uint64_t keep_;  // uses what was read, so that the compiler keeps the reads
 };
 thread_local uint64_t HeapWords::keep_ = 0;
 
@@ -223,8 +223,8 @@ class LinkedLogs {
   LinkedLogs& operator=(const LinkedLogs&) = delete;
   bool is_mapped() const { return heap_ != nullptr; }
   uint64_t bytes() const { return bytes_; }
-  // The transactions, on a copy in memory, as a heap's are: so what is replayed is as far from the
-  // cache on both sides.
+  // Runs the transactions on a copy in memory, as a heap does, so that what is replayed is equally
+  // far from the cache on both sides.
   void run(const HeapStudyOptions& options) {
     Random random(options.seed, 0);
     uint64_t* ends[std::size(logs_)];
@@ -290,9 +290,9 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
     ELIDER_ASSIGN(const std::string linked_path, scratch.file("linked.heap"));
     LinkedLogs linked(options, linked_path);
     if (!linked.is_mapped()) return {Code::kIoError, fmt::format("cannot map '{}'", linked_path)};
-    // The second replay counts: in the first a file system makes each page, which persistent memory
-    // has. Both are replayed when both have run, so that what they store to was out of use for as
-    // long.
+    // Only the second replay counts. In the first one a file system creates each page; persistent
+    // memory would already have it. Each replay runs after both transaction runs, so that the
+    // memory that they write to has been unused for the same time.
     double of_heap = 0, of_links = 0;
     for (int replay = 0; replay < 2; ++replay) {
       linked.run(options);

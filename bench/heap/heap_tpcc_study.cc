@@ -29,8 +29,8 @@ struct HeapTpccMix {
   bool apart = false;     // no transaction touches another thread's warehouses
 };
 
-// new_order, payment, order_status, delivery, stock_level. Deliveries need orders to deliver, ten
-// each.
+// The columns: new_order, payment, order_status, delivery, stock_level. A mix with deliveries needs
+// ten new orders for each.
 constexpr HeapTpccMix kMixes[] = {
     {.name = "order status beside one thread of payments", .figure = "1", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
     {.name = "95% order status and 5% payment, warehouses apart", .figure = "4", .mix = {0, 5, 95, 0, 0}, .apart = true},
@@ -55,7 +55,7 @@ constexpr HeapTpccVariant kVariants[] = {
     {"heap, Pisces's order", HeapIsolation::kSnapshot, HeapWait::kOwn},  // whose isolation is that
 };
 
-// One thread's transactions.
+// The transactions of one thread.
 class HeapTerminal {
  public:
   HeapTerminal(Heap& heap, HeapPtr<TpccHeap> root, const tpcc::Workload& workload, uint32_t thread)
@@ -81,7 +81,7 @@ class HeapTerminal {
   uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
 
  private:
-  // update(procedure), or read(procedure), of one of this kind.
+  // Calls update(procedure) or read(procedure) with a transaction of this kind.
   template <class Update, class Read>
   Status run(Kind kind, Update&& update, Read&& read) {
     const uint32_t warehouse = inputs_.home_warehouse();
@@ -141,7 +141,8 @@ class HeapTpcc {
     workload_.seed = options.seed;
     workload_.threads = options.threads;
     workload_.history_keys.assign(options.threads, 0);
-    // As in the paper the replayer does not run meanwhile, where the log has room (section 4.1).
+    // As in the paper, the replayer does not run during a measurement if the log has room (section
+    // 4.1).
     heap_options_.log_bytes = uint64_t{256} << 20;
     heap_options_.markers = 1u << 21;
     heap_options_.threads_max = options.threads + 1;
@@ -163,7 +164,7 @@ class HeapTpcc {
     return {};
   }
 
-  // Transactions a second.
+  // Returns transactions per second.
   Result<double> run(const HeapTpccVariant& variant, uint64_t seed) {
     heap_options_.isolation = variant.isolation;
     heap_options_.wait = variant.wait;
@@ -194,7 +195,8 @@ class HeapTpcc {
     return a_second;
   }
 
-  // Lines that a transaction of each kind touches, on the average of `count`, by Kind.
+  // The average number of lines that a transaction of each kind touches, over `count` transactions,
+  // by Kind.
   Result<std::array<std::pair<double, double>, tpcc::kKinds>> footprints(uint32_t count) {
     heap_options_.wait = HeapWait::kPruned;
     heap_options_.backend = HtmBackend::kNone;

@@ -17,7 +17,7 @@ constexpr size_t kRowsATransaction = 100;
 template <class Row>
 using Rows = std::vector<std::pair<uint64_t, Row>>;
 
-// The next rows of a table, from `from` on.
+// Reads the next rows of a table, beginning at `from`.
 template <class Row>
 Status next_rows(Database& db, const Table<Row>& table, uint64_t from, Rows<Row>* rows) {
   return db.run_read_only([&](Transaction& txn) -> Status {
@@ -29,7 +29,7 @@ Status next_rows(Database& db, const Table<Row>& table, uint64_t from, Rows<Row>
   });
 }
 
-// add(txn, key, row) for each row of a table.
+// Calls add(txn, key, row) for each row of a table.
 template <class Row, class Add>
 Status pour(Database& db, const Table<Row>& table, Heap& heap, Add&& add) {
   Rows<Row> rows;
@@ -49,7 +49,7 @@ Status put_row(HeapTransaction& txn, HeapTable<Row>& table, uint64_t key, const 
   return table.insert(txn, key, made);
 }
 
-// add(txn, key, row) for each row of a table of the heap, read by `row_of(reader, value)`.
+// Calls add(txn, key, row) for each row of a table of the heap, which row_of(reader, value) reads.
 template <class Row, class Map, class RowOf>
 Status pour_back(Heap& heap, const Map& map, Database& db, const Table<Row>& table, RowOf&& row_of) {
   Rows<Row> rows;

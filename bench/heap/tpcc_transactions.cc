@@ -12,7 +12,8 @@ using namespace tpcc;
 
 namespace {
 
-// The customer's key: by number, or the middle one of those with the last name (2.5.2.2).
+// Finds the customer's key: by number, or the middle one of the customers with the last name
+// (2.5.2.2).
 Status find_customer(const HeapReader& reader, const TpccHeap& tables, const CustomerChoice& choice, tpcc::Scratch& scratch, Key* key) {
   if (choice.customer != 0) {
     *key = CustomerKey::pack_unchecked(choice.warehouse, choice.district, choice.customer);
@@ -46,7 +47,7 @@ Address address_at(const HeapReader& reader, const auto& row) {
   return {reader.read(row.street_1), reader.read(row.street_2), reader.read(row.city), reader.read(row.state), reader.read(row.zip)};
 }
 
-// The place's value and what is added to it.
+// Adds an amount to the value of a place.
 void add_to(HeapTransaction& txn, auto& place, auto amount) {
   txn.write(place, static_cast<std::remove_reference_t<decltype(place)>>(txn.read(place) + amount));
 }

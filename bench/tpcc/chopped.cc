@@ -1,4 +1,4 @@
-// TPC-C in pieces: all that changes its tables.
+// TPC-C in pieces: all transactions that change its tables.
 #include <utility>
 
 #include "bench/tpcc/transactions.h"

@@ -50,7 +50,7 @@ struct Side {
 // The comparisons of one task.
 class Findings {
  public:
-  // `where` gives the row's name; it is only asked where the two sides differ.
+  // `where` returns the row's name. It is called only if the two sides differ.
   template <class Where>
   void compare(Rule rule, Side left, Side right, Where&& where) {
     Condition& condition = conditions_[rule];
@@ -142,7 +142,7 @@ Status check_district(Database& db, const Tables& tables, uint32_t warehouse, ui
   return {};
 }
 
-// Its sums need those of its districts.
+// Runs after the districts' sums are known.
 Status check_warehouse(Database& db, const Tables& tables, uint32_t warehouse, const GlobalFacts& global, Findings& findings) {
   int64_t districts_ytd = 0, paid = 0;
   for (uint32_t district = 1; district <= kDistricts; ++district) {
@@ -169,7 +169,7 @@ Status check_warehouse(Database& db, const Tables& tables, uint32_t warehouse, c
   });
 }
 
-// History rows are found by the keys that were given out: a hashed table cannot be scanned.
+// Finds history rows by the keys that were assigned, because a hashed table cannot be scanned.
 Status read_all_history(Database& db, const Tables& tables, const Workload& workload, const RunTotals& totals, GlobalFacts& global) {
   constexpr uint64_t kRowsATask = 50'000;
   const Sizes& sizes = workload.sizes;

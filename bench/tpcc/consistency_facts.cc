@@ -22,8 +22,8 @@ Status read_customers(Database& db, const Tables& tables, uint32_t warehouse, ui
   });
 }
 
-// Calls take(key, row) for the rows of the range: by a scan, or, where a hash table has them, by
-// lookups of keys().
+// Calls take(key, row) for the rows of the range: by a scan, or by lookups of keys() if the table
+// is a hash table.
 template <class Row, class Keys, class Take>
 Status each_row(Database& db, const Table<Row>& table, const Columns<Row>& columns, KeyRange range, const Keys& keys, Take&& take) {
   if (table.schema().key_index == KeyIndex::kHashed) return read_rows(db, table, columns, keys(), false, take);
@@ -35,7 +35,7 @@ Status each_row(Database& db, const Table<Row>& table, const Columns<Row>& colum
   });
 }
 
-// Orders and new orders; the lines follow, as they are compared with the orders.
+// Reads orders and new orders. The lines are read later, when they are compared with the orders.
 Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, const Sizes& sizes, DistrictFacts* facts) {
   const KeyRange range = OrderKey::prefix(warehouse, district);
   const auto keys = [&] {
@@ -67,7 +67,8 @@ std::vector<Key> line_keys(uint32_t warehouse, uint32_t district, const District
   return keys;
 }
 
-// Counts each order's lines, and adds up what was delivered to whom and taken from which stock.
+// Counts each order's lines, and adds up the amounts delivered per customer and the quantities
+// taken per stock.
 class LineReader {
  public:
   LineReader(DistrictFacts* facts, GlobalFacts& global) : facts_(facts), global_(global) {}

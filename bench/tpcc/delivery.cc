@@ -1,5 +1,5 @@
 // Delivery (clause 2.7): the oldest waiting order of each of the ten districts, in one transaction.
-// It goes through the districts step by step, so that the orders, then their lines, then the
+// It goes through all districts in each step, so that the orders, then their lines, then the
 // customers are looked up in one batch each, and their cache misses overlap.
 #include <span>
 

@@ -18,10 +18,11 @@ constexpr std::string_view kBoth = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh
 constexpr uint32_t kRowsATransaction = 500;
 constexpr uint32_t kStockRowsAPart = 10'000;
 
-// Streams of Random while loading, apart from those of the threads that run later.
+// The streams of Random used while loading, which differ from those of the threads of the run.
 constexpr uint64_t kPartStreams = uint64_t{2} << 32;
 
-// One part's transactions: rows are inserted through the open one, which is committed now and then.
+// The transactions of one part. Rows are inserted through the open transaction, which is committed
+// at intervals.
 class RowBatch {
  public:
   RowBatch(Database& db, LoadProgress& progress) : db_(db), progress_(progress) {}
@@ -67,13 +68,13 @@ class Loader {
 
   uint32_t between(uint32_t first, uint32_t last) { return static_cast<uint32_t>(random_.between(first, last)); }
   bool percent(uint32_t share) { return random_.below(100) < share; }
-  // length_min to N characters of these.
+  // A random text of length_min to N of these characters.
   template <size_t N>
   void fill(Text<N>& text, uint32_t length_min, std::string_view from = kBoth) {
     const uint32_t length = between(length_min, N);
     for (uint32_t i = 0; i < length; ++i) text[i] = from[random_.below(from.size())];
   }
-  // Text of which one in ten says ORIGINAL somewhere (items, stocks).
+  // A random text. One in ten contains ORIGINAL (items, stocks).
   void fill_data(Text<50>& data) {
     data = {};
     const uint32_t length = between(26, 50);
@@ -141,7 +142,7 @@ Status Loader::load_district(uint32_t warehouse, uint32_t id) {
   if (Status status = batch_.insert(tables_.district, DistrictKey::pack_unchecked(warehouse, id), district); !status.ok()) return status;
   for (uint32_t customer = 1; customer <= customers; ++customer)
     if (Status status = load_customer(warehouse, id, customer); !status.ok()) return status;
-  // Every customer has one order; their order is a random permutation.
+  // Every customer has one order. The orders are in a random permutation of the customers.
   std::vector<uint32_t> owners(customers);
   std::iota(owners.begin(), owners.end(), 1);
   for (uint32_t i = customers; i > 1; --i) std::swap(owners[i - 1], owners[random_.below(i)]);
@@ -162,7 +163,7 @@ Status Loader::load_customer(uint32_t warehouse, uint32_t district, uint32_t id)
   customer.credit = {percent(10) ? 'B' : 'G', 'C'};
   customer.credit_limit = 50'000'00;
   customer.middle = {'O', 'E'};
-  // The first 1,000 have the 1,000 names in turn, so that every name has an owner.
+  // The first 1,000 customers have the 1,000 names in turn, so that every name has an owner.
   const uint32_t names = workload_.sizes.last_names();
   customer.last = last_name(id <= names ? id - 1 : non_uniform(random_, 255, workload_.constants.last_name_load, 0, names - 1));
   customer.since = now_;
@@ -215,8 +216,8 @@ Status Loader::load_lines(const Order& order, uint32_t id, bool delivered) {
   return {};
 }
 
-// The parts of the work, counted from 0: the items, then, a warehouse, its row, its stock in
-// pieces, and its districts.
+// The parts of the work, counted from 0: first the items; then, for each warehouse, its row, its
+// stock in pieces, and its districts.
 struct Parts {
   explicit Parts(const Sizes& sizes)
       : stock_pieces((sizes.items + kStockRowsAPart - 1) / kStockRowsAPart), a_warehouse(1 + stock_pieces + kDistricts) {}

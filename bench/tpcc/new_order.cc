@@ -1,6 +1,7 @@
-// NewOrder (clause 2.4). What it reads at random, the items and stocks, comes in two batches, so
-// that their cache misses overlap. The district's order counter, which every order of the district
-// changes, is read last: the shorter the time from there to the commit, the fewer conflicts.
+// NewOrder (clause 2.4). The items and stocks, which it reads at random, are read in two batches,
+// so that their cache misses overlap. The district's order counter, which every order of the
+// district changes, is read last: the shorter the time from this read to the commit, the fewer
+// conflicts.
 #include <span>
 #include <string>
 #include <string_view>
@@ -138,7 +139,7 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
   if (Status status = take_number(txn, tables, input, output); !status.ok()) return status;
   output->entry_date = input.date;
   if (Status status = insert_order(txn, tables, input, goods, *output); !status.ok()) return status;
-  // An unused item, of which a terminal learns when all the rest is done.
+  // The item is unused. A terminal learns this after all other work is done.
   if (goods.count != input.line_count) return Status::rollback();
   add_up(input, output);
   return {};
@@ -170,7 +171,7 @@ ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables
                        take_down(*call.input, &call.goods, call.output);
                        return {};
                      })
-          // The first that conflicts: what is only read comes before it.
+          // The first operation that conflicts. All operations that only read precede it.
           .operation(
               Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information", "warehouse", "customer"}),
               [&tables](Transaction& txn, NewOrderCall& call) {

@@ -1,6 +1,6 @@
-// Payment (clause 2.5). The sums of the warehouse and of the district are changed by commutative
-// additions, so Payments to one warehouse do not conflict with each other there; or, as the papers
-// have it, read and written (TableChoice::additions).
+// Payment (clause 2.5). It changes the sums of the warehouse and of the district by commutative
+// additions, so that Payments to one warehouse do not conflict there. As in the papers, it can also
+// read and write them (TableChoice::additions).
 #include <algorithm>
 #include <charconv>
 #include <cstring>

@@ -8,7 +8,7 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// Keeps the first error of many calls that each give a Result.
+// Keeps the first error of several calls that each return a Result.
 class Steps {
  public:
   template <class T>

@@ -94,7 +94,7 @@ Json consistency_json(const ConsistencyReport& consistency) {
   return {{"ok", consistency.ok()}, {"seconds", consistency.seconds}, {"conditions", conditions}};
 }
 
-// The lines and the JSON that a run of TPC-C adds to the common report.
+// Adds the lines and the JSON of a TPC-C run to the common report.
 void describe_run(const TerminalOutcome& outcome, Report* report) {
   TerminalCounts sum;
   for (const auto& terminal : outcome.workers) {
@@ -115,7 +115,7 @@ void describe_run(const TerminalOutcome& outcome, Report* report) {
   report->extra["deliveries_skipped"] = sum.skipped;
 }
 
-// After how long the transactions that were asked for were durable.
+// Adds the time until the sampled transactions were durable.
 void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome, Report* report) {
   const uint32_t every = options.durable_sample_every;
   if (every == 0) return;
@@ -156,7 +156,7 @@ bool check_run(Database& db, const Tables& tables, const Workload& workload, con
   return broken == 0;
 }
 
-// Loads the tables; or finds what an earlier run left in them, and whether it is consistent.
+// Loads the tables; or finds what an earlier run left in them, and checks whether it is consistent.
 Status fill(const CommonOptions& common, Database& db, const Tables& tables, Workload* workload, RunTotals* earlier, Report* report) {
   if (!common.data.resume) {
     report->load = load(common, db, tables, *workload);
