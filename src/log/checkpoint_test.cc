@@ -1,8 +1,8 @@
 // Checkpoints of a log whose records are texts. The story of the crash tests: a worker commits, and
-// now and then all that was committed so far is written as a checkpoint and published. The machine
-// stops at any system call, with any of the unsynced sectors on the disk; what is recovered, the
-// checkpoint and the log behind it, is all that was acknowledged and a prefix of what was
-// committed. And whatever is done to a byte of a checkpoint is found.
+// from time to time everything that was committed is written as a checkpoint and published. The
+// machine stops at any system call, with any of the unsynced sectors on the disk. Recovery then
+// finds, in the checkpoint and the log after it, everything that was acknowledged, and a prefix of
+// what was committed. Any change of a byte of a checkpoint is detected.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -69,7 +69,8 @@ Status read_checkpoint(Directory& directory, const Checkpoint& checkpoint, State
   return {};
 }
 
-// The checkpoint and the log behind it; with the newest checkpoint damaged, the one before.
+// Recovers the checkpoint and the log after it; if the newest checkpoint is damaged, the one
+// before.
 Recovered recover_all(FileSystem& files, uint64_t to_number = kNumberMax, uint64_t* base_number = nullptr) {
   Recovered result;
   std::unique_ptr<Directory> directory;
@@ -107,7 +108,7 @@ struct Workload {
   std::vector<MemoryFiles::Call> calls;
   MemoryFiles::Contents before;
   State written;
-  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after so many calls, everything up to the number
+  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after this many calls, everything up to the number is durable
 };
 
 // Commits with two streams of small segments; every few of them a checkpoint.
@@ -242,8 +243,8 @@ TEST(Checkpoint, TheLogBeforeItGoesAndTheLogBehindItStays) {
   EXPECT_LT(segments.size(), 8u) << "most of the log is gone";
 }
 
-// A log of short segments, and checkpoints of each number there is, one after the other: each lets
-// log go, and none a record behind it. The segments are those of the log that runs, or the ones
+// A log of short segments, and a checkpoint of each number, one after the other. Each checkpoint
+// removes log, but no record after its number. The segments are those of the running log, or those
 // that it found when it was opened.
 TEST(Checkpoint, OneOfEachNumberLetsGoNoRecordBehindIt) {
   for (const bool opened_again : {false, true}) {
@@ -522,8 +523,8 @@ TEST(CheckpointFormat, AnUnknownVersionIsRefused) {
   EXPECT_NE(status.message().find("version 9"), std::string::npos) << status.message();
 }
 
-// What this version has as zero may mean something in another: under a checksum that fits it
-// is no damage, and refused.
+// A field that is zero in this version may have a meaning in another one. With a matching checksum
+// such a file is not damaged, but it is refused.
 TEST(CheckpointFormat, WhatIsZeroMustBeZero) {
   const std::string part = "db/" + file_name(CheckpointName{6, 1});
   const auto expect_refused = [](const MemoryFiles::Contents& contents, const std::string& path) {

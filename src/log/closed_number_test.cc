@@ -15,11 +15,11 @@ LogOptions quiet_options(uint32_t streams, uint32_t workers) {
   LogOptions options;
   options.streams = streams;
   options.workers = workers;
-  options.flush_interval_us = 10'000'000;  // a group begins where somebody waits for one
+  options.flush_interval_us = 10'000'000;  // a group only begins when a thread waits for one
   return options;
 }
 
-// What is found if the machine stops after so many calls and nothing unsure is kept.
+// What recovery finds if the machine stops after this many calls and only what is certain is kept.
 Recovered recover_after(const MemoryFiles& files, size_t calls) {
   CrashDisk disk;
   const std::vector<MemoryFiles::Call> all = files.calls();
@@ -28,8 +28,7 @@ Recovered recover_after(const MemoryFiles& files, size_t calls) {
   return recover(crashed);
 }
 
-// The logger has raised the number and looks for who is committing; the
-// record comes at that moment.
+// The record arrives after the logger has raised the number and while it reads the announcements.
 TEST(ClosedNumber, ARecordThatComesWhileTheLoggerLooksIsInItsGroup) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   MemoryFiles files;

@@ -20,7 +20,7 @@ struct Workload {
   std::vector<MemoryFiles::Call> calls;
   MemoryFiles::Contents before;
   State written;                                     // by this run and those before
-  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after so many calls, everything up to the number
+  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after this many calls, everything up to the number is durable
 };
 
 // Two workers on `streams` streams; each waits for some of its records.
@@ -166,8 +166,8 @@ class LogMutant : public testing::TestWithParam<Mutant> {
 
 TEST_P(LogMutant, IsCaught) {
   set_mutant(GetParam());
-  // A worker that is told too early needs time to write that down before the log writes, even on a
-  // busy machine.
+  // A worker that is notified too early must have time to record that before the log writes, even
+  // on a busy machine.
   TestPoints::on("log.before_write", [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
   EXPECT_NE(search(40, 4), "");
 }

@@ -44,7 +44,7 @@ class Limit {
   ~Limit() { largest.store(~size_t{0}); }
 };
 
-// Takes what is written to it, and needs no memory for it.
+// Accepts what is written to it, without memory.
 class NoFile final : public File {
  public:
   explicit NoFile(const std::string& path) : File(path) {}

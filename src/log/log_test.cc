@@ -104,8 +104,8 @@ TEST(Log, LargeRecordsAndFullBuffersComeThrough) {
   EXPECT_GT(files.contents().size(), 3u) << "the segments have a size limit";
 }
 
-// Records that are larger than the ring, and a logger that stands: after one or two
-// of them there is no room.
+// Records that are larger than the ring, while the logger does not run: after one or two of them
+// the buffer is full.
 TEST(Buffer, BlocksOutsideTheRingAreBounded) {
   constexpr size_t kCapacity = 4096;
   for (const size_t bytes : {size_t{2200}, size_t{100'000}}) {
@@ -222,9 +222,9 @@ TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
   }
 }
 
-// While the first group is on its way to the disk seven sessions commit and wait: one group is
-// enough for all of them. Workers that fill their buffers as fast as the disk empties them: numbers
-// are closed all the same, and nobody waits for room for ever.
+// While the first group is on its way to the disk, seven sessions commit and wait: one group
+// suffices for all of them. If workers fill their buffers as fast as the disk empties them, numbers
+// are still closed, and no worker waits for room forever.
 TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
   constexpr uint32_t kWorkers = 3;
   MemoryFiles files;
@@ -262,8 +262,8 @@ TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
   for (std::thread& worker : workers) worker.join();
 }
 
-// A stream that has nothing to write has closed the number before another
-// stream's record with it came.
+// A stream without records has closed the number before another stream's record with that number
+// arrives.
 TEST(Log, AStreamWithoutRecordsHoldsNoWaitUp) {
   MemoryFiles files;
   Running running;
@@ -378,9 +378,9 @@ TEST(Log, WhoAsksIsToldOfAFailure) {
   EXPECT_EQ(at_once.code(), Code::kIoError);
 }
 
-// A torn tail, megabytes long, in which every frame's magic number stands: each with a length that
-// fits. It is cut off, or called damage, and its bytes are checksummed a few times, not once for
-// each place that looks like a frame.
+// A torn tail of several megabytes that is full of frame headers with matching lengths. It is cut
+// off, or reported as damage, and its bytes are checksummed a few times, not once for each place
+// that looks like a frame.
 TEST(Reader, ATailFullOfFramesBeginsIsReadInLinearTime) {
   constexpr size_t kTailBytes = 4 << 20;
   MemoryFiles::Contents contents;
@@ -426,7 +426,7 @@ TEST(Log, FactsCountWhatWasWritten) {
   MemoryFiles files;
   Running running;
   LogOptions options = options_of(1, 1);
-  options.flush_interval_us = 10'000'000;  // who waits has the only frame written
+  options.flush_interval_us = 10'000'000;  // only waiting makes the log write a frame
   ASSERT_TRUE(running.start(files, options).ok());
   uint64_t number = 0;
   ASSERT_TRUE(running.commit(0, std::string(100, 'x'), &number).ok());

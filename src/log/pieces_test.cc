@@ -18,7 +18,7 @@ State write_log(MemoryFiles& files, uint32_t streams, int records) {
   Running running;
   LogOptions options;
   options.streams = options.workers = streams;
-  options.flush_interval_us = 10'000'000;  // whoever waits has a frame written: one a record
+  options.flush_interval_us = 10'000'000;  // each wait makes the log write a frame: one per record
   EXPECT_TRUE(running.start(files, options).ok());
   for (int i = 0; i < records; ++i) {
     uint64_t number = 0;
@@ -169,7 +169,7 @@ TEST(Pieces, OfAFileThatWasCutOrEmptiedMeanwhileAreDamaged) {
   EXPECT_TRUE(state.empty());
 }
 
-// A piece is no longer than its frames: one of other frames, each of them whole, is none.
+// A piece consists of its own frames: other frames, even whole ones, do not replace them.
 TEST(Pieces, ARangeThatIsNotItsFramesIsRefused) {
   MemoryFiles files;
   write_log(files, 1, 6);

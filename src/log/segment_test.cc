@@ -48,7 +48,7 @@ Segment segment_of(std::mt19937_64& random) {
 
 class Segments : public testing::Test {
  protected:
-  // With the buffer of the reading before.
+  // Uses the buffer of the previous read.
   Status read(const std::vector<std::byte>& bytes) {
     MemoryFiles::Contents contents;
     contents["db/" + file_name(kName)] = bytes;
@@ -62,7 +62,7 @@ class Segments : public testing::Test {
     };
     return read_segment(*open_folder(files), kOwner, kName, &buffer_, visit, &facts_);
   }
-  // Of the segment's frames, all before `frame` are whole; what is behind them is cut off.
+  // Of the segment's frames, those before `frame` are whole; the rest is cut off.
   void expect_frames(const Segment& segment, size_t frame, size_t bytes) {
     EXPECT_EQ(visited_, std::vector<uint64_t>(segment.offsets.begin(), segment.offsets.begin() + static_cast<std::ptrdiff_t>(frame)));
     EXPECT_EQ(facts_.frames, frame);
@@ -134,8 +134,8 @@ TEST_F(Segments, ThatAreShortNeedNoMoreThanTheyHave) {
   }
 }
 
-// Somebody writes to the file while it is read: a frame that was not there yet
-// is none that was damaged.
+// Another process writes to the file while it is read: a frame that was still missing at first is
+// not damaged.
 class GrowingFolder final : public ForwardingFolder {
  public:
   GrowingFolder(MemoryFiles& before, MemoryFiles& after) : ForwardingFolder(open_folder(after)), before_(open_folder(before)) {}
@@ -181,8 +181,8 @@ std::vector<std::byte> frame_of(uint64_t sequence, const SegmentName& name) {
   return frame;
 }
 
-// Of a last segment with frame 0 and this behind it: empty where nothing is
-// cut, or what is said of it.
+// Reads a last segment that has frame 0 and these bytes after it. Returns how the cut is described,
+// or an empty text if nothing is cut.
 std::string cut_of(const std::vector<std::byte>& behind) {
   std::vector<std::byte> bytes;
   encode({kOwner, kName, 0, 0}, &bytes);

@@ -1,4 +1,4 @@
-// How much log may grow behind a checkpoint.
+// How much log may be written after a checkpoint.
 #include <gtest/gtest.h>
 
 #include "recovery/checkpoint.h"

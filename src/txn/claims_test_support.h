@@ -1,8 +1,8 @@
 // Interleavings: every interleaving of three small transactions on claims (txn/claims.h), without a
-// database: two commit groups, two operations each, which read or claim a write; a write takes
-// effect at the commit. A claim that is refused ends the transaction. A transaction that commits
-// must not have read what another one has written since, and two must not write one group at a
-// time.
+// database. There are two commit groups, and each transaction has two operations, which read or
+// claim a write; a write takes effect at the commit. A claim that is refused ends the transaction.
+// A transaction that commits must not have read what another one has written since, and two must
+// not write one group at a time.
 //
 // For tests only. Thread safety: none.
 #pragma once
@@ -33,7 +33,7 @@ class Interleavings {
 
   explicit Interleavings(std::array<Claims, kTransactions> claims) : claims_(std::move(claims)) {}
 
-  // Of all programs. Empty, or what went wrong, in which program and order.
+  // Runs all programs. Returns an empty text, or what went wrong, in which program and order.
   std::string run_all() {
     Operations operations{};
     for (int program = 0; program < 4 * 4 * 4 * 4 * 4 * 4; ++program) {
@@ -56,7 +56,7 @@ class Interleavings {
     int steps = 0;  // done
     bool ended = false;
     unsigned read = 0, wrote = 0;  // items, a bit each
-    bool stale = false;            // somebody has committed a write of what it had read
+    bool stale = false;            // another transaction has committed a write of what it had read
   };
 
   std::string run(const Operations& operations, const Order& order) {

@@ -119,7 +119,7 @@ TEST(TableRecord, AFieldThatIsNotKnownIsRefusedByNameOrPassedBy) {
   EXPECT_NE(status.message().find("table 'x'"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("99"), std::string::npos) << status.message();
   EXPECT_TRUE(decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 98, 1, 0}), &id, &decoded).ok());
-  // Of a column.
+  // An unknown field of a column.
   const Status of_column = decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 9, 4, 1, 21, 1, 0}), &id, &decoded);
   EXPECT_EQ(of_column.code(), Code::kUnsupported);
 }

@@ -156,7 +156,7 @@ TEST_F(AnalyzeTest, ACallKeepsTheOrderOfWhatItDoesToTheSame) {
   EXPECT_EQ(pieces("taker"), (Pieces{{"take"}, {"mark"}, {"sum"}}));
 }
 
-// A job that is queued again under a new token: who claims that one finds it done.
+// A job that is queued again under a new token: a worker that claims the token finds the job done.
 TEST_F(AnalyzeTest, ATokenIsHandedOnLast) {
   add("worker", {Operation("take").removes("a"), Operation("one").reads("b").token("a").writes("b").token("a"),
                  Operation("two").reads("c").token("a").writes("c").token("a"), Operation("back").inserts("a").fresh()});

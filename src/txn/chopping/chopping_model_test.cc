@@ -189,7 +189,7 @@ class ChoppingModelTest : public testing::Test {
     return true;
   }
 
-  // How many of so many random declarations break a promise.
+  // How many of this many random declarations break a promise.
   uint64_t broken(int declarations) {
     uint64_t broken = 0;
     for (int i = 0; i < declarations; ++i) {

@@ -132,7 +132,8 @@ TEST_F(InterleavingsTest, WhatRegionsClaimStaysAsItIs) {
   EXPECT_GT(committed_, 1'000'000u);
 }
 
-// It takes back its own claim alone, and not that of who has ended it in the middle of it.
+// A transaction that another one ends in the middle of a claim takes back its own claim only, and
+// not the other's.
 TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   using Claims = TimestampClaims<true>;
