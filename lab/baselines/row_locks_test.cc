@@ -1,5 +1,5 @@
-// Locks of rows and leaves, without a database: who is granted what, who waits, and every
-// interleaving of three small transactions.
+// Locks of rows and leaves, without a database: which transactions get a lock and which wait, and
+// every interleaving of three small transactions.
 #include "lab/baselines/row_locks.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST_F(RowLocksTest, TheOlderOneWaits) {
     while (!older_.write(one_.its_cell())) ASSERT_TRUE(older_.await());
     granted = true;
   });
-  // It says that it waits: nobody joins the one who shares the lock.
+  // The waiting transaction sets `wanted`, so no transaction joins the one that shares the lock.
   while ((word_of(one_) >> 62 & 1) == 0) std::this_thread::yield();
   RowLocks third(leaves_, 3, kLong);
   third.begin(1);
@@ -145,8 +145,8 @@ TEST_F(RowLocksTest, OverlappingReadersDoNotKeepAWriterOutForEver) {
   for (RowLocks& reader : readers) reader.end();
 }
 
-// Whoever wanted the lock may have gone: a reader that can be run again, or cannot, is not kept
-// out.
+// The transaction that wanted the lock may have ended. A reader is then not kept out, whether it
+// can be retried or not.
 TEST_F(RowLocksTest, WhatNobodyWantsAnyMoreCanBeShared) {
   ASSERT_TRUE(younger_.read(one_.its_cell()));
   RowLocks gone(leaves_, 0, 0), open(leaves_, 3, 0), again(leaves_, 4, 0);
@@ -174,7 +174,7 @@ TEST_F(RowLocksTest, ALeafIsSharedByReadersOrByWhoInserts) {
   EXPECT_TRUE(younger_.write_leaf(&leaf));
   EXPECT_FALSE(younger_.read_leaf(&leaf));
   EXPECT_FALSE(older_.read_leaf(&leaf));
-  EXPECT_FALSE(older_.await());  // who has looked already does not wait
+  EXPECT_FALSE(older_.await());  // a transaction that has already read the leaf does not wait
   younger_.end();
   EXPECT_TRUE(older_.read_leaf(&leaf));
   younger_.begin(1);
