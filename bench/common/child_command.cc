@@ -84,8 +84,8 @@ int start(const std::string& command, const std::string& variable, const sigset_
   return error;
 }
 
-// Reads what is available now. False: the pipe has ended, since no process can write to it any
-// more.
+// Reads what is available now. Returns false at the end of the pipe, when no process can write to
+// it any more.
 bool read_available(int from, std::string* output) {
   char block[65536];
   for (;;) {
@@ -99,8 +99,7 @@ bool read_available(int from, std::string* output) {
 
 bool has_ended(pid_t process) {
   siginfo_t info{};
-  // WNOWAIT keeps the process a zombie, so that the system cannot give the number of its group to
-  // another group.
+  // WNOWAIT keeps the process a zombie, so that the system cannot reuse its group's number.
   return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == process;
 }
 
@@ -120,7 +119,7 @@ Status run_command(const std::string& command, const CommandOptions& options, st
   if (::pipe2(ends, O_CLOEXEC) != 0) return not_run(errno);
   Descriptor from(ends[0]), to(ends[1]);
   ::fcntl(from.number, F_SETFL, O_NONBLOCK);
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the system drops how a process ended
+  ::signal(SIGCHLD, SIG_DFL);  // if SIGCHLD is ignored, the system discards the exit status
   const HeldInterrupts interrupts;
   pid_t process = 0;
   if (const int error = start(command, options.variable, interrupts.before(), to.number, &process); error != 0) return not_run(error);

@@ -1,9 +1,11 @@
-// run_command(): another program's run, for a comparison: what it wrote, or why it came to nothing.
+// run_command() runs another program for a comparison, and returns its output or the reason why it
+// failed.
 //
-// A shell runs the command in a process group of its own, with nothing to read. Whatever is left of
-// the group goes when the shell ends, when the time is over, and when this process is interrupted
-// (SIGINT, SIGTERM, SIGHUP), which then ends of that.
-// Thread safety: one call at a time; the calling thread alone may be given these signals.
+// A shell runs the command in a separate process group whose standard input is empty. The remaining
+// processes of the group are killed when the shell ends, when the time limit is reached, or when
+// this process receives SIGINT, SIGTERM or SIGHUP. In the last case this process then ends by the
+// same signal.
+// Thread safety: one call at a time. Only the calling thread may receive these signals.
 #pragma once
 
 #include <string>
@@ -13,14 +15,17 @@
 namespace elider::bench {
 
 struct CommandOptions {
-  double seconds_max = 600;  // until it has ended
-  std::string variable;      // NAME=value, added to its environment; empty: none
+  double seconds_max = 600;  // time limit of the whole run
+  std::string variable;      // NAME=value, added to the command's environment; empty: none
 };
 
-// *output: what it wrote to standard output and standard error, as it came; of much, the last
-// megabytes. kDeadline: it did not end in time. kIoError: it could not be started, ended with
-// another exit code than 0, or of a signal. The message has its last words.
-// *exit_code, where it is not null: the one that it ended with, if it did.
+// *output receives what the command wrote to standard output and standard error. If the output is
+// long, only its last megabytes are kept.
+// *exit_code receives the exit code, unless the pointer is null or the command was ended by a
+// signal.
+// kDeadline  the command did not end within the time limit
+// kIoError   the command could not be started, or a signal ended it, or its exit code was not 0;
+//            the message quotes the end of its output
 Status run_command(const std::string& command, const CommandOptions& options, std::string* output, int* exit_code = nullptr);
 
 }  // namespace elider::bench

@@ -1,13 +1,13 @@
-// The commands of `elider bench`. Each add_... declares one with its options and what it runs
-// (tools/common/command.h).
-// Thread safety: called by main alone.
+// The commands of `elider bench`. Each add_... function declares one command, its options and the
+// function that it runs (tools/common/command.h).
+// Thread safety: only main() calls them.
 #pragma once
 
 #include "tools/common/command.h"
 
 namespace elider::bench {
 
-using namespace tools;  // the benchmarks are one of the tools, and speak as they do
+using namespace tools;  // the benchmarks share the command line and the messages of the tools
 
 void add_tpcc(Command bench);
 void add_ycsb(Command bench);

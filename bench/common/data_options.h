@@ -1,5 +1,5 @@
-// DataOptions: where a benchmark keeps its database: in memory alone, or in data folders with a
-// log. And what a run did to the log.
+// DataOptions: whether a benchmark keeps its database only in memory, or in data folders with a
+// log. LogUse: what a run added to the log.
 // Thread safety: values.
 #pragma once
 
@@ -14,15 +14,15 @@
 namespace elider::bench {
 
 struct DataOptions {
-  std::vector<std::string> folders;           // --data; empty: in memory alone
+  std::vector<std::string> folders;           // --data; empty: only in memory
   Durability durability = Durability::kAsync;  // --durability
-  bool resume = false;                        // --resume: on what the folders hold
+  bool resume = false;                        // --resume: continue with the database in the folders
   uint32_t flush_interval_us = Options().flush_interval_us;  // --flush-interval
   uint64_t log_buffer_bytes = Options().log_buffer_bytes;    // --log-buffer
   uint64_t checkpoint_log_bytes = Options().checkpoint_log_bytes;  // --checkpoint-log
 
   bool logs() const { return !folders.empty() && durability != Durability::kNone; }
-  // Puts them into the database's options.
+  // Copies these options into the database's options.
   void apply(Options& options) const;
 };
 

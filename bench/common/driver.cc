@@ -22,7 +22,8 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 constexpr uint64_t kProgressIntervalNs = 1'000'000'000;
-// The interval at which a failed worker ends the run; also the maximum oversleep of a measurement.
+// How often the thread that measures checks whether a worker has failed. A measurement may be
+// longer than requested by this time.
 constexpr uint64_t kWatchIntervalNs = 20'000'000;
 
 void sleep_ns(uint64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
@@ -171,7 +172,8 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
   return sites;
 }
 
-// How the commits with writes came about. Procedures of `before` have the same places at the end.
+// Subtracts the counters at the start from those at the end. Procedures of `before` have the same
+// indexes in `at_end`.
 std::vector<Statistics::Procedure> writers_between(const Statistics& before, const Statistics& at_end) {
   std::vector<Statistics::Procedure> procedures;
   for (size_t i = 0; i < at_end.procedures.size(); ++i) {
@@ -188,8 +190,8 @@ std::vector<Statistics::Procedure> writers_between(const Statistics& before, con
   return procedures;
 }
 
-// Waits first, so that the figures of the log cover everything that was committed, and not only
-// what happened to be written. If the log has failed, the statistics say so.
+// Waits for the log first, so that its figures cover all committed transactions and not only those
+// already written. If the log has failed, the statistics contain the error.
 Statistics RunControl::statistics_when_durable() {
   static_cast<void>(db_->wait_durable());
   return db_->statistics();

@@ -7,14 +7,14 @@
 // A worker is one thread's generator of transactions. Its run_one() runs one transaction to its
 // end, retries conflicts, and returns the position of its type in the list of names. It may return
 // kWorkerFailed, which ends the whole run; failure() then gives the reason. The driver adds to each
-// transaction one read of the tick counter, one read of a shared flag, and three writes to lines of
-// its own thread. It does not add an indirect call or an allocation. A latency is the time from the
-// end of one transaction to the end of the next, so it includes drawing the inputs. That way the
-// latencies of a thread add up to its time.
+// transaction one read of the tick counter, one read of a shared flag, and three writes to cache
+// lines that only this thread writes. It does not add an indirect call or an allocation. A latency
+// is the time from the end of one transaction to the end of the next, so it includes drawing the
+// inputs, and the latencies of a thread add up to its running time.
 //
-// After the warm-up the driver calls each worker's begin_measuring(), if it has one. With --group
-// it calls run_group(), which runs that many transactions at once. The latency of each is then that
-// of the group, which ends when the database's run_group() does.
+// After the warm-up the driver calls begin_measuring() of each worker that has this function. With
+// --group it calls run_group(), which runs the given number of transactions as one group. Each
+// transaction's latency is then the time that the whole group took.
 // Thread safety: drive() is called by one thread; workers are never shared.
 #pragma once
 
@@ -63,7 +63,7 @@ struct GroupTimes {
 
 template <class W>
 concept GroupWorker = requires(W worker, GroupTimes times) {
-  // False: failure() gives the reason.
+  // Returns false if the worker failed; failure() then gives the reason.
   { worker.run_group(times) } -> std::same_as<bool>;
 };
 
@@ -73,7 +73,7 @@ concept BenchWorker = requires(W worker, const W constant) {
   { constant.failure() } -> std::convertible_to<std::string>;
 };
 
-// One transaction type; the sum of all threads.
+// The results of one transaction type, summed over all threads.
 struct TypeResult {
   std::string name;
   uint64_t committed = 0;
@@ -82,12 +82,13 @@ struct TypeResult {
 
 struct RunResult {
   std::string failure;     // empty: the run went well; else why it ended early
-  bool interrupted = false;  // Ctrl-C ended it early; it holds what was measured until then
-  double seconds = 0;      // measured
+  bool interrupted = false;  // Ctrl-C ended the run early; the result covers the time until then
+  double seconds = 0;      // the measured time
   double ns_per_tick = 1;  // unit of TypeResult::latency_ticks
-  uint64_t committed = 0;  // in the measured time, all types
+  uint64_t committed = 0;  // transactions of all types, in the measured time
   std::vector<TypeResult> types;
-  // With --group: from a group's begin until its first call had committed, and until all had.
+  // With --group: the time from the start of a group until its first call had committed, and until
+  // all of its calls had.
   Histogram group_first_ticks, group_last_ticks;
   // The database's counters: commits and aborts in the measured time; `at_end` holds all counters
   // at its end.
@@ -96,7 +97,7 @@ struct RunResult {
   std::array<uint64_t, kCauseCount> aborts{};
   // Under SyncPolicy::kElided: the outcomes of hardware transactions, summed over all tables.
   std::vector<Statistics::Elision> elision;
-  std::vector<Statistics::Procedure> procedures;  // of those that wrote where hardware transactions run; aborts are not in them
+  std::vector<Statistics::Procedure> procedures;  // those that committed writes under hardware transactions; does not include aborts
   Statistics::Lookups lookups;  // with --count-lookups
   LogUse log;
   Statistics at_end;
@@ -113,13 +114,14 @@ struct Outcome {
   std::vector<std::unique_ptr<W>> workers;  // as their threads left them, for checks and own counters
 };
 
-// The state that the threads of one run share, except for the parts that depend on the worker. Use
+// The state that the threads of one run share. It does not depend on the worker's type. Callers use
 // drive().
 class RunControl {
  public:
   enum class Phase : uint32_t { kPreparing, kWarmup, kMeasuring, kStopped };
 
-  // Cache lines of one thread: only this thread writes them, and the progress line reads them.
+  // The cache lines of one thread. Only this thread writes them; the thread that prints the
+  // progress reads them.
   struct alignas(128) Tally {
     std::atomic<uint64_t> done{0};
     std::vector<Histogram> latency;
@@ -137,8 +139,8 @@ class RunControl {
 
   // Called by each thread: waits until all threads are prepared.
   void arrive();
-  // Relaxed: no data depends on the phase, and one transaction more or less in a phase does not
-  // matter.
+  // Relaxed: the phase does not guard any data, and it does not matter in which phase a single
+  // transaction is counted.
   Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
   void fail(uint32_t thread, std::string why);
   Tally& tally(uint32_t thread) { return *tallies_[thread]; }
@@ -166,8 +168,9 @@ class RunControl {
   std::atomic<uint32_t> failed_{0};
 };
 
-// Binds the calling thread to the index-th processor (modulo their number) that this process may
-// use, counted core by core (bench/common/processors.h). False: the system refused.
+// Binds the calling thread to the index-th processor that this process may use, in the order of
+// bench/common/processors.h and modulo the number of processors. Returns false if the system
+// refused.
 bool pin_thread(uint32_t index);
 
 namespace detail {

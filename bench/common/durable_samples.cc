@@ -3,7 +3,7 @@
 namespace elider::bench {
 
 void DurableSamples::committed() {
-  if (number_ == 0) return;  // nothing of a group has committed
+  if (number_ == 0) return;  // no transaction of the group has committed
   {
     std::lock_guard lock(mutex_);
     ++untold_;

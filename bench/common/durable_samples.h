@@ -1,7 +1,9 @@
-// DurableSamples: of one thread's transactions, how long every n-th takes from its begin until its
-// commit is on the disk. The thread goes on meanwhile: the database tells when
-// (Database::when_durable), and hurries, as it does for all who ask.
-// Thread safety: one thread takes samples; once it has ended, another may read them. The log's
+// DurableSamples measures, for every n-th transaction of one thread, the time from its start until
+// its commit is on disk. The thread does not wait for the disk: the database calls back when the
+// commit is durable (Database::when_durable). As for any caller of when_durable(), the log is
+// flushed sooner than it would be otherwise.
+// Thread safety: one thread takes samples; once it has ended, another may read the results. The
+// log's threads record latencies concurrently.
 // threads record them meanwhile.
 #pragma once
 
@@ -25,8 +27,8 @@ class DurableSamples {
 
   // Until this call, no transaction is a sample.
   void begin_measuring() { measures_ = every_ != 0; }
-  // Called at the begin of each transaction. Returns the value for RunPolicy::commit_number; null
-  // if the transaction is not a sample.
+  // Called at the start of each transaction. Returns the value for RunPolicy::commit_number, or
+  // null if the transaction is not a sample.
   SnapshotNumber* begin() {
     if (!measures_ || ++since_ < every_) [[likely]]
       return nullptr;
@@ -35,7 +37,7 @@ class DurableSamples {
     begin_ns_ = steady_ns();
     return &number_;
   }
-  // The sample has committed. One that has not is left out.
+  // Called after the sample has committed. A sample that did not commit is not counted.
   void committed();
 
   // Waits until every sample is durable, or the log has failed, and returns the latencies of all
@@ -53,7 +55,7 @@ class DurableSamples {
   SnapshotNumber number_ = 0;
   uint64_t begin_ns_ = 0;
 
-  std::mutex mutex_;  // guards what follows; nothing is called under it
+  std::mutex mutex_;  // guards what follows; no other function is called while it is held
   std::condition_variable all_told_;
   uint64_t untold_ = 0;
   Histogram latency_ns_;

@@ -1,5 +1,5 @@
-// Options of the command line that set one of the database's: what they may be, what they do and
-// how a wrong value is refused is for the table of options to say (elider/option_table.h).
+// Declares options of the command line that set an option of the database. The valid values, the
+// description and the error message of each come from the table of options (elider/option_table.h).
 #pragma once
 
 #include <functional>
@@ -12,15 +12,16 @@
 
 namespace elider::bench {
 
-// --flag TYPE sets the option `name`: take(options) has it, and defaults else. `before`: words
-// before the table's in --help, which ends with the default, `instead` of the table's where there
-// are such.
+// --flag TYPE sets the database's option `name`. When the option is parsed, take(options) is called
+// with options that have the new value, and the defaults otherwise. `before` is put before the
+// description in --help. `instead`, unless it is empty, replaces the default value at the end of
+// the description.
 Option add_engine_option(Command command, const char* flag, const char* type, std::string_view name,
                          std::function<void(const Options& options)> take, const std::string& before = {}, std::string_view instead = {});
-// --flag turns the option `name` of the table off, or on where it is off by default: take() does
-// it.
+// --flag calls take(), which turns the option `name` off. If the option is off by default, take()
+// turns it on.
 void add_engine_flag(Command command, const char* flag, std::string_view name, std::function<void()> take);
-// The values of an option that is a choice.
+// The valid values of an option that is a choice.
 std::vector<std::string> choices_of(const OptionInfo& option);
 
 }  // namespace elider::bench

@@ -1,6 +1,6 @@
-// Figure: a published drawing made again: its axes, its lines, and what the paper reports,
-// for people as a table and for programs as JSON (docs/benchmarks.md). It measures
-// nothing. Thread safety: values.
+// Figure: a figure of a paper, measured again. It has the axes, the series, and a description of
+// what the paper reports. It is printed as a table and written as JSON (docs/benchmarks.md). This
+// file does not measure anything. Thread safety: values.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace elider::bench {
 struct Point {
   double x = 0;
   double y = 0;
-  Json more = Json::object();  // what else the point's run gave: aborts by cause, throughput
+  Json more = Json::object();  // further results of the point's run: aborts by cause, throughput
 };
 
 struct Series {
@@ -22,16 +22,16 @@ struct Series {
 };
 
 struct Figure {
-  std::string name;       // "dbx-1a": the paper and the number there
+  std::string name;       // "dbx-1a": the paper, and the figure's number in it
   std::string title;
-  std::string x = {}, y = {};  // of the axes, with their units
+  std::string x = {}, y = {};  // labels of the axes, with their units
   std::string published;  // what the paper reports, for comparison
-  std::string here = {};  // how this run differs from the paper's; empty: as there
+  std::string here = {};  // how this run differs from the paper's; empty: it does not
   std::vector<Series> series = {};
 };
 
-// `backend`: what ran the regions, in words. A figure that is taken out of
-// its document still says it.
+// `backend` describes in words what ran the hardware transactions. Each figure repeats it, because
+// figures are copied out of the document.
 Json to_json(const Figure& figure, const std::string& backend);
 void print_figure(const Figure& figure, const std::string& backend);
 

@@ -1,10 +1,12 @@
-// Histogram: how often each latency was seen, to about 2%, whatever its magnitude.
+// Histogram counts latencies of any magnitude, with an error of about 2%.
 //
-// Values below 64 have a bucket each; above, every power of two is split into 32 buckets of equal
-// width (the scheme of HdrHistogram), so a bucket is at most 1/32 of its value wide and its middle
-// at most 1.6% off. Recording is a shift and an increment of one counter: common latencies share a
-// few cache lines. Values are of any unit; benchmarks record ticks and scale them when they report.
-// Thread safety: none; each thread has its own, merged when the threads have ended.
+// Values below 64 have a bucket each. Above 64, each power of two is split into 32 buckets of equal
+// width, as in HdrHistogram. So a bucket's width is at most 1/32 of its values, and its middle
+// differs from them by at most 1.6%. Recording a value is a shift and an increment of one counter,
+// and common latencies share a few cache lines. Values may have any unit; benchmarks record ticks
+// and convert them in the report.
+// Thread safety: none. Each thread has its own histogram, and they are merged after the threads
+// have ended.
 #pragma once
 
 #include <bit>
@@ -32,8 +34,8 @@ class Histogram {
   uint64_t count() const;
   uint64_t max() const { return max_; }
   double mean() const;
-  // The value below or at which this share (0 to 1) of the records lies: the middle of its bucket,
-  // and never more than max(). 0 where nothing was recorded.
+  // The value at or below which this share (0 to 1) of the recorded values lies. It is the middle
+  // of a bucket, and never more than max(). Returns 0 if no value was recorded.
   double quantile(double share) const;
 
   static constexpr uint32_t bucket_of(uint64_t value) {

@@ -30,7 +30,7 @@ char kind_letter(HistoryOperation::Kind kind) {
   return '?';
 }
 
-// Text as JSON; anything that is not UTF-8 is replaced.
+// Encodes text as JSON. Bytes that are not UTF-8 are replaced.
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -1,9 +1,9 @@
 // HistoryFile: writes every transaction as one line of JSON, for checkers of serializability. The
 // format is described in docs/history.md; the first lines describe the tables.
 //
-// Not durable and not bounded: a run of minutes writes gigabytes. Lines of one session are in
-// order; those of different sessions are mixed as they come.
-// Thread safety: on_transaction by all threads; open and close by one.
+// The file is not durable, and its size is not limited: a run of minutes writes gigabytes. The
+// lines of one session are in order. The lines of different sessions are mixed.
+// Thread safety: all threads may call on_transaction(); one thread opens and closes the file.
 #pragma once
 
 #include <cstdio>
@@ -28,8 +28,8 @@ class HistoryFile : public HistorySink {
   void on_table(uint32_t position, const Schema& schema) override;
   void on_transaction(const HistoryTransaction& transaction) override;
 
-  // Writes what is buffered. kInvalidArgument if any write since open() failed (a full disk): the
-  // file is then not a whole history. No transaction may come after it.
+  // Writes the buffered lines. No transaction may be recorded after this call. kInvalidArgument: a
+  // write since open() failed, for example because the disk was full. The file is then incomplete.
   Status close();
 
  private:
@@ -37,7 +37,7 @@ class HistoryFile : public HistorySink {
   void append(const std::string& line);
 
   const std::string path_;
-  std::mutex mutex_;   // guards all below; a leaf lock: nothing is called under it but the C library
+  std::mutex mutex_;   // guards all below; a leaf lock: only the C library is called while it is held
   std::FILE* file_;    // null after close()
   int error_ = 0;      // errno of the first write that failed
 };

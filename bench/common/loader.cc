@@ -25,7 +25,7 @@ class LoadWork {
  public:
   explicit LoadWork(uint64_t parts) : parts_(parts) {}
 
-  // Takes the next part. False: all parts are taken, or one has failed.
+  // Takes the next part. Returns false if all parts are taken or one has failed.
   bool take(uint64_t* part) {
     if (failed_.load(std::memory_order_acquire)) return false;
     *part = next_.fetch_add(1, std::memory_order_relaxed);  // parts are independent: no order needed
@@ -41,7 +41,7 @@ class LoadWork {
     ++ended_;
     changed_.notify_one();
   }
-  // True when all threads have ended; false after a second of waiting.
+  // Returns true when all threads have ended, and false after waiting for a second.
   bool wait(uint32_t threads) {
     std::unique_lock guard(mutex_);
     return changed_.wait_for(guard, std::chrono::seconds(1), [&] { return ended_ == threads; });
@@ -70,7 +70,7 @@ LoadResult load_parallel(const CommonOptions& options, const std::string& what, 
   threads.reserve(options.threads);
   const auto start = [&](uint32_t thread) {
     threads.emplace_back([&, thread] {
-      if (options.pin) static_cast<void>(pin_thread(thread));  // the run reports a refusal
+      if (options.pin) static_cast<void>(pin_thread(thread));  // if it fails, the run reports it
       uint64_t part = 0;
       while (work.take(&part))
         if (Status status = body(thread, part, progress); !status.ok()) work.fail(std::move(status));
@@ -79,7 +79,7 @@ LoadResult load_parallel(const CommonOptions& options, const std::string& what, 
   };
   try {
     for (uint32_t thread = 0; thread < options.threads; ++thread) start(thread);
-  } catch (const std::system_error&) {  // those that there are load it all
+  } catch (const std::system_error&) {  // the threads that could be created load everything
     if (threads.empty()) throw;
   }
   while (!work.wait(static_cast<uint32_t>(threads.size()))) {

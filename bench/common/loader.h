@@ -1,8 +1,9 @@
-// Loader: fills tables on T threads before a benchmark (or reads them after it), with a progress
-// line that begins with `what`, and a figure at the end.
+// Loader: fills tables on T threads before a benchmark, or reads them after it. While it works it
+// prints a progress line that begins with `what`; at the end it prints the rate.
 //
-// The work is cut into parts 0 to parts - 1 (row batches, warehouses); threads take the next part
-// as they are free. Thread safety: load_parallel() is called by one thread; the body runs on all.
+// The work is divided into parts 0 to parts - 1, such as batches of rows or warehouses. Each thread
+// takes the next part when it has finished one.
+// Thread safety: load_parallel() is called by one thread; the body runs on all threads.
 #pragma once
 
 #include <atomic>
@@ -25,14 +26,15 @@ class LoadProgress {
 };
 
 struct LoadResult {
-  Status status;  // of the first part that failed; the others were left
+  Status status;  // of the first part that failed; the remaining parts were not loaded
   uint64_t rows = 0;
   double seconds = 0;
   double rows_per_s() const { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
 };
 
-// body(thread, part, progress) loads one part and adds what it loaded to the progress. `rows_total`
-// is what all parts will add up to (0: unknown), for the progress line alone.
+// body(thread, part, progress) loads one part and adds the number of its rows to the progress.
+// `rows_total` is the expected number of rows of all parts (0: unknown); only the progress line
+// uses it.
 LoadResult load_parallel(const CommonOptions& options, const std::string& what, uint64_t parts, uint64_t rows_total,
                          const std::function<Status(uint32_t thread, uint64_t part, LoadProgress& progress)>& body);
 

@@ -28,12 +28,13 @@ void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint
   const bool elides = sync == SyncPolicy::kElided || sync == SyncPolicy::kAutomatic;
   if (sync == SyncPolicy::kSingleThreaded && threads != 1)
     refuse_option("--sync", fmt::format("single-threaded requires --threads 1, not {}", threads));
-  // The database itself refuses the other combinations that do not exist.
+  // The database itself refuses the other invalid combinations.
   if ((protocol == Protocol::kWholeTransaction || protocol == Protocol::kSpinlock) && !elides)
     refuse_option("--protocol", fmt::format("{} requires --sync elided, not {}", elider::name_of(protocol), elider::name_of(sync)));
   if (htm == HtmBackend::kAutomatic) return;
   if (!elides) refuse_option("--htm", fmt::format("{} requires --sync elided, not {}", elider::name_of(htm), elider::name_of(sync)));
-  // Opening costs nothing yet, and says whether this build and this machine have it.
+  // Opening a database in memory is cheap, and shows whether this build and this machine support
+  // the options.
   Options options;
   options.sync = sync;
   options.htm = htm;
@@ -142,7 +143,8 @@ std::string next_history(const std::string& file) {
 Session::Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&& other) noexcept {
-  // Closes the database first: this may still write to the history.
+  // Closes the open database before its history file, because closing may still write to the
+  // history.
   db_ = std::move(other.db_);
   history_ = std::move(other.history_);
   return *this;

@@ -35,23 +35,23 @@ struct CommonOptions {
   Protocol protocol = Protocol::kOcc;        // --protocol
   bool copied_reads = false;                 // --copied-reads, for --sync elided
   uint32_t restarts_max = Options{}.restarts_max;  // --restarts-max, for --protocol timestamp
-  uint32_t partitions = Options{}.partitions;      // for --protocol partitioned; the benchmark says
+  uint32_t partitions = Options{}.partitions;      // for --protocol partitioned; set by the benchmark
   static constexpr uint32_t kByCause = ~uint32_t{0};
-  uint32_t aborts_max = kByCause;            // --aborts-max, for --sync elided: for all causes alike
-  ElisionPolicy elision;                     // as the library's; studies change it
+  uint32_t aborts_max = kByCause;            // --aborts-max, for --sync elided: applies to every cause
+  ElisionPolicy elision;                     // the library's default; studies change it
   EngineParts parts;                         // --no-hints, --no-reclamation, --no-own-allocators, --count-lookups
   uint32_t block_threshold_bytes = Options{}.block_threshold_bytes;  // --block-threshold
   uint64_t memory_limit_bytes = 0;           // --memory-limit, 0: none
   bool huge_pages = true;                    // --no-huge-pages turns it off
-  std::optional<uint64_t> prefault_bytes;    // --prefault; none: the benchmark knows best
+  std::optional<uint64_t> prefault_bytes;    // --prefault; none: the benchmark decides
   DataOptions data;               // --data, --durability, --resume, ...
   std::string json_file;          // --json, "-" is standard output; empty: none
   std::string history_file;       // --history; empty: none
   bool quiet = false;             // --quiet: no progress line and no table
-  bool reports_when_interrupted = true;  // SIGINT ends the measuring, not the process; where false, the process
+  bool reports_when_interrupted = true;  // SIGINT ends the measurement and the results are reported; false: SIGINT ends the process
 };
 
-// Declares them on a subcommand. Parsing checks each option by itself.
+// Declares the common options on a subcommand. The parser checks each option by itself.
 void add_common_options(Command command, CommonOptions& options);
 void add_options_but_threads(Command command, CommonOptions& options);
 // Declares --group, for benchmarks that can run transactions in groups.
@@ -64,9 +64,9 @@ void add_index_option(Command command, KeyIndex& chosen, const char* words);
 // it began.
 void check_common_options(const CommonOptions& options);
 
-// Declares --sync, --htm and --protocol, and checks each by itself. check_sync_options() is called
-// in a callback. It checks that they go together, and that this machine can run them; its messages
-// name the options.
+// Declares --sync, --htm and --protocol, and checks each by itself. A command's callback then calls
+// check_sync_options(), which checks that the three are compatible and that this machine supports
+// them. Its messages name the options.
 void add_sync_options(Command command, SyncPolicy& sync, HtmBackend& htm, Protocol& protocol);
 void check_sync_options(SyncPolicy sync, HtmBackend htm, Protocol protocol, uint32_t threads);
 

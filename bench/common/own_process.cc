@@ -24,14 +24,14 @@ OwnProcess::OwnProcess() {
   // If the signal is ignored, the kernel does not report the end of a process.
   ::signal(SIGCHLD, SIG_DFL);
   sigset_t held = interrupts_;
-  ::sigaddset(&held, SIGCHLD);  // waited for with them
+  ::sigaddset(&held, SIGCHLD);  // wait_for() waits for it along with the interrupts
   ::sigprocmask(SIG_BLOCK, &held, &mask_before_);
 }
 
 OwnProcess::~OwnProcess() { ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr); }
 
 int OwnProcess::run(const std::function<int()>& body, FirstInterrupt first) {
-  std::fflush(nullptr);  // or both would write what is buffered
+  std::fflush(nullptr);  // otherwise both processes would write the buffered output
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) {
@@ -41,7 +41,7 @@ int OwnProcess::run(const std::function<int()>& body, FirstInterrupt first) {
   if (process > 0) return wait_for(process, first);
   ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) std::_Exit(kExitFailed);  // it ended before that
+  if (::getppid() != parent) std::_Exit(kExitFailed);  // the parent ended before the call of prctl()
   std::exit(flush_output(body()));
 }
 
@@ -65,11 +65,10 @@ int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
     }
     if (::waitpid(process, &ended, WNOHANG) == process) break;
   }
-  // A terminal sends an interrupt to both processes, and the other one may have ended because of it
-  // first.
+  // A terminal sends an interrupt to both processes, and it may have ended the other process first.
   if (interrupt == 0 && WIFSIGNALED(ended) && ::sigismember(&interrupts_, WTERMSIG(ended)) == 1) interrupt = WTERMSIG(ended);
   if (interrupt != 0) {
-    ::raise(interrupt);  // held until the destructor
+    ::raise(interrupt);  // held back until the destructor runs
     return kExitFailed;
   }
   if (WIFEXITED(ended)) return WEXITSTATUS(ended);

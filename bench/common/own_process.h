@@ -1,11 +1,12 @@
-// OwnProcess: runs a benchmark in a process of its own, so that its files go however it ends: by
-// itself, by an interrupt, or because a library under it crashed.
+// OwnProcess runs a benchmark in a separate process. So the benchmark's files are removed whether
+// it ends normally, is interrupted, or crashes in a library.
 //
-//   OwnProcess process;             // from now on interrupts wait
-//   auto files = make_files();      // ... until these, made after it, have gone
+//   OwnProcess process;             // from now on interrupts are held back
+//   auto files = make_files();      // destroyed before `process`, which delivers the interrupts
 //   int code = process.run([&] { return measure(files); });
 //
-// Not for a process that has threads already: fork() takes along the one that calls it alone.
+// A process that already has other threads must not use it, because fork() copies only the calling
+// thread.
 // Thread safety: one thread.
 #pragma once
 
@@ -19,22 +20,23 @@ namespace elider::bench {
 class OwnProcess {
  public:
   OwnProcess();
-  // An interrupt that came in between ends this process now, as it would have then.
+  // Delivers an interrupt that arrived meanwhile, which ends this process now.
   ~OwnProcess();
   OwnProcess(const OwnProcess&) = delete;
   OwnProcess& operator=(const OwnProcess&) = delete;
 
-  // Runs body() there and returns its exit code; kExitFailed where the process ended otherwise,
-  // which standard error says. SIGINT, SIGTERM and SIGHUP, unless this process ignores them, end it
-  // at once; with kIsPassedOn the first SIGINT is only sent on, for body() to end early by itself
-  // (InterruptWatch, with Second::kIsNotedToo). It does not outlive this one.
+  // Runs body() in the new process and returns its exit code. If the process did not exit normally,
+  // returns kExitFailed and prints the reason to standard error. By default SIGINT, SIGTERM and
+  // SIGHUP end the process at once, unless this process ignores them. With kIsPassedOn, the first
+  // SIGINT is only forwarded, so that body() can end early by itself (InterruptWatch, with
+  // Second::kIsNotedToo). The new process is killed if this process ends first.
   enum class FirstInterrupt { kEndsIt, kIsPassedOn };
   int run(const std::function<int()>& body, FirstInterrupt first = FirstInterrupt::kEndsIt);
 
  private:
   int wait_for(pid_t process, FirstInterrupt first);
 
-  sigset_t interrupts_;  // those that are not ignored
+  sigset_t interrupts_;  // the signals that this process does not ignore
   sigset_t mask_before_;
 };
 

@@ -1,7 +1,7 @@
-// Random: a stream of numbers for benchmark inputs (xoshiro256++, seeded by splitmix64).
-// Quick, good enough for any input distribution, the same for the same seed on every
-// machine; not for secrets.
-// Thread safety: none; each thread has its own, seeded by (seed, thread).
+// Random: a stream of numbers for benchmark inputs (xoshiro256++, seeded by splitmix64). It is fast
+// and good enough for any input distribution. The same seed gives the same numbers on every
+// machine. It is not suitable for secrets.
+// Thread safety: none; each thread has its own stream, seeded by (seed, thread).
 #pragma once
 
 #include <array>
@@ -35,14 +35,15 @@ class Random {
     state_[3] = std::rotl(state_[3], 45);
     return result;
   }
-  // 0 to bound - 1; the bias is below bound / 2^64. bound > 0.
+  // Uniform in 0 to bound - 1, with a bias below bound / 2^64. `bound` must be above 0.
   uint64_t below(uint64_t bound) { return scale(next(), bound); }
-  // first to last, both included.
+  // Uniform in first to last, inclusive.
   uint64_t between(uint64_t first, uint64_t last) { return first + below(last - first + 1); }
-  // 0 <= result < 1.
+  // Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  // Where the 64-bit number `x` falls among `bound` equal parts.
+  // Divides the 64-bit numbers into `bound` equal parts and returns the index of the part that
+  // contains `x`.
   static uint64_t scale(uint64_t x, uint64_t bound) { return static_cast<uint64_t>(static_cast<unsigned __int128>(x) * bound >> 64); }
 
  private:

@@ -97,7 +97,7 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   return json;
 }
 
-// The text of a value. For an object, it lists the parts: "45,43,4,4,4".
+// A value as text. For an object, only the values of its members, as in "45,43,4,4,4".
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object()) return value.dump();
@@ -106,7 +106,8 @@ std::string text_of(const Json& value) {
   return parts;
 }
 
-// Prints the part of the configuration that is necessary to repeat the run. The JSON has all of it.
+// Prints the part of the configuration that is needed to repeat the run. The JSON contains all of
+// it.
 void print_configuration(std::FILE* out, const CommonOptions& options, const Report& report) {
   const Json configuration = configuration_json(options, report);
   std::string pairs;
@@ -144,7 +145,7 @@ void print_aborts(std::FILE* out, const RunResult& result) {
   fmt::print(out, "  aborts       {} of {} attempts ({:.3f}%){}\n", total, attempts, share, causes);
 }
 
-// The keys at which most conflicts were met.
+// Prints the keys that caused the most conflicts.
 void print_conflicted_keys(std::FILE* out, const RunResult& result) {
   constexpr size_t kShown = 5;
   for (const Statistics::Table& table : result.at_end.tables) {
@@ -157,7 +158,8 @@ void print_conflicted_keys(std::FILE* out, const RunResult& result) {
   }
 }
 
-// What was counted of sites of regions and of procedures that wrote, as Statistics says it.
+// The counters of the hardware transactions' sites and of the procedures that wrote, in the form of
+// Statistics.
 Json counted_json(const RunResult& result) {
   Statistics counted;
   counted.elision = result.elision;

@@ -1,6 +1,6 @@
 // Report: the configuration and the results of a benchmark run, as a table for people and as JSON
-// for programs. docs/benchmarks.md describes the JSON's keys. Tools rely on them, so keys are only
-// ever added.
+// for programs. docs/benchmarks.md describes the JSON's keys. Other tools rely on these keys, so no
+// key is ever removed.
 // Thread safety: none.
 #pragma once
 
@@ -18,10 +18,10 @@ namespace elider::bench {
 
 struct Report {
   std::string benchmark;                    // "tpcc", "ycsb"
-  Json configuration = Json::object();      // the benchmark's own options; the common ones are added
+  Json configuration = Json::object();      // the benchmark's own options; the common options are added
   RunResult result;
   LoadResult load;
-  uint64_t records = 0;                     // rows that the memory is divided by; 0: no such line
+  uint64_t records = 0;                     // rows, to compute the memory per row; 0: it is not reported
   Json extra = Json::object();              // merged into the JSON's top level ("consistency", ...)
   std::vector<std::string> notes;           // lines below the table
 };

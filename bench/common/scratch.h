@@ -1,4 +1,5 @@
-// Scratch: a new folder for the files of one figure or one history, which goes with it.
+// Scratch: a new folder for the files of one figure or one history. The destructor removes the
+// folder.
 // Thread safety: one thread uses it.
 #pragma once
 
@@ -12,7 +13,8 @@
 
 namespace elider::bench {
 
-// Below `folder`; empty: below the temporary folder. Its name begins with `name`.
+// The folder is created in `folder`, or in the temporary folder if `folder` is empty. Its name
+// begins with `name`.
 class Scratch {
  public:
   explicit Scratch(const std::string& folder, const char* name = "elider_heap") {
@@ -26,7 +28,7 @@ class Scratch {
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  // Empty: it could not be made.
+  // Empty if the folder could not be created.
   const std::filesystem::path& path() const { return path_; }
   Result<std::string> file(const std::string& name) const {
     if (path_.empty()) return Status(Code::kIoError, "cannot create a temporary folder; use --data to name another");

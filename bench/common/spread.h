@@ -1,4 +1,4 @@
-// Spread: what the figures of several repetitions come to.
+// Spread: the minimum, the median and the maximum of the results of several repetitions.
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,8 +1,8 @@
-// Ticks: the cheapest clock of this processor, in units of its own. A benchmark reads it once a
-// transaction, so it must cost far less than a cache miss: the time stamp counter where it runs at
-// one rate in every power state, else the steady clock's nanoseconds. The unit is found afterwards,
-// by comparing one stretch of ticks with the steady clock (TickScale).
-// Ticks of two processors are not compared anywhere. Thread safety: pure functions.
+// Ticks: the cheapest clock of this processor, in a unit of its own. A benchmark reads it once per
+// transaction, so a read must cost far less than a cache miss. It is the time stamp counter if that
+// runs at one rate in every power state, and otherwise the steady clock in nanoseconds. TickScale
+// finds the unit afterwards by comparing an interval of ticks with the steady clock.
+// Ticks of two processors are never compared. Thread safety: pure functions.
 #pragma once
 
 #include <chrono>
@@ -31,12 +31,12 @@ inline uint64_t ticks() { return kCountsTicks ? __rdtsc() : steady_ns(); }
 inline uint64_t ticks() { return steady_ns(); }
 #endif
 
-// How long a tick is, measured over the life of a run.
+// Measures the length of a tick over the duration of a run.
 class TickScale {
  public:
   TickScale() : ticks_(ticks()), ns_(steady_ns()) {}
-  // Nanoseconds a tick, from construction to now. The longer the stretch, the more exact: a
-  // millisecond gives about 0.01%.
+  // Nanoseconds per tick, from construction until now. A longer interval gives a more exact result;
+  // a millisecond gives about 0.01%.
   double ns_per_tick() const {
     const uint64_t ticks_passed = ticks() - ticks_;
     const uint64_t ns_passed = steady_ns() - ns_;

@@ -11,7 +11,7 @@ namespace elider::bench {
 
 namespace {
 
-// Characters, not bytes: "µs" is two wide.
+// The width in characters, not bytes: "µs" has width 2.
 size_t width_of(std::string_view text) {
   size_t width = 0;
   for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -22,7 +22,8 @@ std::string wrapped(std::string_view line, size_t columns, size_t indent) {
   std::string out;
   size_t width = 0;
   while (!line.empty()) {
-    // A word with the blanks before it, which fall away where a line is broken.
+    // A word and the blanks before it. The blanks are dropped if the line is broken before the
+    // word.
     const size_t begin = line.find_first_not_of(' ');
     if (begin == std::string_view::npos) break;
     const std::string_view word = line.substr(begin, line.find(' ', begin) - begin);
@@ -65,7 +66,7 @@ WrappedOutput::~WrappedOutput() {
     text.remove_prefix(end + 1);
   }
   std::free(text_);
-  static_cast<void>(std::fwrite(all.data(), 1, all.size(), out_));  // the program's end tells what could not be written
+  static_cast<void>(std::fwrite(all.data(), 1, all.size(), out_));  // the program checks for failed writes when it ends
 }
 
 }  // namespace elider::bench

@@ -12,7 +12,7 @@ namespace elider::bench {
 class WrappedOutput {
  public:
   explicit WrappedOutput(std::FILE* out, size_t indent = 15);
-  // Writes what file() was given to `out`.
+  // Writes everything that was written to file() to `out`.
   ~WrappedOutput();
   WrappedOutput(const WrappedOutput&) = delete;
   WrappedOutput& operator=(const WrappedOutput&) = delete;

@@ -59,7 +59,7 @@ void tell(const CompareOptions& options, const std::string& what) {
   std::fflush(stderr);
 }
 
-// A loaded store with a client a thread, and what has been done to it since.
+// A loaded store, with one client per thread and the results of its runs.
 struct Store {
   std::string name;
   std::unique_ptr<Peer> peer;
@@ -77,12 +77,12 @@ struct Store {
 // All stores, loaded.
 class Stores {
  public:
-  // `options.ycsb` is that of the workload that runs first.
+  // `options.ycsb` has the options of the workload that runs first.
   explicit Stores(CompareOptions options) : options_(std::move(options)) {}
 
-  // First, once.
+  // Called once, before the others.
   Status open();
-  // Each once, in turns.
+  // Called for each workload and repetition. Runs each store once, in turn.
   Status run(const YcsbOptions& workload, uint32_t repetition, CompareRun& run);
   // Called at the end: checks that the rows are what the runs committed.
   Status check();
@@ -109,8 +109,8 @@ Status Stores::open() {
   return {};
 }
 
-// For a store that continues after an earlier run: the number of read-modify-writes until then,
-// from the counters in its rows.
+// For a store that continues after an earlier run: the number of earlier read-modify-writes, which
+// is the sum of the counters in its rows.
 Result<uint64_t> counters_before(PeerClient& client, uint64_t records) {
   auto rows = client.count_rows();
   if (!rows.ok()) return rows.status();
@@ -208,7 +208,7 @@ bool starts_from_load(const YcsbOptions& workload, uint32_t repetition) {
   return has(workload, OperationKind::kInsert) || (repetition == 0 && !workload.workload.empty());
 }
 
-// Called after an interrupted run. False: no repetition was complete.
+// Called after an interrupted run. Returns false if no repetition was complete.
 bool keep_whole_repetitions(CompareOutcome& outcome) {
   outcome.interrupted = true;
   CompareRun& last = outcome.runs.back();
@@ -248,7 +248,7 @@ Result<CompareOutcome> run_compare(const CompareOptions& options) {
   const auto load_anew = [&](const YcsbOptions& workload) -> Status {
     if (stores)
       if (Status status = stores->check(); !status.ok()) return status;
-    stores.reset();  // before others are opened: their files and memory go first
+    stores.reset();  // removes their files and memory before other stores are opened
     CompareOptions of_workload = options;
     of_workload.ycsb = workload;
     return stores.emplace(std::move(of_workload)).open();

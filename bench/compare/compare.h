@@ -1,6 +1,6 @@
 // Compare: elider next to other stores, on the same workloads and inputs, in one run. A ratio is
-// computed within a repetition, in which the stores take turns, because figures of another hour or
-// machine cannot be compared.
+// computed within one repetition, in which the stores take turns, because results from another time
+// or machine cannot be compared.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -26,20 +26,21 @@ struct CompareRun {
 };
 struct CompareOutcome {
   std::vector<CompareRun> runs;
-  std::vector<std::pair<std::string, std::string>> stores;  // name, what Peer::about() says
+  std::vector<std::pair<std::string, std::string>> stores;  // name and Peer::about()
   std::vector<std::string> skipped;                         // why a store is missing
-  bool interrupted = false;                                 // then of repetitions that were whole
+  bool interrupted = false;                                 // the run was interrupted; the results are of the complete repetitions
 };
 
-// The options of each workload in order, or of each mix if no workload is given. Refuses
-// combinations that do not make sense (refuse_option).
+// The options of each workload in order, or of each mix if no workload is given. Incompatible
+// options are refused (refuse_option).
 std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
 
-// Runs every workload on every store `repeat` times, and checks each store's rows and counters. A
-// workload starts from freshly loaded stores; one that inserts does so in every repetition. Mixes
-// run one after another on the same stores, since they do not change the set of keys. A store that
-// this program was built without is skipped. The run ends early once interrupted(). An error: a
-// store failed, or its rows are not what committed; the message names it.
+// Runs every workload on every store `repeat` times, and checks each store's rows and counters.
+// Each workload starts with freshly loaded stores. A workload that inserts rows reloads the stores
+// for every repetition. Mixes run one after another on the same stores, because they do not change
+// the set of keys. A store that this program was built without is skipped. The run ends early once
+// interrupted() is true. An error means that a store failed, or that its rows are not what was
+// committed; the message names the store.
 Result<CompareOutcome> run_compare(const CompareOptions& options);
 
 // The ratio of a's figures to b's, computed within each repetition.

@@ -38,7 +38,7 @@ constexpr const char* kCompareHelp =
     "  elider bench compare --records 1000000 --threads 2 --workload a,b,c,d,e,f --index btree --json compare.json\n"
     "  elider bench compare --records 100000 --threads 8 --mix 50/50 --data scratch --durability group\n";
 
-// One of the names, each at most once.
+// Checks that each peer is one of the known names and is given at most once.
 void check_peers(const std::vector<std::string>& peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
     if (peers[i] != "rocksdb" && peers[i] != "lmdb" && peers[i] != "sqlite")
@@ -64,7 +64,7 @@ void check(CompareOptions& options) {
     refuse_option("--dir", fmt::format("'{}' is not a folder", options.folder));
 }
 
-// The exit code.
+// Returns the exit code.
 int run_here(const CompareOptions& options) {
   const InterruptWatch watch(true, InterruptWatch::Second::kIsNotedToo);
   auto outcome = run_compare(options);
@@ -79,7 +79,7 @@ int run_here(const CompareOptions& options) {
   return kExitFailed;
 }
 
-// Runs in a separate process, because the stores' files are large, and often in memory.
+// Runs in a separate process, because the stores' files are large and are often in memory.
 void run(CompareOptions& options) {
   check(options);
   options.ycsb.common.reports_when_interrupted = false;  // an incomplete run is not part of the report

@@ -1,4 +1,4 @@
-// What a comparison found, as a table and as JSON.
+// Prints the results of a comparison as a table, and writes them as JSON.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ Json run_json(const CompareRun& run) {
   return json;
 }
 
-// What all have in common; each says its own.
+// The distribution if it is the same for all workloads; otherwise each workload's line has its own.
 std::string distribution_of(const CompareOutcome& outcome) {
   std::string common;
   for (const CompareRun& run : outcome.runs) {

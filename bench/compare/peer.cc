@@ -17,14 +17,14 @@ namespace elider::bench {
 
 namespace {
 
-// An upper bound of the space that a record takes in the files of all stores together while they
-// are loaded.
+// An upper bound of the space that a record occupies in the files of all stores together during
+// loading.
 constexpr uint64_t kCopiesWhileLoading = 8;
 constexpr uint64_t kBytesBesideValue = 64;
 
 const char* option_of(const CompareOptions& options) { return options.ycsb.common.data.folders.empty() ? "--dir" : "--data"; }
 
-// An error that names the option that chooses the folder.
+// The error for a folder that cannot be used. It names the option that chose the folder.
 Status unusable(const CompareOptions& options, const std::string& folder, const std::string& why) {
   return Status::invalid_argument(fmt::format("{}: '{}' {}", option_of(options), folder, why));
 }
@@ -36,7 +36,8 @@ std::filesystem::path parent_of_run(const CompareOptions& options) {
     return data.front();
   }
   if (!options.folder.empty()) return options.folder;
-  // Memory rather than a disk: the disk's speed is not what is compared.
+  // The files are in memory and not on a disk, because the comparison is not about the speed of the
+  // disk.
   const std::filesystem::path memory = "/dev/shm";
   const uint64_t needed = kCopiesWhileLoading * options.ycsb.records * (options.ycsb.value_bytes + kBytesBesideValue);
   if (::access(memory.c_str(), W_OK) == 0 && std::filesystem::space(memory, error).available >= needed && !error) return memory;
@@ -68,7 +69,7 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::of_peer(const CompareOptio
 }
 
 ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;  // nothing more can be done about a folder that will not go
+  std::error_code ignored;  // a folder that cannot be removed is left behind
   std::filesystem::remove_all(path_, ignored);
 }
 

@@ -2,12 +2,13 @@
 // All stores implement this interface, and run with one driver and the same inputs, so that a ratio
 // compares only the stores.
 //
-// Every store runs serializably. Either commit checks each read of a transaction, or all reads are
-// of one snapshot because the transaction does not write, or the transaction holds the only write
-// lock of the store. With --data each store also keeps a log. Then either all stores return from a
-// commit after it is on the disk (group), or all return before (async). The file of each store says
-// how it is opened.
-// Thread safety: one thread opens, loads and closes a Peer, and creates a client for each thread; a
+// Every store runs serializably. A transaction satisfies one of three conditions: its commit checks
+// each read; or it does not write, and all its reads are of one snapshot; or it holds the store's
+// only write lock. With --data each store also keeps a log. Then either all stores return from a
+// commit after it is on disk (group), or all return before (async). The file of each store
+// describes how the store is opened.
+// Thread safety: one thread opens, loads and closes a Peer, and creates a client for each thread. A
+// client belongs to one thread.
 // client belongs to one thread.
 #pragma once
 
@@ -25,12 +26,12 @@
 namespace elider::bench {
 
 struct CompareOptions {
-  YcsbOptions ycsb;                    // of all workloads; a peer is opened with those of the workload that it runs
+  YcsbOptions ycsb;                    // of all workloads; a peer is opened with the options of the workload that it runs
   std::vector<std::string> workloads;  // --workload; empty: the mixes
   std::vector<std::string> mixes;      // --mix
   std::vector<std::string> peers;      // --peers
   uint32_t repeat = 3;                 // --repeat, 1 to 100
-  std::string folder;                  // --dir: where files of peers go; empty: /dev/shm or a temporary folder
+  std::string folder;                  // --dir: the folder for the peers' files; empty: /dev/shm or a temporary folder
   std::string scratch;                 // the run's own folder (ScratchFolder::of_run), which the caller creates and removes
 };
 
@@ -50,12 +51,12 @@ struct KeySeries {
 class PeerClient {
  public:
   virtual ~PeerClient() = default;
-  // Runs all operations as one transaction, and retries it until it commits. It checks the values
-  // that it reads. An insert checks that its key is absent. An update writes the whole value
-  // without reading it.
+  // Runs all operations as one transaction, and retries it until it commits. Checks the values that
+  // it reads. An insert checks that its key is absent. An update writes the whole value without
+  // reading it.
   virtual Status run(std::span<const Operation> operations) = 0;
-  // The sum of these keys' counters; it compares every byte of their values. No transaction may be
-  // running.
+  // The sum of the counters of these keys. Also checks every byte of their values. No transaction
+  // may be running.
   virtual Result<uint64_t> sum_counters(const KeySeries& keys) = 0;
   // The number of rows. No transaction may be running.
   virtual Result<uint64_t> count_rows() = 0;
@@ -64,11 +65,11 @@ class PeerClient {
 class Peer {
  public:
   virtual ~Peer() = default;
-  // Its version and settings in a few words, for the report.
+  // The store's version and settings in a few words, for the report.
   virtual std::string about() const = 0;
   // Loads keys 0 to records - 1 with counters 0. Does nothing if the peer is resumed.
   virtual Status load(uint64_t records) = 0;
-  // Whether it continues with what it found (--resume).
+  // Whether the peer continues with the rows of an earlier run (--resume).
   virtual bool resumed() const { return false; }
   virtual Result<std::unique_ptr<PeerClient>> client() = 0;
 };

@@ -1,4 +1,4 @@
-// elider, through its public interface as any program would use it.
+// Runs elider through its public interface, as any program would use it.
 #include "bench/compare/peer.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ class EliderPeer : public Peer {
 
  private:
   const YcsbOptions options_;
-  std::unique_ptr<ScratchFolder> folder_;  // goes after the database in it is closed; null: in memory alone, or resumed
+  std::unique_ptr<ScratchFolder> folder_;  // removed after its database is closed; null: only in memory, or resumed
   Session session_;
   const TableRef table_;
   const std::string recovered_;

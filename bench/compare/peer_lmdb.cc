@@ -25,10 +25,10 @@ namespace elider::bench {
 
 namespace {
 
-// A page of 4 KiB is at least half full; the map may be far larger than what is ever touched.
+// Pages of 4 KiB are at least half full. The map may be far larger than the part that is used.
 constexpr uint64_t kMapBytesMin = uint64_t{256} << 20;
 constexpr uint64_t kBytesBesideValue = 48;
-// More than its one writer can do.
+// LMDB's single writer cannot insert more than this per second.
 constexpr double kInsertsPerSecondMax = 1e6;
 
 Status failed(const char* what, int code) { return Status(Code::kInvalidArgument, fmt::format("LMDB: {}: {}", what, mdb_strerror(code))); }
@@ -78,7 +78,7 @@ class LmdbClient : public PeerClient {
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  // One reader's slot, taken once and renewed for each transaction.
+  // Uses one slot in the table of readers. It is allocated once and renewed for each transaction.
   Status begin_reader() {
     const int code = reader_ == nullptr ? mdb_txn_begin(env_, nullptr, MDB_RDONLY, &reader_) : mdb_txn_renew(reader_);
     return code == 0 ? Status() : failed("begin reader", code);
@@ -137,7 +137,8 @@ class LmdbClient : public PeerClient {
     return code == 0 ? Status() : failed("put", code);
   }
 
-  // A reader's cursor is kept and renewed, as the reader is; a writer's ends with its transaction.
+  // A reader's cursor is kept and renewed, like the reader itself. A writer's cursor ends with its
+  // transaction.
   Status scan(MDB_txn* txn, Key key, uint32_t rows) {
     const bool reads = txn == reader_;
     MDB_cursor* cursor = reads ? reader_cursor_ : nullptr;
@@ -201,14 +202,14 @@ class LmdbPeer : public Peer {
   }
 
  private:
-  std::unique_ptr<ScratchFolder> folder_;  // goes after the environment in it is closed
+  std::unique_ptr<ScratchFolder> folder_;  // removed after its environment is closed
   Environment env_;
   MDB_dbi table_ = 0;
   const uint32_t value_bytes_;
   const bool synced_;
 };
 
-// Its file has holes where nothing was written, so room costs nothing.
+// The file is sparse, so a large map does not cost disk space.
 uint64_t map_bytes(const CompareOptions& options, uint64_t table_bytes) {
   uint64_t bytes = std::max(kMapBytesMin, 4 * table_bytes);
   if (!has(options.ycsb, OperationKind::kInsert)) return bytes;

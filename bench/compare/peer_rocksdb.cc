@@ -1,7 +1,8 @@
-// RocksDB's OptimisticTransactionDB: write-ahead log off unless all stores are durable, then synced
-// or not as they are, no compression, Bloom filters, a block cache that holds the whole table,
-// which is compacted after loading. Its transactions check the keys that they read one by one, and
-// no ranges: a scan is an iterator's, on one snapshot, in a transaction that does nothing else.
+// RocksDB's OptimisticTransactionDB, without compression, with Bloom filters, and with a block
+// cache that holds the whole table. The table is compacted after loading. The write-ahead log is on
+// only if all stores are durable, and is then synced in the same way as the other stores' logs.
+// Transactions check each key that they read, but no ranges. So a scan is a transaction of its own,
+// with an iterator on one snapshot.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_ROCKSDB
@@ -33,7 +34,7 @@ namespace elider::bench {
 
 namespace {
 
-// What a record takes on disk and, while it is compacted, once more.
+// The space that a record needs on disk; during a compaction it needs as much again.
 constexpr uint64_t kBytesBesideValue = 64;
 constexpr uint64_t kCopiesWhileLoading = 3;
 
@@ -41,7 +42,7 @@ Status failed(const char* what, const rocksdb::Status& status) {
   return Status(Code::kInvalidArgument, fmt::format("RocksDB: {}: {}", what, status.ToString()));
 }
 
-// Keys as big-endian bytes, so that they sort as numbers.
+// Keys are big-endian bytes, so that they sort like numbers.
 std::array<char, 8> key_bytes(Key key) {
   std::array<char, 8> bytes;
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(key >> (56 - 8 * i));
@@ -62,7 +63,7 @@ class RocksDbClient : public PeerClient {
   Status run(std::span<const Operation> operations) override {
     const bool alone = operations.size() == 1;
     for (;;) {
-      txn_.reset(db_.BeginTransaction(write_, {}, txn_.release()));  // an old transaction object is used again
+      txn_.reset(db_.BeginTransaction(write_, {}, txn_.release()));  // reuses an old transaction object
       for (const Operation& operation : operations)
         if (Status status = run_one(operation, alone); !status.ok()) return status;
       if (alone && !operations.front().writes()) return {};  // nothing to check; a commit would queue among the writers
@@ -95,10 +96,10 @@ class RocksDbClient : public PeerClient {
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  // A transaction of one read is not checked at commit. Neither is one blind write if all other
-  // transactions are reads and blind writes, as in workloads a and b. All other accesses are
-  // tracked, because transactions would not be serializable otherwise: commits exclude each other
-  // by their tracked keys.
+  // A transaction that consists of one read is not checked at commit. Neither is a single blind
+  // write if all other transactions are reads and blind writes, as in workloads a and b. All other
+  // accesses are tracked, because commits exclude each other only by their tracked keys. Without
+  // tracking, transactions would not be serializable.
   Status run_one(const Operation& operation, bool alone) {
     switch (operation.kind) {
       case OperationKind::kRead: return read(operation.key, !alone);
@@ -188,7 +189,7 @@ class RocksDbPeer : public Peer {
   }
 
  private:
-  std::unique_ptr<ScratchFolder> folder_;  // goes after the database in it is closed
+  std::unique_ptr<ScratchFolder> folder_;  // removed after its database is closed
   std::unique_ptr<rocksdb::OptimisticTransactionDB> db_;
   rocksdb::WriteOptions write_, load_;
   const uint32_t value_bytes_;

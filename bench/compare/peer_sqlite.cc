@@ -1,7 +1,7 @@
-// SQLite: a database in memory, prepared statements, no sync. One thread has the database for
-// itself; several share one page cache, a connection each, and one that meets a lock tries
-// again. Where all stores are durable it is a file with a write-ahead log, and each thread's
-// connection has a cache of its own.
+// SQLite with a database in memory, prepared statements and no syncs. A single thread has the
+// database to itself. Several threads have a connection each and share one page cache; a thread
+// that finds a lock retries. If all stores are durable, the database is a file with a write-ahead
+// log, and each connection has its own cache.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_SQLITE
@@ -42,7 +42,7 @@ constexpr const char* kInsert = "INSERT INTO kv VALUES(?1,?2)";
 
 bool is_locked(int code) { return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED; }
 
-// Where its connections lead, and what they are set to.
+// The name and the settings of the database that connections open.
 struct Place {
   std::string name;
   std::string pragmas;
@@ -98,7 +98,7 @@ class SqliteClient : public PeerClient {
       bool locked = false;
       Status status = run_once(operations, writes, &locked);
       if (!locked) return status;
-      ::sched_yield();  // the holder of the lock may wait for this processor
+      ::sched_yield();  // the holder of the lock may be waiting for this processor
     }
   }
 
@@ -142,7 +142,7 @@ class SqliteClient : public PeerClient {
   }
 
   Status run_once(std::span<const Operation> operations, bool writes, bool* locked) {
-    // A lone statement is a transaction by itself.
+    // A single statement is a transaction by itself.
     const bool explicit_begin = operations.size() > 1 || operations.front().kind == OperationKind::kReadModifyWrite;
     if (explicit_begin)
       if (const int code = execute(writes ? begin_writer_ : begin_); code != SQLITE_DONE) return ended("begin", code, locked);
@@ -160,7 +160,7 @@ class SqliteClient : public PeerClient {
     return status;
   }
 
-  // *locked: nothing was done, for a lock that another connection holds.
+  // *locked is set if another connection holds a lock; then nothing was done.
   Status run_one(const Operation& operation, bool* locked) {
     const Key key = operation.key;
     uint64_t counter = operation.counter;
@@ -262,7 +262,7 @@ class SqlitePeer : public Peer {
   }
 
  private:
-  std::unique_ptr<ScratchFolder> folder_;  // goes after the connections into it are closed; null: in memory
+  std::unique_ptr<ScratchFolder> folder_;  // removed after its connections are closed; null: in memory
   const Place place_;
   Connection connection_;
   const bool one_connection_;

@@ -1,5 +1,5 @@
-// TPC-C with `async` against the same without a log; and under checkpoints
-// against the same without any.
+// Compares TPC-C under `async` with TPC-C without a log, and TPC-C with checkpoints with TPC-C
+// without them.
 #include <fmt/format.h>
 
 #include "bench/durability/logged_tpcc.h"
@@ -14,7 +14,7 @@ Result<tpcc::TpccOutcome> run_tpcc(const DurabilityOptions& options, uint32_t th
   common.data.durability = Durability::kAsync;
   common.data.folders.clear();
   if (kept != Kept::kInMemory) common.data.folders.push_back(folder.path());
-  common.data.checkpoint_log_bytes = kept == Kept::kUnderCheckpoints ? 65536 : 0;  // one after the other, or none
+  common.data.checkpoint_log_bytes = kept == Kept::kUnderCheckpoints ? 65536 : 0;  // back-to-back checkpoints, or none
   tpcc::TpccOptions chosen;
   chosen.sizes.warehouses = threads;
   if (options.small_warehouses) {
@@ -28,7 +28,7 @@ Result<tpcc::TpccOutcome> run_tpcc(const DurabilityOptions& options, uint32_t th
 
 namespace {
 
-// Two ways in turns. Calls note(report) for each run of the second.
+// Runs both configurations in turn. Calls note(report) for each run of the second one.
 template <class Note>
 Status compare(const DurabilityOptions& options, uint32_t threads, const char* first_name, Kept first, const char* second_name, Kept second,
                DurabilityRow* row, const Note& note) {
@@ -95,7 +95,7 @@ Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows
   };
   Status status = compare(options, kThreads, "no checkpoint", Kept::kLogged, "with checkpoints", Kept::kUnderCheckpoints, &row, note);
   if (!status.ok()) return status;
-  if (spread_of(taken).min == 0) {  // on a slow disk, or in a short run
+  if (spread_of(taken).min == 0) {  // a slow disk, or a short run
     row.at_least = row.aim = 0;
     row.details.push_back("a run ended before its first checkpoint, so this does not measure checkpoints; raise --seconds");
   }

@@ -1,4 +1,4 @@
-// The log's bytes of a TPC-C NewOrder, next to the bytes that it changes.
+// Compares the size of a TPC-C NewOrder in the log with the number of bytes that it changes.
 #include <fmt/format.h>
 
 #include "bench/durability/durability.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace tpcc;
 
-// Counts only the columns, without the keys. An order has 5 to 15 lines, 10 on average.
+// Counts only columns, not keys. An order has 5 to 15 order lines, 10 on average.
 double changed_bytes_a_new_order() {
   constexpr double kLines = (kLinesMin + kLinesMax) / 2.0;
   constexpr size_t kOfOrder = sizeof(Order::entry_date) + sizeof(Order::warehouse) + sizeof(Order::customer) + sizeof(Order::district) +

@@ -1,9 +1,9 @@
-// Durability: what it costs and what it gives, measured in one run: TPC-C with the log against
-// none, how long an acknowledgement takes against one write and sync of the same bytes, the log's
-// bytes, the speed of recovery.
+// Durability: the cost and the benefit of the log. In one run it measures TPC-C with and without
+// the log, the latency of an acknowledgement against one write and sync of as many bytes, the size
+// of the log, and the speed of recovery.
 //
-// The parts of a pair take turns, so that a slow minute of the machine falls on both.
-// Each part checks what it ran.
+// The two sides of each ratio take turns, so that a slow minute of the machine affects both. Each
+// part checks the results of what it ran.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -19,19 +19,19 @@
 namespace elider::bench {
 
 struct DurabilityOptions {
-  CommonOptions common;       // data.folders.front(): the folder in which folders are made, and removed again
+  CommonOptions common;       // data.folders.front(): the folder in which temporary folders are created
   uint32_t repeat = 3;        // --repeat, 1 to 100
-  uint32_t sessions = 8;      // --sessions, that wait for the disk at one time
-  std::vector<std::string> parts;  // --only; empty: all, and peer where there is a command
+  uint32_t sessions = 8;      // --sessions, the sessions that wait for the disk concurrently
+  std::vector<std::string> parts;  // --only; empty: all, and peer if a command is given
   std::string peer_command;        // --peer-command
   std::string peer_pattern;        // --peer-pattern
-  double peer_seconds_max = 600;   // --peer-timeout, of one run of it
-  double peer_at_least = 0;        // --peer-at-least; 0: no ratio is wanted
+  double peer_seconds_max = 600;   // --peer-timeout, the limit for one run of the command
+  double peer_at_least = 0;        // --peer-at-least; 0: no ratio is required
   bool small_warehouses = false;   // for tests, of async, checkpoint and peer: warehouses of 1000 items and 600 customers
   bool wants(const std::string& part) const;
 };
 
-// A figure by repetition, and what the project wants of it.
+// The values of one figure by repetition, and the project's requirement for it.
 struct DurabilityRow {
   std::string part;  // "async", "checkpoint", "group", "bytes", "recovery", "load", "peer"
   std::string work;  // "TPC-C, async against no log, 1 thread"
@@ -39,7 +39,7 @@ struct DurabilityRow {
   std::vector<double> runs;
   double at_least = 0, aim = 0;  // 0: none
   bool smaller_is_better = false;
-  std::vector<std::string> details;  // for people: what it was made of
+  std::vector<std::string> details;  // for people: the measurements that it was computed from
   Json figures = Json::object();     // the same for programs
 
   bool met(double wanted) const;
@@ -47,7 +47,8 @@ struct DurabilityRow {
 
 using DurabilityRows = std::vector<DurabilityRow>;
 
-// Each adds its rows. An error: it could not be measured, or what it ran was wrong.
+// Each function adds its rows. An error means that the measurement failed, or that a check of its
+// results did.
 Status measure_async(const DurabilityOptions& options, DurabilityRows* rows);       // async.cc
 Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows);  // async.cc
 Status measure_group(const DurabilityOptions& options, DurabilityRows* rows);       // group.cc
@@ -62,7 +63,8 @@ Status measure_peer(const DurabilityOptions& options, DurabilityRows* rows);    
 Result<double> throughput_in(const std::string& output, const std::string& pattern);  // peer.cc
 extern const char* const kPeerPattern;  // the default pattern
 
-// A folder in the data folder, empty when it is made and removed with all in it at the end.
+// A folder inside the data folder. It is empty when created. The destructor removes it with its
+// contents.
 class RunFolder {
  public:
   RunFolder(const DurabilityOptions& options, const std::string& name);
@@ -75,7 +77,7 @@ class RunFolder {
   const std::string path_;
 };
 
-// The line that says what is being measured; nothing under --quiet or into a file.
+// Prints which part is being measured, except with --quiet or if the output is a file.
 void show_step(const DurabilityOptions& options, const std::string& what);
 
 }  // namespace elider::bench

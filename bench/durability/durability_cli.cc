@@ -114,7 +114,7 @@ void run(DurabilityOptions& options) {
     const size_t first = rows.size();
     status = part.measure(options, &rows);
     show_step(options, "");
-    if (interrupted()) {  // a part that was cut short says nothing
+    if (interrupted()) {  // a part that was interrupted is not reported
       rows.resize(first);
       if (!status.ok()) status = Status();
     }

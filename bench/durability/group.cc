@@ -1,5 +1,5 @@
-// How long `group` takes to acknowledge, at half of the load that the disk can bear, against one
-// write and sync of as many bytes as a group has.
+// Measures how long `group` takes to acknowledge a commit at half of the load that the disk can
+// bear. Compares it with one write and sync of as many bytes as a group has.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -34,11 +34,11 @@ double quantile(std::vector<double>& values, double share) {
 
 struct Latency {
   double p50_us = 0, p99_us = 0, per_s = 0, batch_bytes = 0, batch_records = 0;
-  double p99_by_time_us = 0;  // of syncs: 1% of the time passed in longer ones
+  double p99_by_time_us = 0;  // of syncs: longer syncs make up 1% of the total time
 };
 
-// What arrives at any time meets a long call more often than a short one: the call within which
-// 99% of the time has passed.
+// A request that arrives at a random time is more likely to arrive during a long call than during a
+// short one. So this quantile is weighted by time: longer calls make up 1% of the total time.
 double p99_by_time(std::vector<double>& us) {
   std::sort(us.begin(), us.end());
   const double all = std::accumulate(us.begin(), us.end(), 0.0);
@@ -52,7 +52,7 @@ Latency latency_of(std::vector<double>& us, double seconds) {
   return {quantile(us, 0.5), quantile(us, 0.99), static_cast<double>(us.size()) / seconds, 0, 0, 0};
 }
 
-// Appends `bytes` and syncs, one after the other.
+// Appends `bytes` and syncs, repeatedly.
 Result<Latency> time_syncs(const std::string& folder, size_t bytes, double seconds) {
   const std::string path = folder + "/sync";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -76,14 +76,14 @@ Result<Latency> time_syncs(const std::string& folder, size_t bytes, double secon
   return latency;
 }
 
-// Sessions that each write a row and wait until it is on the disk.
+// Sessions that each write a row and wait until it is on disk.
 class Sessions {
  public:
   Sessions(const DurabilityOptions& options, Database& db, TableRef table) : options_(options), db_(db), table_(table) {}
 
-  // `per_s`: transactions that arrive a second, at random times, all sessions together; 0: each as
-  // soon as the one before is acknowledged. A latency is that of the call: a transaction that
-  // arrives while its session is busy begins later.
+  // `per_s` is the arrival rate of transactions, at random times, over all sessions. If it is 0,
+  // each session starts a transaction as soon as the previous one is acknowledged. A latency is the
+  // duration of the call. A transaction that arrives while its session is busy starts later.
   Result<Latency> run(double per_s, double seconds, uint64_t seed) {
     const Statistics before = db_.statistics();
     std::vector<std::vector<double>> us(options_.sessions);
@@ -110,7 +110,7 @@ class Sessions {
 
  private:
   Status session(double per_s, uint64_t begin, double seconds, Random random, std::vector<double>* us) {
-    ::prctl(PR_SET_TIMERSLACK, 1);  // else a sleep is up to 50 us longer than asked for
+    ::prctl(PR_SET_TIMERSLACK, 1);  // otherwise a sleep is up to 50 us longer than requested
     RunPolicy policy;
     policy.durability = Durability::kGroup;
     std::vector<std::byte> row(kValueBytes);

@@ -1,5 +1,5 @@
-// run_tpcc(): one TPC-C of the durability benchmark, with a warehouse a
-// thread, its conditions checked.
+// run_tpcc(): one TPC-C run of the durability benchmark. It has one warehouse per thread, and
+// checks the consistency conditions.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace elider::bench {
 
 enum class Kept { kInMemory, kLogged, kUnderCheckpoints };
 
-// kCorrupt: a condition does not hold.
+// kCorrupt: a consistency condition does not hold.
 Result<tpcc::TpccOutcome> run_tpcc(const DurabilityOptions& options, uint32_t threads, Kept kept);  // async.cc
 
 }  // namespace elider::bench

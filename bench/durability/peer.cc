@@ -1,5 +1,5 @@
-// TPC-C with `async` against another system's TPC-C with its log, which a command of
-// the user's runs, in turns.
+// Compares TPC-C under `async` with another system's TPC-C with its log. The user's command runs
+// the other system. The two take turns.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -12,17 +12,17 @@
 
 namespace elider::bench {
 
-// Of "agg_throughput: 64838.8 ops/sec" the number.
+// Matches the number in "agg_throughput: 64838.8 ops/sec".
 const char* const kPeerPattern = R"(([0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?) *(txns?|ops|transactions)/s)";
 
 namespace {
 
-constexpr size_t kLineBytesMax = 1024;  // of a line that is looked at: the library's search takes stack and time by its length
+constexpr size_t kLineBytesMax = 1024;  // longer lines are cut: std::regex needs stack and time in proportion to their length
 
 }  // namespace
 
 Result<double> throughput_in(const std::string& output, const std::string& pattern) {
-  const std::regex wanted(pattern);  // the command line has looked at it
+  const std::regex wanted(pattern);  // the command line has checked it
   for (size_t begin = 0, end; begin < output.size(); begin = end + 1) {
     end = std::min(output.find('\n', begin), output.size());
     const std::string line = output.substr(begin, std::min(end - begin, kLineBytesMax));

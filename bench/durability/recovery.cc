@@ -1,4 +1,5 @@
-// How fast a log is recovered, and a checkpoint loaded, with their files in memory already.
+// Measures how fast a log is recovered and a checkpoint is loaded when their files are already in
+// memory.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -13,7 +14,7 @@ namespace elider::bench {
 
 namespace {
 
-// Reads every file, so that none of the time is the disk's.
+// Reads every file, so that the measured time does not include the disk.
 void warm(const std::string& folder) {
   std::vector<char> block(1 << 20);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -23,7 +24,7 @@ void warm(const std::string& folder) {
   }
 }
 
-// What TPC-C leaves in a folder: its log, and no checkpoint.
+// A folder with the log of a TPC-C run, and without a checkpoint.
 class Recorded {
  public:
   explicit Recorded(const DurabilityOptions& options) : options_(options), folder_(options, "recovery"), common_(options.common) {
@@ -37,7 +38,7 @@ class Recorded {
   Status make() {
     show_step(options_, "TPC-C, to make a log for recovery");
     Status status = tpcc::measure_tpcc(common_, tpcc_).status();
-    common_.data.durability = Durability::kNone;  // so that each time there is the same to recover
+    common_.data.durability = Durability::kNone;  // so that every round recovers the same log
     return status;
   }
   // Calls note(recovery) for each round.
