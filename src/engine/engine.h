@@ -1,7 +1,7 @@
 // Engine: the interface that a Database forwards to. Each compiled combination of sync policy and
 // protocol implements it (engine/registry.h).
 //
-// Thread safety: as Database's.
+// Thread safety: the same as Database.
 #pragma once
 
 #include <atomic>
@@ -57,28 +57,29 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
   // Calls an installed procedure that has operations.
   virtual Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) = 0;
-  // Begins a transaction, and returns its worker. `at`: the snapshot of a read-only transaction;
-  // null: the newest.
+  // Begins a transaction, and returns its worker. `at` is the snapshot of a read-only transaction;
+  // null means the newest snapshot.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
-  // Holds the newest snapshot. If calls that belong to it are half done, it either waits for them,
-  // or leaves it to the caller to make sure that all of them have ended before the snapshot is
-  // read.
+  // Holds the newest snapshot. If a call that belongs to the snapshot is half done, kWait waits
+  // until it has ended. With kLeave, the caller must make sure that all such calls have ended
+  // before it reads the snapshot.
   enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
-  // Whether every call that belongs to this snapshot has ended; then this stays so.
+  // Whether every call that belongs to this snapshot has ended. Once true, the result stays true.
   virtual bool is_closed(SnapshotNumber number) const = 0;
-  // The hold that a transaction was given. Not ok: the snapshot is not held, or it cannot be used
-  // here.
+  // Returns the hold on the snapshot that `held` refers to. Fails if `held` does not hold a
+  // snapshot of this database, or if the transaction may write.
   virtual Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const = 0;
 
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
-  // Recovers the contents of the data folders and starts the log. Ok without data folders.
-  // Called once, before all else. *may_skip: an error of the checkpoint caused the failure, and
-  // another engine can recover from an older checkpoint.
+  // Recovers the contents of the data folders and starts the log. Called once, before any other
+  // function. Returns ok if there are no data folders. On failure, *may_skip says whether an error
+  // in the checkpoint was the cause, so that a new engine can recover from an older checkpoint.
   virtual Status open_data(const recovery::OpenHow& how, bool* may_skip) = 0;
-  // Like those of Database. kEverything: all that was committed before the call.
+  // Like the functions of the same names in Database. kEverything means every transaction that
+  // committed before the call.
   static constexpr uint64_t kEverything = ~uint64_t{0};
   virtual Status wait_durable(SnapshotNumber commit_number) = 0;
   virtual void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) = 0;
@@ -86,10 +87,10 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status checkpoint() = 0;
   virtual Status backup(const std::string& folder) = 0;
 
-  virtual uint64_t database_id() const = 0;  // as TableBase's; 0: not of a database
+  virtual uint64_t database_id() const = 0;  // like TableBase's; 0: not a database's
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies without hardware transactions
-  virtual const ElisionPolicy* elision() const = 0;  // null: under the policy nothing runs as a region
+  virtual const ElisionPolicy* elision() const = 0;  // null: the policy does not run anything as a region
   virtual Protocol protocol() const = 0;
   // Whether commits can have this durability.
   virtual bool can_promise(Durability durability) const = 0;
@@ -103,7 +104,7 @@ class Engine : public recovery::RecoveryTarget {
   virtual void abandon() = 0;
   virtual Status verify() = 0;
 
-  // Procedures: the same for every combination (procedures.cc).
+  // Procedures. They do not depend on the combination (procedures.cc).
   Status install(std::vector<ProcedureDefinition> procedures, const InstallOptions& options, chopping::Plan* plan);
   std::vector<ProcedureInfo> procedures() const;
   // Null: the procedure is not installed.

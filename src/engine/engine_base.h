@@ -1,7 +1,8 @@
-// EngineBase: the parts of an engine that depend on the sync policy but not on the protocol:
-// catalog, data folders, statistics, garbage, and the check of every invariant.
+// EngineBase: the parts of an engine that depend on the sync policy but not on the protocol. These
+// are the catalog, the data folders, statistics, garbage collection, and the check of all
+// invariants.
 //
-// Thread safety: as Database's.
+// Thread safety: the same as Database.
 #pragma once
 
 #include <memory>
@@ -87,8 +88,9 @@ class EngineBase : public Engine {
         memory_(options.memory_limit_bytes, options.huge_pages, options.parts.own_allocators),
         store_(memory_, options, next_database_id()),
         pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
-  // The workers are destroyed first (they are declared last), because they reclaim through tables
-  // and indexes. The data folder is closed before that: it writes the rest of the log to the disk.
+  // The workers are destroyed first because they reclaim memory through tables and indexes;
+  // therefore they are declared last. The data folder is closed even before that, which writes the
+  // rest of the log to the disk.
   ~EngineBase() override;
 
   // Calls f(site, counts) for each site of the protocol itself.
@@ -97,7 +99,7 @@ class EngineBase : public Engine {
   Status refuse_other_thread() const {
     return Status::invalid_argument("another thread has a transaction open, and a single-threaded database allows one thread at a time");
   }
-  // Whether this thread may read a snapshot of all rows, which waits for half-done calls.
+  // Whether this thread may read a snapshot of all rows. Such a read waits for half-done calls.
   Status may_read_all() const {
     if (txn::WithinCall::of(store_.id))
       return Status::invalid_argument("an operation of a chopped procedure cannot take a checkpoint or a backup of its own database");
@@ -107,8 +109,8 @@ class EngineBase : public Engine {
     return Status(Code::kMemoryLimit,
                   "too many open transactions: Options::workers_max allows " + std::to_string(store_.options.workers_max));
   }
-  // Under a policy for one thread, a thread that has ended a transaction takes the checkpoint that
-  // is due: the database's own threads must not access the rows.
+  // Takes a checkpoint that is due. Under a single-threaded policy, a thread that has just ended a
+  // transaction does this, because the database's own threads must not access the rows.
   void take_due_checkpoint() {
     if constexpr (!Sync::kConcurrent) {
       if (!data_.checkpoint_due() || !threads_.may_begin()) [[likely]] return;
@@ -117,7 +119,8 @@ class EngineBase : public Engine {
     }
   }
 
-  // A call of a chopped procedure gets its number only after others may have seen it.
+  // Refuses a transaction within an operation of a chopped procedure. The call gets its number only
+  // after other transactions may have seen its effects.
   static Status refuse_within_call() {
     return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
   }
@@ -153,7 +156,7 @@ EngineBase<Sync>::~EngineBase() = default;
 
 // -- data folders ---------------------------------------------------------------------------------
 
-// Under a policy for one thread, it must not read concurrently with a transaction.
+// Under a single-threaded policy, a checkpoint must not read while a transaction is running.
 template <class Sync>
 Status EngineBase<Sync>::checkpoint() {
   if (!threads_.may_begin()) return refuse_other_thread();
@@ -256,9 +259,10 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   add(true);
   if (Status status = data_.log_table(made->id(), schema); !status.ok()) return status;
   ELIDER_TEST_POINT("catalog.table_logged");
-  // Called before the table can be found, so that the history names the table before it is used.
-  // The catalog's lock is not held, because the sink is the caller's code. If the sink throws, the
-  // table still exists: the log has it.
+  // The sink is called before any thread can find the table, so the history names the table before
+  // a transaction uses it. catalog_mutex_ is not held during the call, because the sink is the
+  // application's code. If the sink throws, the table still exists, because the log already records
+  // it.
   try {
     if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
   } catch (...) {

@@ -1,5 +1,5 @@
-// EngineOf: the engine under one sync policy and one protocol: it has the workers, and runs
-// transactions. The rest, which does not depend on the protocol, is in EngineBase.
+// EngineOf: the engine of one sync policy and one protocol. It owns the workers and runs
+// transactions. Everything that does not depend on the protocol is in EngineBase.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +33,13 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
 
   Transaction& transaction() { return transaction_; }
   typename ProtocolOf<Sync>::Snapshot& snapshot() { return snapshot_; }
-  // Calls f(transaction) with the transaction that writes, or with the read-only one.
+  // Calls f with the read-only transaction or with the read-write transaction.
   template <class F>
   decltype(auto) with(bool read_only_one, F&& f) {
     return read_only_one ? f(snapshot_) : f(transaction_);
   }
 
-  // The memory for calls that are run in groups. May throw std::bad_alloc.
+  // Returns the memory for groups of calls. May throw std::bad_alloc.
   GroupRun& group_run() {
     if (group_run_ == nullptr) group_run_ = std::make_unique<GroupRun>();
     return *group_run_;
@@ -76,14 +76,15 @@ class EngineOf final : public EngineBase<Sync> {
       if constexpr (requires { requires Sync::Backend::kFetchesCode; }) htm::read_code_pages();
     }
   }
-  // Background checkpoints call the base's virtual functions, so they must end first.
+  // Background checkpoints call virtual functions of the base class, so they must end before the
+  // destructor does.
   ~EngineOf() override { this->data_.close(); }
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
   Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) override;
   Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) override;
-  // Commits the transaction of an ActiveTransaction, which ends.
+  // Commits and ends the transaction of an ActiveTransaction.
   Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
   void rollback_active(WorkerType& worker);
 
@@ -97,20 +98,21 @@ class EngineOf final : public EngineBase<Sync> {
       for (const txn::ExecutableProcedure& procedure : this->execution()->procedures)
         if (procedure.site != nullptr) f("call of " + procedure.name, procedure.site->counts());
   }
-  // True: the thread may run a transaction, until threads_.finished().
+  // Returns true if the thread may run a transaction. The permission lasts until
+  // threads_.finished().
   [[gnu::always_inline]] inline bool may_run(const RunPolicy& policy) {
     if constexpr (kCalls)
       if (txn::WithinCall::of(store_.id)) [[unlikely]] return false;
     return policy.procedure_id < txn::kProceduresMax && !store_.refuses(policy.durability) && threads_.may_begin();
   }
-  // The reason why may_run() has refused.
+  // Returns the reason why may_run() returned false.
   [[gnu::noinline]] Status refuse_run(const RunPolicy& policy) const {
     if (store_.process.in_child()) return store_.refusal();
     if (kCalls && txn::WithinCall::of(store_.id)) return this->refuse_within_call();
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
   }
-  // Called before acknowledge(), while the thread has the turn that the commit ran in.
+  // Called before acknowledge(), while the thread still has the turn in which the commit ran.
   void give_turn_back_to_wait(Durability durability, SnapshotNumber number) const {
     if (store_.must_wait(durability, number)) [[unlikely]] give_turn_back(store_.id);
   }
@@ -124,7 +126,7 @@ class EngineOf final : public EngineBase<Sync> {
                                               const RunPolicy& policy) {
     return protocol_.run(txn, {procedure, policy, worker.base, worker.counters, !worker.kept});
   }
-  // A separate function, so that a transaction that writes does not save registers for it.
+  // A separate function, so that a read-write transaction does not save registers for this path.
   [[gnu::noinline]] Status run_read_only(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
     return run_on(worker.snapshot(), worker, procedure, policy);
   }
@@ -184,7 +186,7 @@ Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedu
   return run_accepted(procedure, policy, read_only);
 }
 
-// Runs at a held snapshot.
+// Runs a read-only transaction at a held snapshot.
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
@@ -206,8 +208,8 @@ Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> pr
                      : status;
 }
 
-// If there is a log, it sets *number while the worker still belongs to this call. Nothing else uses
-// it.
+// Sets *number if there is a log, while the worker still belongs to this call. Without a log,
+// *number is not used.
 template <class Sync, template <class> class ProtocolOf>
 [[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
                                                                           const RunPolicy& policy, bool read_only,
@@ -233,7 +235,7 @@ template <class Sync, template <class> class ProtocolOf>
     return run_lent(static_cast<WorkerType&>(*worker), procedure, policy, read_only, &number);
   }();
   this->take_due_checkpoint();
-  // Outside the epoch, so that waiting for the disk does not delay reclamation.
+  // The worker has left the epoch here, so waiting for the disk does not delay reclamation.
   if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
     status = store_.acknowledge(policy.durability, number, policy.commit_number, read_only);
   return status;
@@ -296,8 +298,9 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   });
 }
 
-// Like attempt_each(), for groups in which calls have pieces. A call with pieces that writes is run
-// to its end. begin_ns: the time at which the first group began, for the deadline.
+// Like attempt_each(), for groups in which calls have pieces. A read-write call with pieces runs
+// until it has committed or failed. begin_ns is the time at which the first group began. Deadlines
+// are measured from it.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                            uint32_t attempt, uint64_t begin_ns, SnapshotNumber* number)
@@ -435,7 +438,7 @@ void EngineOf<Sync, ProtocolOf>::rollback_active(WorkerType& worker) {
   finish_active(worker);
 }
 
-// Afterwards the worker may belong to another user.
+// After this function, the worker may belong to another user.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::finish_active(WorkerType& worker) {
   worker.base.leave();

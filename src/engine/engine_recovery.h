@@ -1,5 +1,5 @@
-// EngineBase: the parts that recovery and checkpoints need. They write rows without transactions,
-// and read rows as of one number.
+// The parts of EngineBase that recovery and checkpoints use. They write rows without transactions,
+// and read rows as of one snapshot number.
 #pragma once
 
 #include <new>
@@ -12,7 +12,7 @@
 
 namespace elider::detail {
 
-// A worker that is taken from the pool while it loads.
+// A row loader that borrows a worker from the pool while it loads.
 template <class Sync>
 class WorkerLoader final : public recovery::RowLoaderOf<Sync> {
  public:
@@ -49,8 +49,8 @@ std::unique_ptr<recovery::SnapshotRows> EngineBase<Sync>::read_snapshot() {
   return rows;
 }
 
-// Returns the tables, including all that are logged by now. It takes creation_mutex_ because a
-// table that is being created may be logged already, but is not among the tables yet.
+// Returns the tables, including every table that has been logged. Acquires creation_mutex_, because
+// a table that another thread is creating may already be logged while it is not yet in tables_.
 template <class Sync>
 std::vector<TableBase*> EngineBase<Sync>::tables_made() {
   std::unique_lock made(creation_mutex_, std::defer_lock);
@@ -64,8 +64,9 @@ std::vector<TableBase*> EngineBase<Sync>::tables_made() {
   return all;
 }
 
-// Checks a unique index that was just built. It fails if two rows have the same value, which is
-// possible because no file records what the key function was.
+// Checks a unique index that was just built. Fails if two rows have the same value. That is
+// possible because no file records the key function, so the application may have changed the
+// function.
 template <class Sync>
 Status check_unique_indexes(txn::Table<Sync>& table) {
   Status status;

@@ -1,4 +1,4 @@
-// EngineBase: statistics, garbage and memory.
+// The parts of EngineBase for statistics, garbage collection and memory figures.
 #pragma once
 
 #include <algorithm>
@@ -82,8 +82,8 @@ Statistics EngineBase<Sync>::statistics() const {
   return s;
 }
 
-// Sets the table's name and memory. Row blocks and index nodes that are unlinked and wait for their
-// grace period count only in Statistics::Memory.
+// Sets the table's name and memory figures. Row blocks and index nodes that are unlinked and wait
+// for their grace period are counted only in Statistics::Memory.
 template <class Sync>
 void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
   const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };  // not all read at once
@@ -105,7 +105,7 @@ void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
   s.versions_alive += counted(apart.versions.entries());
 }
 
-// Leaves out sites that did not run anything.
+// Skips sites that have not run any region.
 template <class Sync>
 void EngineBase<Sync>::add_elision(Statistics& s) const {
   const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {
@@ -132,7 +132,8 @@ void EngineBase<Sync>::add_elision(Statistics& s) const {
 
 template <class Sync>
 void EngineBase<Sync>::collect_garbage() {
-  // A removed row takes three grace periods: it is unlinked, waits once more, and is reclaimed.
+  // The memory of a removed row needs three grace periods: until the row is unlinked, until its
+  // memory may be retired, and until the memory is freed.
   constexpr int kRoundsMax = 16;
   for (int round = 0; round < kRoundsMax && store_.workers.retired_objects() != 0; ++round) store_.workers.collect();
 }

@@ -1,4 +1,4 @@
-// EngineBase: the check of every invariant.
+// The part of EngineBase that checks all invariants.
 #pragma once
 
 #include <new>
@@ -44,8 +44,8 @@ Status EngineBase<Sync>::verify_tables() {
   return {};
 }
 
-// Checks the indexes' own invariants, every row block that the key index leads to (verify_row), and
-// every entry of every secondary index (verify_entry).
+// Checks the invariants of the indexes themselves, every row block in the key index (verify_row),
+// and every entry of every secondary index (verify_entry).
 template <class Sync>
 Status EngineBase<Sync>::verify_table(TableType& table) {
   const auto verify_index = [](const auto& index) { return index.verify(); };
@@ -71,9 +71,9 @@ Status EngineBase<Sync>::verify_table(TableType& table) {
   return {};
 }
 
-// Returns what is wrong with a row, or "". The row must be found by its key. Its groups must be
-// unlocked, not removed, and either all present or all absent. Each secondary index must find it
-// under its value.
+// Returns what is wrong with a row, or "". The key index must find the row by its key. The row's
+// column groups must be unlocked, must not be removed, and must be either all present or all
+// absent. Each secondary index must find the row under its value.
 template <class Sync>
 std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image) {
   const storage::Layout& layout = table.layout();
@@ -99,9 +99,9 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
   return {};
 }
 
-// Returns what is wrong with an entry, or "". The entry must lead to the row block of its key.
-// Either the row must have this value (or have had it last, if it is absent), or the entry must be
-// on the list of entries to remove.
+// Returns what is wrong with an entry, or "". The entry must lead to the row block of its key. In
+// addition, either the row has the entry's value (or had it last, if the row is absent), or the
+// entry is on the list of entries to remove.
 template <class Sync>
 std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_t value, KeyRef primary, index::Handle handle,
                                            std::byte* image) {

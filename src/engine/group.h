@@ -1,23 +1,23 @@
-// Group: calls that run together so that their cache misses overlap; each is a transaction of its
-// own (Database::run_group; docs/groups.md).
+// Group: calls that run together so that their cache misses overlap. Each call is a separate
+// transaction (Database::run_group; docs/groups.md).
 //
 // There are three steps:
 //
 //   1. Each call announces what it will access.
-//   2. All of that is looked up at once (txn/touched_rows.h).
+//   2. The group looks up all announced rows at once (txn/touched_rows.h).
 //   3. Each call makes one attempt, which finds its rows in the cache.
 //
-// Invariant: the worker stays inside the epoch during the second and third step, since the rows
-// that were found are used later. The stay ends between two calls if the worker has memory to
-// reclaim, as it would after a single transaction. Otherwise everything that the calls of a group
-// replace would wait for the last of them. The rows of the remaining calls are then looked up
-// again.
+// Invariant: the worker stays inside the epoch from the lookup until the last call has used its
+// rows. There is one exception. If the worker has memory to reclaim, it leaves the epoch between
+// two calls, as it would after a single transaction. Otherwise all memory that the calls of a group
+// replace would have to wait for the last call. After the worker has entered the epoch again, it
+// repeats the lookup for the remaining calls.
 //
-// GroupRun runs all calls of one run_group(), group by group and in rounds. A call that met a
+// GroupRun runs all calls of one run_group(), group by group and in rounds. A call that had a
 // conflict runs again in the next round, after every other call has been tried, so that it does not
-// delay the others. There is one wait between two rounds.
+// delay the other calls. The thread waits once between two rounds.
 //
-// Thread safety: none; they belong to one worker.
+// Thread safety: none. A Group and a GroupRun belong to one worker.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class Group {
     size_t partitions_begin = 0, partitions_end = 0;
     uint32_t procedure_id = 0;
     bool read_only = false;
-    bool tried_to_its_end = false;  // whatever its status, it does not run in another round
+    bool tried_to_its_end = false;  // it does not run in another round, whatever its status is
   };
 
   // May throw std::bad_alloc; add() does not.
@@ -58,10 +58,10 @@ class Group {
     members_.clear();
     touches_.begin_group();
   }
-  // Adds a call, and asks it what it will access.
+  // Adds a call, and runs its `touch` function, which announces the rows that the call will access.
   void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy);
 
-  // Runs each member whose status is ok: run_one(member).
+  // Calls run_one(member) for each member whose status is ok.
   template <class Sync, class RunOne>
   void run_each(Worker& worker, uint64_t database_id, RunOne&& run_one);
 
@@ -69,40 +69,41 @@ class Group {
   std::span<const uint32_t> partitions_of(const Member& member) const {
     return std::span(touches_.partitions()).subspan(member.partitions_begin, member.partitions_end - member.partitions_begin);
   }
-  // Valid while the member runs.
+  // The rows are valid while the member runs.
   std::span<const txn::TouchedRow> rows_of(const Member& member) const {
     return rows_.of(member.touches_begin - rows_begin_, member.touches_end - rows_begin_);
   }
 
  private:
-  // Finds the rows that the members from `begin` to `end` touch. The worker is inside the epoch,
-  // and must not leave before they have used the rows: until then, a row that leaves its index
-  // keeps its memory.
+  // Looks up the rows that the members from `begin` to `end` touch. The worker must be inside the
+  // epoch, and must stay there until these members have used the rows. Until then, the memory of a
+  // row that leaves its index is not reused.
   template <class Sync>
   void find(uint64_t database_id, size_t begin, size_t end) {
     rows_begin_ = members_[begin].touches_begin;
     const size_t touches = members_[end - 1].touches_end - rows_begin_;
     try {
       rows_.template find<Sync>(database_id, std::span(touches_.all()).subspan(rows_begin_, touches));
-    } catch (const std::bad_alloc&) {  // then each attempt looks up its own rows
+    } catch (const std::bad_alloc&) {  // each attempt then looks up its own rows
     }
   }
 
   Touches touches_;
   txn::TouchedRows rows_;
-  size_t rows_begin_ = 0;  // the touch that the first of them belongs to
+  size_t rows_begin_ = 0;  // the index of the first touch in rows_
   std::vector<Member> members_;
 };
 
-// Called when a call has committed at this number. A group is durable when the largest number of
-// its calls is: a call that reads at a held snapshot may have a smaller number than an earlier one
-// that writes.
+// Called when a call has committed at this number. A group is durable when the largest commit
+// number of its calls is durable. The last call need not have the largest number, because a call
+// that reads a held snapshot may have a smaller number than an earlier call that writes.
 inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
   *number = ELIDER_MUTANT(kLastNumber) ? committed : std::max(*number, committed);
 }
 
-// A stay looks up the rows of as many members as the last stay ran, or of twice as many if the last
-// one was not cut short. So at most two lookups are made for each row that is used.
+// Each stay in the epoch begins with one lookup. The lookup covers as many members as ran in the
+// last stay, or twice as many if the last stay was not cut short. In total, a group therefore makes
+// at most two lookups per row that it uses.
 template <class Sync, class RunOne>
 void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
   const size_t count = members_.size();
@@ -126,8 +127,8 @@ void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
 class GroupRun {
  public:
   // Runs all calls. run(group) makes one attempt of each member whose status is ok, and stores the
-  // outcome in that status. Returns the outcome of the first call, by number, that is not ok. May
-  // throw std::bad_alloc before the first attempt.
+  // outcome in that status. Returns the outcome of the first call, in the order of the calls, that
+  // is not ok. May throw std::bad_alloc before the first attempt.
   template <class RunGroup>
   Status run_all(const GroupCalls& calls, const GroupPolicy& policy, Random& random, txn::Counters& counters, RunGroup&& run);
   // Whether at least one call has committed.
@@ -160,7 +161,7 @@ Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Ran
   failure_ = {};
   next_round_.clear();
   group_.reserve(size);
-  // Runs `count` calls, which call_at(i) returns.
+  // Runs `count` calls. call_at(i) returns the index of the i-th one.
   const auto run_round = [&](size_t count, uint32_t attempt, auto&& call_at) {
     for (size_t first = 0; first < count; first += size) {
       group_.clear();

@@ -1,11 +1,11 @@
-// What a HeldSnapshot (elider/held_snapshot.h) is made of: a worker that is inside, and whose
-// reader's slot has the number at which others read.
+// The implementation of HeldSnapshot (elider/held_snapshot.h). A SnapshotHold owns a worker that is
+// inside the epoch and whose reader's slot contains the snapshot number.
 //
-// Invariant: as long as a SnapshotHold lives, what a reader at its number needs is there. Its slot
-// makes commits keep old versions for it, as for any reader (storage/snapshots.h), and its worker's
-// stay keeps them from being freed. So a transaction that has a reference reads at that number
-// without a slot of its own.
-// Thread safety: a SnapshotHold is constant; HeldState all.
+// Invariant: while a SnapshotHold exists, every version that a reader at its number needs exists.
+// The slot makes commits keep old versions, as any reader's slot does (storage/snapshots.h). The
+// worker's stay in the epoch prevents these versions from being freed. So a transaction that has a
+// reference to the hold can read at its number without a slot of its own.
+// Thread safety: a SnapshotHold is constant. All threads may use a HeldState.
 #pragma once
 
 #include <memory>
@@ -41,9 +41,9 @@ class HeldState {
   Engine& engine_;
   mutable std::mutex mutex_;  // guards the rest
   Hold hold_;
-  // The snapshot that an advance() has announced because it had half-done calls; or null. So each
-  // advance() moves at least to the snapshot that the one before it announced, as soon as the calls
-  // of that time have ended.
+  // The snapshot that an advance() has announced but could not switch to, because a call was half
+  // done; or null. The next advance() switches at least to this snapshot if all calls of that time
+  // have ended.
   Hold announced_;
 };
 

@@ -1,11 +1,11 @@
 // InstalledProcedures: the procedures of one database, found by handle or by name.
 //
 // A call finds its procedure without a lock. The hash table only grows, so a reader sees an entry
-// either whole or not at all. When it is half full, a table of twice the size replaces it; the old
-// one is kept until the database is closed, because a reader may still be in it.
+// either whole or not at all. When the table is half full, a table of twice the size replaces it.
+// The old table is kept until the database is closed, because a reader may still be using it.
 //
-// Thread safety: find() by all threads at any time; the rest by one thread at a time (Engine holds
-// a mutex).
+// Thread safety: all threads may call find() at any time. Only one thread at a time may call the
+// other functions; Engine holds a mutex.
 #pragma once
 
 #include <atomic>
@@ -25,13 +25,13 @@ namespace elider::detail {
 // Constant once installed.
 struct InstalledProcedure {
   uint64_t identity() const { return its.identity; }
-  // Ok if a call by name can have these arguments.
+  // Ok if these arguments are valid for a call by name.
   Status check(std::span<const Value> arguments) const;
   // Whether a call runs on a snapshot.
   bool on_snapshot() const { return pieces != nullptr ? pieces->on_snapshot : its.read_only; }
 
   ProcedureDefinition its;  // its operations and bodies are moved to `pieces`
-  uint32_t id = 0;          // of its name, in counters and histories; RunPolicy may override it
+  uint32_t id = 0;          // of its name, for counters and histories; RunPolicy may override it
   // Null: the procedure has a body, and is one transaction.
   const txn::ExecutableProcedure* pieces = nullptr;
 };
@@ -53,7 +53,7 @@ class InstalledProcedures {
   }
   const InstalledProcedure* find(std::string_view name) const;
 
-  // May throw std::bad_alloc; then it has not added anything.
+  // May throw std::bad_alloc, and then does not add anything.
   void add(std::vector<std::unique_ptr<const InstalledProcedure>> procedures);
   // The procedures, in the order in which they were added.
   const std::vector<std::unique_ptr<const InstalledProcedure>>& all() const { return all_; }
@@ -65,7 +65,7 @@ class InstalledProcedures {
     const size_t mask;
     std::vector<Slot> by_identity, by_name;
   };
-  static size_t hash(uint64_t identity) { return identity; }  // they are numbered
+  static size_t hash(uint64_t identity) { return identity; }  // identities are consecutive numbers
   static void insert(Slots& slots, const InstalledProcedure& procedure);
 
   std::atomic<const Slots*> slots_{nullptr};          // the newest; stored with release, after its entries

@@ -1,5 +1,6 @@
-// quoted(): a text as a JSON string. Bytes that are not UTF-8 (the name of a folder, a table of an
-// old file) are written as \xNN. This is all that the library's own JSON needs.
+// quoted() returns a text as a JSON string. Bytes that are not valid UTF-8 are written as \xNN.
+// Such bytes may occur in the name of a folder, or of a table in an old file. The library's own
+// JSON does not need more than this.
 // Thread safety: a pure function.
 #pragma once
 

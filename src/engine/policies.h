@@ -1,8 +1,8 @@
-// What depends on the sync policy alone is compiled once for each policy, in policies/NAME.cc: the
-// engine's base, read-only transactions on snapshots, the reclamation of rows and the lookups of
-// groups. All protocols share it. The file of an engine names its policies with
-// ELIDER_USES_POLICY; its registration tells CMake which files they need.
-// Thread safety: declarations.
+// Code that depends only on the sync policy is compiled once per policy, in policies/NAME.cc:
+// EngineBase, read-only transactions on snapshots, the reclamation of rows, and the lookups of
+// groups. All protocols share this code. An engine's file names its policies with
+// ELIDER_USES_POLICY. The engine's registration tells CMake which policy files the engine needs.
+// Thread safety: this header contains only declarations.
 #pragma once
 
 #include "engine/engine_base.h"
@@ -11,7 +11,7 @@
 #include "txn/snapshot_transaction.h"
 #include "txn/touched_rows.h"
 
-// linkage: extern, or nothing, where it is compiled.
+// `linkage` is `extern` in files that use the code, and empty in the file that compiles the code.
 #define ELIDER_OF_POLICY(linkage, policy)                                                                                         \
   linkage template class elider::detail::EngineBase<elider::policy>;                                                              \
   linkage template class elider::txn::SnapshotTransaction<elider::policy>;                                                        \
@@ -24,11 +24,11 @@
   linkage template void elider::txn::retire_entry<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,           \
                                                                   elider::storage::Row*, elider::detail::KeyRef, uint32_t, uint64_t);
 
-// Used in a file that compiles an engine of the policy.
+// A file that compiles an engine of this policy uses this macro.
 #define ELIDER_USES_POLICY(policy)         \
   ELIDER_INDEXES_OF_POLICY(extern, policy) \
   ELIDER_OF_POLICY(extern, policy)
-// Used in the file that compiles the parts that the engines of the policy share.
+// The file that compiles the code shared by all engines of this policy uses this macro.
 #define ELIDER_COMPILES_POLICY(policy)     \
   ELIDER_INDEXES_OF_POLICY(extern, policy) \
   ELIDER_OF_POLICY(, policy)

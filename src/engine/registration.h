@@ -1,6 +1,6 @@
-// Registration: the file of an engine includes this to declare its engines. The file is named in
+// The file of an engine includes this header to declare its engines. The file is listed in
 // src/engine/engines.cmake or lab/engines.cmake, and defines ELIDER_ENGINE(name, ...) with the name
-// given there.
+// given in that list.
 // Thread safety: pure functions.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace elider::detail {
 
-// The engine of a sync policy and a protocol. The enumerators are the names by which Options choose
-// it.
+// Returns the engine of a sync policy and a protocol. kSync and kHtm are the values of Options that
+// select this engine.
 template <class Sync, template <class> class ProtocolOf, SyncPolicy kSync, HtmBackend kHtm = HtmBackend::kNone>
 constexpr Combination combination_of() {
   return {kSync, kHtm, ProtocolOf<Sync>::kName, [](const Options& options) -> std::unique_ptr<Engine> {
@@ -23,7 +23,7 @@ constexpr Combination combination_of() {
 
 }  // namespace elider::detail
 
-// Defines the engine `name`: one or several combination_of().
+// Defines the engine `name`, which consists of one or more results of combination_of().
 #define ELIDER_ENGINE(name, ...)                                  \
   namespace elider::detail {                                      \
   std::span<const Combination> engine_##name() {                  \

@@ -1,5 +1,5 @@
-// Registry: the combinations of sync policy, backend of hardware transactions and protocol that
-// this library has, by name.
+// Registry: the list of the combinations of sync policy, hardware transaction backend and protocol
+// that are compiled into this library.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -23,11 +23,11 @@ struct Combination {
   Protocol protocol;
   std::unique_ptr<Engine> (*make)(const Options& options);
 };
-// All combinations; the first is what kAutomatic chooses.
+// Returns all combinations. kAutomatic chooses the first one.
 std::span<const Combination> registry();
 
-// A combination that this build could have: the names of the options' values, and the smallest set
-// of ELIDER_ENGINES that has it.
+// A combination that this build could have contained. It gives the names of the options' values,
+// and the smallest value of ELIDER_ENGINES that includes the combination.
 struct KnownCombination {
   std::string_view sync, htm, protocol, set;
 };
@@ -37,10 +37,9 @@ std::span<const EngineRegistration> registered_engines();
 std::span<const KnownCombination> known_combinations();
 std::string_view chosen_engines();  // ELIDER_ENGINES
 
-// Replaces kAutomatic by what it means with this protocol on this machine. Afterwards neither of
-// the two is kAutomatic.
+// Replaces kAutomatic in *sync and *htm by the choice for this protocol on this machine.
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);
-// Ok, or the reason why this machine cannot run it.
+// Returns ok, or the reason why this machine cannot run the combination.
 Status can_run(const Combination& combination);
 // Explains why the registry lacks a combination: it does not exist, or it was not compiled.
 Status refuse_combination(SyncPolicy sync, HtmBackend htm, Protocol protocol);

@@ -1,21 +1,23 @@
-// Sequences: they assign the numbers of elider/sequence.h in chunks, which are counted in a table
-// of the database.
+// Sequences: they assign the numbers of elider/sequence.h in chunks. A table of the database
+// records which numbers are in chunks.
 //
-// The table `elider_sequences` has one row per sequence: its name, and the first number that is not
-// in a chunk. A zone whose chunk is used up runs a transaction that raises this number, waits until
-// the transaction is durable, and then owns the chunk. No latch is held meanwhile, because the
-// transaction may wait for locks of a procedure that itself requests a number. So several threads
-// of a zone may each fetch a chunk, and the zone keeps all of them.
+// The table `elider_sequences` has one row per sequence. The row contains the sequence's name, and
+// the first number that is not in a chunk yet. A zone whose chunk is used up runs a transaction
+// that raises this number, waits until the transaction is durable, and then owns the chunk. The
+// zone's latch is not held during this time, because the transaction may wait for locks of a
+// procedure that itself requests a number. So several threads of a zone may each fetch a chunk, and
+// the zone keeps all of these chunks.
 //
 // Invariant: a number is assigned only from a chunk whose transaction has committed and, if there
 // is a log, is durable. So no number is assigned twice.
 //
-// at_least() raises the row, then the floor, and then drops the smaller numbers from each zone. A
-// chunk that was fetched before may reach its zone later. Its thread cuts it at the floor, which it
-// reads under the zone's latch. If it takes the latch before at_least() does, at_least() finds the
-// chunk. If it takes the latch after at_least(), it sees the new floor.
+// at_least() raises the number in the row, then raises floor_, and then drops the smaller numbers
+// from each zone. A chunk that was fetched earlier may reach its zone after that. The thread that
+// fetched the chunk therefore cuts it at floor_, which it reads under the zone's latch. If this
+// thread acquires the latch before at_least() does, at_least() finds the chunk in the zone. If it
+// acquires the latch later, it reads the new value of floor_.
 //
-// Thread safety: all. Lock rank: a zone's latch and Sequences::mutex_ are leaves.
+// Thread safety: all threads. Lock rank: a zone's latch and Sequences::mutex_ are leaves.
 #pragma once
 
 #include <algorithm>
@@ -73,13 +75,13 @@ class SequenceState {
   const Key key_;
   const std::string name_;
   std::atomic<uint32_t> chunk_;
-  std::atomic<uint64_t> floor_{0};  // the minimum of numbers to assign; rises, and is read under a zone's latch
+  std::atomic<uint64_t> floor_{0};  // the smallest number that may be assigned; it only rises, and is read under a zone's latch
   const uint32_t zone_count_;  // a power of two
   const std::unique_ptr<CacheLine<Zone>[]> zones_;
 };
 
-// Ok; or kInvalidArgument if a program wants to create a table with a reserved name and a schema
-// other than the database's own.
+// Returns kInvalidArgument if an application creates a table that has a reserved name and whose
+// schema differs from the database's own schema for it.
 Status check_reserved_name(const Schema& schema);
 
 class Sequences {

@@ -1,7 +1,8 @@
-// ThreadCheck: whether a thread may begin a transaction. Under a policy for one thread, it may not
-// while another thread has an open transaction. It detects misuse; it is not a lock.
+// ThreadCheck: checks whether a thread may begin a transaction. Under a single-threaded policy, a
+// thread may not begin one while another thread has an open transaction. The check detects misuse;
+// it is not a lock.
 //
-// Thread safety: all.
+// Thread safety: all threads.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,8 @@ namespace elider::detail {
 template <class Sync>
 class ThreadCheck {
  public:
-  // Ends what may_begin() allowed, also after an exception. If it is kept, the caller must call
-  // finished() later.
+  // Calls finished() in its destructor, so also after an exception. After keep(), the caller must
+  // call finished() itself.
   class Begun {
    public:
     explicit Begun(ThreadCheck& check) : check_(&check) {}

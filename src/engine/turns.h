@@ -1,26 +1,27 @@
-// Turns: if many more threads run transactions than there are processors, only some of them run
-// transactions at a time (Options::threads_at_once). The others wait, parked.
+// Turns: if there are many more threads than processors, only some threads run transactions at a
+// time (Options::threads_at_once). The other threads wait and do not use a processor.
 //
-// Reason: a thread that loses its processor within a transaction keeps resources that other threads
-// wait for, for several time slices of the system. These are the locks of its commit, the grace
-// period and, on a snapshot, all rows that were removed since, which scans must skip meanwhile.
-// Threads that take turns give way between two transactions, to the thread that has waited longest.
+// Reason: a thread that is descheduled within a transaction keeps its resources for several time
+// slices, and other threads wait for them: the locks of its commit, and the grace period. A
+// descheduled snapshot reader also prevents all rows that were removed since its start from being
+// unlinked, and scans must skip these rows. With turns, a thread gives way between two
+// transactions, to the thread that has waited longest.
 //
-// A thread that waits for the disk does not keep its turn. It gives the turn to the thread that has
-// waited longest, and requests one again for its next transaction. Otherwise the threads with turns
-// would commit again and again, with one sync each time, and the waiting threads could not share
-// these syncs.
+// A thread does not keep its turn while it waits for the disk. It gives the turn to the thread that
+// has waited longest, and requests a turn again for its next transaction. Otherwise the threads
+// with turns would commit repeatedly, with one sync per commit, and the waiting threads could not
+// share these syncs.
 //
-// Turns only affect speed: a transaction that runs without one is correct. So a thread that has a
-// turn and does not come back cannot block the others:
+// Turns affect only speed, because a transaction that runs without a turn is also correct. So a
+// thread that has a turn and does not give it back cannot block the other threads:
 //
-//   - If it is outside a transaction, the first waiter takes over its turn.
-//   - If it is inside one, because its procedure waits for something, the first waiter runs
-//     concurrently with it after kPatience.
+//   - If the thread is between two transactions, the first waiter takes over its turn.
+//   - If the thread is inside a transaction, for example because its procedure waits for something,
+//     the first waiter runs concurrently with it after kPatience.
 //
-// A thread that waits for a turn is outside of any transaction, and does not hold a lock.
+// A thread that waits for a turn is not inside a transaction and does not hold a lock.
 //
-// Thread safety: all; a Turn belongs to one thread at a time.
+// Thread safety: all threads. A Turn belongs to one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -32,44 +33,47 @@
 
 namespace elider::detail {
 
-// What one worker has of the turns.
+// The state of one worker with respect to turns.
 class Turn {
   friend class Turns;
-  // kNone: none. kOutside: one, between two transactions: then it may be taken over. kInside: one,
-  // within a transaction.
+  // kNone: the worker does not have a turn. kOutside: it has a turn and is between two
+  // transactions, so that another thread may take the turn over. kInside: it has a turn and is
+  // inside a transaction.
   enum class State : uint8_t { kNone, kOutside, kInside };
   std::atomic<State> state_{State::kNone};
-  std::atomic<uint64_t> ended_ticks_{0};  // when it became kOutside
-  uint64_t since_ticks_ = 0;              // the owner's: when it got this turn
-  Turn* next_ = nullptr;                  // another that is given
+  std::atomic<uint64_t> ended_ticks_{0};  // when state_ became kOutside
+  uint64_t since_ticks_ = 0;              // when the worker got this turn; used by the owner only
+  Turn* next_ = nullptr;                  // the next turn in the list Turns::given_
 };
 
 class Turns {
  public:
-  static constexpr std::chrono::milliseconds kSlice{5};      // that a turn lasts where others wait
-  static constexpr std::chrono::microseconds kIdle{50};      // outside for longer: it does other work
-  static constexpr std::chrono::milliseconds kPatience{10};  // of the first that waits
+  static constexpr std::chrono::milliseconds kSlice{5};      // how long a thread keeps its turn if other threads wait
+  static constexpr std::chrono::microseconds kIdle{50};      // a thread that has been outside for longer does other work
+  static constexpr std::chrono::milliseconds kPatience{10};  // how long the first waiter waits before it runs without a free turn
 
   // at_once: at least 1.
   explicit Turns(uint32_t at_once) : at_once_(at_once) {}
 
-  // The number of threads that sometimes run transactions. Up to at_once threads do not need turns.
+  // Sets the number of threads that sometimes run transactions. Turns are not needed for up to
+  // at_once threads.
   void set_threads(uint32_t threads) {
     crowded_.store(threads > at_once_, std::memory_order_relaxed);  // relaxed: a hint
   }
 
-  // Whether turns are needed. A transaction that begins or ends without one meanwhile does no harm.
+  // Whether turns are needed. If the result changes during a transaction, the transaction is still
+  // correct.
   bool crowded() const { return crowded_.load(std::memory_order_relaxed); }
 
-  // Before a transaction, outside of the epoch; it may wait.
+  // Called before a transaction, outside of the epoch. May wait.
   void begin(Turn& turn);
-  // After it.
+  // Called after a transaction.
   void end(Turn& turn);
-  // Gives its turn back, if it has one. The thread ends, is about to wait for the disk, or others
-  // have waited long enough.
+  // Gives the worker's turn back, if it has one. Called when the thread ends, is about to wait for
+  // the disk, or has kept other threads waiting for long enough.
   void forget(Turn& turn);
 
-  // How often a thread has waited for its turn.
+  // How often threads have waited for a turn.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
 
  private:
@@ -77,13 +81,13 @@ class Turns {
   struct Waiter {
     explicit Waiter(Turn& its) : turn(its) {}
     Turn& turn;
-    std::condition_variable called;  // it has its turn, or is the first now
+    std::condition_variable called;  // signaled when this waiter has a turn or has become the first
     bool has_turn = false;
     bool is_first = false;
-    Waiter* next = nullptr;  // the one that came after it
+    Waiter* next = nullptr;  // the next waiter, which came later
   };
 
-  // These with the mutex held.
+  // The following functions require mutex_.
   void give(Turn& turn);
   void take(Turn& turn);
   void append(Waiter& waiter);
@@ -93,13 +97,13 @@ class Turns {
 
   const uint32_t at_once_;
   std::atomic<bool> crowded_{false};
-  std::atomic<bool> wanted_{false};  // a thread waits, or there are too many turns
+  std::atomic<bool> wanted_{false};  // a thread is waiting, or too many turns are given
   std::atomic<uint64_t> waits_{0};
 
-  std::mutex mutex_;  // guards what follows; a leaf
-  Turn* given_ = nullptr;  // a list
+  std::mutex mutex_;  // guards the following members; a leaf in the lock order
+  Turn* given_ = nullptr;  // a list linked by next_
   uint32_t given_count_ = 0;
-  Waiter* first_ = nullptr;  // of those that wait, in the order of their coming
+  Waiter* first_ = nullptr;  // the list of waiters, oldest first
   Waiter* last_ = nullptr;
 };
 

@@ -1,11 +1,12 @@
-// EngineWorker: a worker of a database (base/worker.h) with its counters and, under the engine's
-// protocol, its transactions (WorkerOf, engine_of.h). It is lent to one user at a time.
+// EngineWorker: a worker of a database (base/worker.h) with its counters. The derived class
+// WorkerOf (engine_of.h) adds the transactions of the engine's protocol. A worker is lent to one
+// user at a time.
 //
-// A thread keeps the first worker it took until the thread ends, so that db.run() does not take a
-// lock. Further open transactions of the thread, and ActiveTransactions, take other workers.
-// Workers are created as needed, reused, and destroyed with the database.
+// A thread keeps the first worker that it got until the thread ends, so that db.run() does not
+// acquire a lock. Nested transactions of the thread and ActiveTransactions use other workers. The
+// pool creates workers when they are needed, reuses them, and destroys them with the database.
 //
-// Thread safety: a worker belongs to its current user; the pool is safe from all threads.
+// Thread safety: a worker belongs to its current user. All threads may use the pool.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,9 @@ namespace elider::detail {
 
 class WorkerPool;
 
-// The worker that this thread used last, and its database.
+// The worker that this thread used last, and the id of its database.
 struct LastWorker {
-  uint64_t id = 0;  // 0 is not the id of a database: the thread has not used one
+  uint64_t id = 0;  // 0: the thread has not used a worker; no database has the id 0
   EngineWorker* worker = nullptr;
 };
 inline constinit thread_local LastWorker last_worker;
@@ -41,8 +42,8 @@ inline EngineWorker* thread_worker(uint64_t id) {
 // Gives this thread's turn in database `id`, if any, to another thread. A thread calls this before
 // it waits for the disk.
 void give_turn_back(uint64_t id);
-// False: the thread is ending, and cannot keep a worker any more. Code that runs then, in
-// destructors, borrows one.
+// Returns false if the thread is ending and cannot keep a worker any more. Destructors that run at
+// that time borrow a worker for each transaction.
 bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker);
 
 class EngineWorker {
@@ -58,16 +59,17 @@ class EngineWorker {
   WorkerPool& pool;
   Worker& base;
   txn::Counters counters;
-  Turn turn;               // of the thread that keeps the worker
-  bool busy = false;       // it is running a transaction
-  bool holds = false;      // it holds a snapshot, and does not run a transaction
-  bool kept = false;       // a thread keeps it for its transactions
-  bool read_only = false;  // of an active transaction
-  std::shared_ptr<const SnapshotHold> hold;  // of an active transaction: the snapshot that it reads; null: the newest
+  Turn turn;               // used by the thread that keeps the worker
+  bool busy = false;       // the worker is running a transaction
+  bool holds = false;      // the worker holds a snapshot, and does not run a transaction
+  bool kept = false;       // a thread keeps the worker for its transactions
+  bool read_only = false;  // whether its active transaction is read-only
+  std::shared_ptr<const SnapshotHold> hold;  // the snapshot that its active transaction reads; null: the newest
 };
 
-// Runs a worker's transaction, or a group of them, in its turn. A worker that is not kept by a
-// thread does not need a turn: it runs a transaction within another one.
+// Runs a worker's transaction, or a group of transactions, in the worker's turn. A worker that is
+// not kept by a thread does not need a turn, because it runs a transaction within another
+// transaction.
 class InTurn {
  public:
   [[gnu::always_inline]] InTurn(Turns& turns, EngineWorker& worker) : turns_(turns), worker_(worker) {
@@ -89,7 +91,8 @@ class WorkerPool {
   // make(pool, base) creates a worker on that base.
   using Make = std::function<std::unique_ptr<EngineWorker>(WorkerPool& pool, Worker& worker)>;
 
-  // A transaction's use of a worker. The worker goes back to the pool unless the thread keeps it.
+  // The loan of a worker to a transaction. At the end, the worker goes back to the pool unless a
+  // thread keeps it.
   class Lent {
    public:
     Lent(WorkerPool& pool, EngineWorker& worker) : pool_(pool), worker_(worker) { worker_.busy = true; }
@@ -107,8 +110,8 @@ class WorkerPool {
 
   WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
 
-  // Null if workers_max are in use. A worker that only holds a snapshot is not counted as a thread
-  // that takes turns.
+  // Returns null if workers_max workers are in use. A worker with Use::kHolds only holds a
+  // snapshot, so the thread count for turns does not include it.
   enum class Use : uint8_t { kRuns, kHolds };
   EngineWorker* take(Use use = Use::kRuns);
   void give_back(EngineWorker* worker);

@@ -1,5 +1,5 @@
-// Calls of chopped procedures run as hardware transactions. The indexes below them are guarded by
-// optimistic latches, which a region reads as it reads the nodes.
+// Runs calls of chopped procedures as hardware transactions. Optimistic latches guard the indexes.
+// A region reads these latches in the same way as it reads the index nodes.
 #include "engine/registration.h"
 #include "htm/rtm.h"
 #include "sync/optimistic.h"
