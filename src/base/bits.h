@@ -1,4 +1,4 @@
-// Small arithmetic on powers of two, and Bits. Pure functions and values.
+// Arithmetic on powers of two, and Bits. All functions are pure.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// put, get: little-endian numbers in bytes for files, at any alignment.
+// put() and get() store and load little-endian numbers in files' bytes, at any alignment.
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The unit of sharing between cores, and a wrapper that gives a value its own cache lines.
+// Sizes of cache lines, and a wrapper that gives a value its own cache lines.
 // Thread safety: that of the wrapped type.
 #pragma once
 
@@ -8,9 +8,11 @@
 namespace elider {
 
 inline constexpr size_t kCacheLineBytes = 64;
-// Number of lines of this many bytes, if they begin at the start of a line.
+// Returns the number of cache lines that this many bytes occupy, if they begin at the start of a
+// line.
 constexpr size_t lines_of(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes; }
-// Processors fetch lines in pairs, so hot words of different threads are placed on different pairs.
+// Processors fetch cache lines in pairs, so words that different threads use often are placed in
+// different pairs.
 inline constexpr size_t kCacheLinePairBytes = 128;
 
 // A T that has a pair of cache lines to itself.

@@ -1,7 +1,7 @@
 // ELIDER_CHECK: a broken invariant stops the process with a message, in every build.
 //
-// Do not use it for invalid input (return a Status), or for what a transaction may see before it is
-// validated (a conflict). Thread safety: any thread may fail.
+// Do not use it for invalid input, for which functions return a Status. Do not use it for what a
+// transaction may see before validation, which is a conflict. Thread safety: any thread may fail.
 #pragma once
 
 namespace elider {

@@ -1,6 +1,6 @@
 // checksum: 64 bits that detect changes of file contents (XXH3).
 //
-// It does not protect from deliberate changes. Thread safety: a pure function.
+// It does not detect deliberate changes. Thread safety: a pure function.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace elider {
 
-// A different seed gives unrelated checksums, so that data in the wrong file does not pass.
+// Different seeds give unrelated checksums, so data that ends up in the wrong file is detected.
 uint64_t checksum(std::span<const std::byte> bytes, uint64_t seed);
 
 }  // namespace elider

@@ -1,4 +1,5 @@
-// Clocks: now_ns() for readable times, ticks() for timestamps on a hot path. Thread-safe.
+// Clocks: now_ns() for times that people read, ticks() for timestamps on a hot path. Thread safety:
+// all functions may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -16,8 +17,8 @@ inline uint64_t now_ns() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// An increasing counter in a unit that TickClock determines. It is the processor's counter if that
-// is cheap to read. Between two cores, it may run backwards by some nanoseconds.
+// Returns an increasing counter, whose unit TickClock determines. The counter is the processor's if
+// that is cheap to read. The counters of two cores may differ by some nanoseconds.
 inline uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -26,13 +27,14 @@ inline uint64_t ticks() {
 #endif
 }
 
-// Converts ticks to steady-clock nanoseconds, by comparing both clocks with their values at its
-// construction. The error is about 0.1% of the age once it is several milliseconds old.
+// Converts ticks to nanoseconds of the steady clock. It compares the present values of both clocks
+// with their values at its construction. Once the TickClock is several milliseconds old, the error
+// is about 0.1% of the time since its construction.
 class TickClock {
  public:
   TickClock() : TickClock(now()) {}
 
-  // The steady clock's time when ticks() was `stamp`. Never later than now.
+  // Returns the steady clock's time when ticks() returned `stamp`, but never a time after now.
   uint64_t ns_of(uint64_t stamp) const {
     const Reading at = now();
     if (stamp >= at.ticks || at.ticks <= begin_.ticks) return at.ns;
@@ -42,7 +44,7 @@ class TickClock {
   }
 
  private:
-  // Both clocks at the same time.
+  // The values of both clocks at one time.
   struct Reading {
     uint64_t ticks, ns;
   };

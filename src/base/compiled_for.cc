@@ -1,4 +1,5 @@
-// Compiled with the same options as the rest of the library, which these words record.
+// This file is compiled with the same options as the rest of the library. The constants record
+// them.
 #include "base/compiled_for.h"
 
 namespace elider {

@@ -1,5 +1,5 @@
-// CompiledFor: the instruction sets that the compiler may use. They are constants, so that reading
-// them does not run code of the file that defines them.
+// CompiledFor: the instruction sets that the compiler may use. The values are constants, so a
+// reader of them does not run code from the file that defines them.
 #pragma once
 
 namespace elider {

@@ -1,7 +1,8 @@
-// Fences that the C++ memory model requires and x86 does not need: there a locked instruction is a
-// full fence, and all processors agree on the order of loads, so both functions only stop the
-// compiler. On other processors both are seq_cst fences. tests/exhaustive/memory_model_test.cc
-// shows what goes wrong without them.
+// Two fences that the C++ memory model requires. On x86 they only stop the compiler, because there
+// a locked instruction is a full fence, and all processors agree on the order of loads. On other
+// processors both are seq_cst fences. tests/exhaustive/memory_model_test.cc shows the errors that
+// occur without these fences.
+//
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
@@ -19,15 +20,16 @@ inline void fence_that_x86_has() {
 }
 }  // namespace detail
 
-// Call it after an atomic read-modify-write: later loads are not executed before it. If two threads
-// each change a word, pass this fence, and load the other's word, then at least one of them sees
-// the other's change. A thread that sees a later store of the caller also sees the changed word.
-// Partners: each other, and fence_between_loads().
+// Call this after an atomic read-modify-write. No later load is executed before the
+// read-modify-write. If two threads each change a word, pass this fence, and load the other
+// thread's word, then at least one of the two sees the other's change. A thread that sees a later
+// store of the caller also sees the changed word. Partners: this function in another thread, and
+// fence_between_loads().
 inline void fence_after_locked_rmw() { detail::fence_that_x86_has(); }
 
-// Call it between loads, if the caller's earlier stores need not be visible: all threads that pass
-// it agree on the order of the stores that they have seen. Partners: each other, and
-// fence_after_locked_rmw().
+// Call this between two loads. All threads that call it agree on the order of the stores that they
+// have seen. It does not make the caller's own earlier stores visible. Partners: this function in
+// another thread, and fence_after_locked_rmw().
 inline void fence_between_loads() { detail::fence_that_x86_has(); }
 
 }  // namespace elider

@@ -1,4 +1,4 @@
-// Compiled for any x86-64 processor (src/base/CMakeLists.txt).
+// This file is compiled for any x86-64 processor (src/base/CMakeLists.txt).
 #include "base/instruction_sets.h"
 
 #include "base/compiled_for.h"

@@ -22,7 +22,8 @@ constexpr uint64_t kSmallLimitBytes = uint64_t{64} << 20;
 constexpr size_t kRegionBytes = size_t{64} << 20;
 constexpr size_t kRunAlignment = 256;
 
-// Memory that the system can provide without evicting others; all memory if it does not report it.
+// Returns the memory that the system can provide without evicting other memory, or all memory if
+// the system does not report it.
 uint64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   uint64_t kilobytes = 0;
@@ -54,7 +55,7 @@ void Memory::abandon() {
 
 void Memory::unmap_regions() {
   for (const Mapping& region : regions_) {
-    // Other code may map the addresses again without knowing about the poison.
+    // Other code may map these addresses again. It does not expect them to be poisoned.
     unpoison_memory(region.begin, region.bytes);
     ::munmap(region.begin, region.bytes);
   }
@@ -66,7 +67,7 @@ uint64_t Memory::used_bytes(MemoryPart part) const {
   std::lock_guard lock(mutex_);
   int64_t sum = detached_bytes_[index];
   for (const Allocator* allocator : allocators_) sum += allocator->used_bytes_[index].load(std::memory_order_relaxed);
-  // While other threads run, a free may be counted before its allocation.
+  // While other threads run, the sum may include a free without its allocation.
   return sum > 0 ? static_cast<uint64_t>(sum) : 0;
 }
 
@@ -89,7 +90,7 @@ bool Memory::reserve(size_t bytes, Limit limit) {
   return false;
 }
 
-// The system only aligns to pages, so map more and unmap the ends.
+// The system aligns mappings only to pages, so this maps more and unmaps both ends.
 std::byte* Memory::map_region(size_t bytes, size_t alignment) {
   const size_t mapped = bytes + (alignment > kPageBytes ? alignment : 0);
   void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -101,7 +102,7 @@ std::byte* Memory::map_region(size_t bytes, size_t alignment) {
   if (before != 0) ::munmap(raw, before);
   if (after != 0) ::munmap(raw + before + bytes, after);
   if (huge_pages_ && bytes >= kHugePageBytes) {
-    // A system without huge pages refuses this, which is harmless.
+    // A system without huge pages refuses this call, which is harmless.
     static_cast<void>(::madvise(raw + before, bytes, MADV_HUGEPAGE));
   }
   return raw + before;
@@ -111,7 +112,7 @@ bool Memory::prefault(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   ELIDER_CHECK(regions_.empty(), "memory is touched before it is used");
   if (bytes == 0) return true;
-  // The system promises more than it has, and kills a process that touches too much.
+  // The system promises more memory than it has, and kills a process that touches too much of it.
   if (bytes > available_bytes()) return false;
   const size_t rounded = align_up(bytes, kHugePageBytes);
   std::byte* region = map_region(rounded, kHugePageBytes);
@@ -119,7 +120,7 @@ bool Memory::prefault(uint64_t bytes) {
   regions_.push_back({region, rounded});
   region_next_ = region;
   region_end_ = region + rounded;
-  // Kernels before 5.14 do not support MADV_POPULATE_WRITE: write to each page.
+  // Kernels before 5.14 do not support MADV_POPULATE_WRITE, so this writes to each page.
   if (::madvise(region, rounded, MADV_POPULATE_WRITE) == 0) return true;
   if (errno != EINVAL) return false;
   for (size_t at = 0; at < rounded; at += kPageBytes) const_cast<volatile std::byte&>(region[at]) = std::byte{0};
@@ -148,7 +149,7 @@ Memory::Mapping Memory::take_chunk(size_t bytes_min, Limit limit) {
 
 bool Memory::start_region() {
   try {
-    regions_.reserve(regions_.size() + 1);  // first, because a region that is not listed would leak
+    regions_.reserve(regions_.size() + 1);  // before the mapping, because a region that is not listed would leak
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -166,7 +167,7 @@ void Memory::give_rest(Mapping rest) {
   try {
     rests_.push_back(rest);
   } catch (const std::bad_alloc&) {
-    // As in put_batch().
+    // Handled as in put_batch().
   }
 }
 
@@ -195,7 +196,8 @@ void Memory::put_batch(unsigned size_class, detail::FreeBatch batch) {
   try {
     depot.batches.push_back(batch);
   } catch (const std::bad_alloc&) {
-    // Memory for the list cannot be allocated: the batch is not reused until the database closes.
+    // Memory for the list cannot be allocated, so the batch is not reused until the database
+    // closes.
   }
 }
 
@@ -221,7 +223,7 @@ void Memory::detach(Allocator* allocator) {
 }
 
 Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(memory.largest_bytes_) {
-  // A class may keep twice a thirty-second of a chunk before others receive some of it.
+  // A class may keep a sixteenth of a chunk before its objects move to other workers.
   for (unsigned i = 0; i < kSizeClasses; ++i)
     batch_objects_[i] =
         memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
@@ -256,7 +258,7 @@ void Allocator::push(detail::FreeBatch& batch, std::byte* memory, size_t bytes) 
   ++batch.count;
 }
 
-// Counts one freed object, at the worker that freed it.
+// Frees one object through the shared allocator. The worker that freed it counts it.
 void Allocator::give_to_shared(unsigned size_class) {
   detail::FreeObject* const object = caches_[size_class].active.first;
   unpoison_memory(object, sizeof(detail::FreeObject));
@@ -303,8 +305,8 @@ bool Allocator::refill(unsigned size_class) {
   return cache.active.first != nullptr;
 }
 
-// A run holds several objects, so that consecutive allocations are adjacent: at most a hundredth of
-// a chunk, but at least one object.
+// A run holds several objects, so that consecutive allocations are adjacent. Its size is at most a
+// hundredth of a chunk, but at least one object.
 bool Allocator::start_run(unsigned size_class, Memory::Limit limit) {
   const size_t size = class_bytes(size_class);
   const size_t wanted = std::max<size_t>(memory_.chunk_bytes() / 128 / size, 1) * size;
@@ -329,8 +331,8 @@ bool Allocator::start_run(unsigned size_class, Memory::Limit limit) {
   }
 }
 
-// If the limit is reached, a free object of a larger class becomes a run of this class. It is never
-// merged again, which is better than failing while memory is free.
+// If the limit is reached, uses a free object of a larger class as a run of this class. The pieces
+// are never merged again, but the allocation does not fail while memory is free.
 bool Allocator::split_larger(unsigned size_class) {
   constexpr unsigned kTriesMax = 64;  // one in four objects of an unaligned class begins at a cache line
   const size_t size = class_bytes(size_class);

@@ -1,15 +1,16 @@
-// Memory: allocates a database's rows, versions, blocks and index nodes; one per database.
-// Allocator: one worker's part of it, which allocates and frees without locked instructions.
+// Memory: allocates a database's rows, versions, blocks and index nodes. Each database has one.
+// Allocator: one worker's part of a Memory. It allocates and frees without locked instructions.
 //
-// Memory takes chunks of 2 MiB, aligned to 2 MiB and on huge pages if the system provides them,
-// because a random access takes about twice as long on 4 KiB pages. It enforces the database's
-// memory limit. It keeps a depot of free objects, which moves them from workers that mostly free to
-// workers that mostly allocate. Every object belongs to a size class (base/size_class.h). A worker
-// cuts the objects of a class from runs, so that objects that are allocated together are adjacent.
+// Memory takes chunks of 2 MiB, aligned to 2 MiB, from the system. They are on huge pages if the
+// system provides them, because a random access takes about twice as long on 4 KiB pages. Memory
+// enforces the database's memory limit. It has a depot of free objects, through which objects move
+// from workers that mostly free to workers that mostly allocate. Every object belongs to a size
+// class (base/size_class.h). A worker cuts the objects of a class from runs, so that objects that
+// are allocated together are adjacent.
 // Chunks are returned to the system when Memory is destroyed.
-// It is not a general-purpose allocator: free() needs the size, and memory is never zeroed.
+// Memory is not a general-purpose allocator: free() needs the size, and memory is never zeroed.
 //
-// If the limit is below 64 MiB, chunks have 64 KiB, so that several workers fit.
+// If the limit is below 64 MiB, the chunk size is 64 KiB, so that several workers fit.
 // Thread safety: all threads may use Memory; one thread at a time may use an Allocator. An object
 // may be freed with a different Allocator of the same Memory. Under ASan, free memory is poisoned.
 #pragma once
@@ -42,7 +43,7 @@ struct FreeObject {
   FreeObject* next;
 };
 
-// A list of free objects of one class. It moves between worker and depot as a unit.
+// A list of free objects of one class. It moves between a worker and the depot as a unit.
 struct FreeBatch {
   FreeObject* first = nullptr;
   uint32_t count = 0;
@@ -50,9 +51,9 @@ struct FreeBatch {
 
 }  // namespace detail
 
-// While it exists, its thread may exceed the memory limit, for work that cannot be refused any
-// more. It does so only if nothing is left below the limit. An allocation still fails if the system
-// is out of memory.
+// While this exists, its thread may exceed the memory limit. Use it for work that can no longer be
+// refused. Memory above the limit is used only if no memory is left below it. An allocation still
+// fails if the system is out of memory.
 class BeyondLimit {
  public:
   BeyondLimit() { ++depth_; }
@@ -67,34 +68,35 @@ class BeyondLimit {
 
 class Memory {
  public:
-  // limit_bytes 0 is unlimited. own_allocators is false for studies: all Allocators then share one,
-  // with a lock. The constructor does not take memory from the system.
+  // If limit_bytes is 0, memory is unlimited. own_allocators is false only in studies: then all
+  // Allocators share one, under a lock. The constructor does not take memory from the system.
   explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true, bool own_allocators = true);
-  // All its Allocators must be destroyed before, and its objects must not be used any more.
+  // Destroy all Allocators first. The objects must not be used any more.
   ~Memory();
-  // Returns the chunks to the system. For a forked child, which must not use it afterwards and does
-  // not destroy it. Has an effect only if the parent did not hold the lock when it forked.
+  // Returns the chunks to the system. Called in a forked child, which must not use the object
+  // afterwards and does not destroy it. Does nothing if the parent held the lock when it forked.
   void abandon();
 
-  // Takes this much memory from the system and touches it, before any allocation. Allocations then
-  // do not cause page faults until it is used. It counts as reserved when it is used. Returns false
-  // if the system refuses.
+  // Takes this much memory from the system and touches it, before any allocation. Allocations do
+  // not cause page faults until this memory is used up. The memory counts as reserved once it is
+  // used. Returns false if the system refuses the request.
   [[nodiscard]] bool prefault(uint64_t bytes);
 
   uint64_t limit_bytes() const { return limit_bytes_; }
   size_t chunk_bytes() const { return chunk_bytes_; }
-  // The bytes that an object of this size occupies: those of its class, or whole pages.
+  // Returns the bytes that an object of this size occupies: the size of its class, or whole pages.
   size_t bytes_taken(size_t bytes) const {
     return bytes > largest_bytes_ ? round_large(bytes) : class_bytes(size_class_of(bytes));
   }
-  // Bytes of objects in use, rounded up to their classes. Exact only while no worker allocates or
-  // frees.
+  // Returns the bytes of objects in use, rounded up to the sizes of their classes. The result is
+  // exact only while no worker allocates or frees.
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
-  // Returns true if more than the limit is in use, because of a BeyondLimit. Until usage is lower,
-  // allocations without a BeyondLimit succeed only from what their Allocator has cached.
+  // Returns true if a BeyondLimit caused usage to exceed the limit. Until usage is lower, an
+  // allocation without a BeyondLimit succeeds only if its Allocator has a cached object.
   bool is_beyond_limit() const { return limit_bytes_ != 0 && reserved_bytes() > limit_bytes_ && used_bytes() > limit_bytes_; }
-  // Bytes taken from the system: used, free, and the rest of chunks.
+  // Returns the bytes taken from the system: those in use, those that are free, and the unused rest
+  // of chunks.
   uint64_t reserved_bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
   uint64_t free_bytes() const;
 
@@ -118,7 +120,8 @@ class Memory {
   // chunk. Returns null at the limit, unless the thread may exceed it.
   Mapping take_chunk(size_t bytes_min, Limit limit);
   void give_rest(Mapping rest);
-  // Allocates an object above the largest class, or returns null. Both round `bytes` up to pages.
+  // Allocates an object above the largest class, or returns null. Both functions round `bytes` up
+  // to whole pages.
   void* take_large(size_t bytes);
   void give_large(void* object, size_t bytes);
   size_t round_large(size_t bytes) const;
@@ -150,14 +153,14 @@ class Memory {
 
   std::array<Depot, kSizeClasses> depots_;
 
-  std::mutex shared_mutex_;             // rank: before the depots' mutexes and mutex_
+  std::mutex shared_mutex_;             // acquired before the depots' mutexes and mutex_
   std::unique_ptr<Allocator> shared_;  // the allocator that all share; null if each has its own
 };
 
 class Allocator {
  public:
   explicit Allocator(Memory& memory);
-  ~Allocator();  // returns its free objects to Memory
+  ~Allocator();  // returns the free objects to Memory
 
   // Allocates `bytes` bytes (at least 1) with arbitrary content, aligned to 16, or to 64 if the
   // class is a multiple of 64. Returns null if the limit is reached or the system is out of memory.
@@ -206,7 +209,7 @@ class Allocator {
       hand_over(size_class);
   }
 
-  // Moves its free objects to the depot, because its worker becomes idle. It keeps runs and chunk.
+  // Moves the free objects to the depot, because the worker becomes idle. Keeps runs and the chunk.
   void flush();
 
   Allocator(const Allocator&) = delete;
@@ -215,8 +218,8 @@ class Allocator {
  private:
   friend class Memory;
 
-  // Two batches, so that a worker that alternates between allocating and freeing does not use the
-  // depot each time; and the run from which new objects are cut.
+  // Has two batches, so that a worker that alternates between allocating and freeing does not use
+  // the depot each time, and the run from which new objects are cut.
   struct alignas(kCacheLineBytes) Cache {
     detail::FreeBatch active;
     detail::FreeBatch spare;  // empty or full
@@ -224,17 +227,17 @@ class Allocator {
     std::byte* run_end = nullptr;
   };
 
-  // The first test lets the compiler use a size that it knows.
+  // The first comparison lets the compiler decide the result if it knows the size.
   bool is_large(size_t bytes) const { return bytes > kLargestClassBytes || bytes > largest_bytes_; }
 
-  // Only one thread writes it, so a plain addition is enough. Statistics read it from other
+  // Only one thread writes a counter, so a plain addition is enough. Statistics read it from other
   // threads. The sum over all workers is correct, although single values may be negative.
   void count(MemoryPart part, int64_t bytes) {
     std::atomic<int64_t>& used = used_bytes_[static_cast<unsigned>(part)];
     used.store(used.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Under ASan a free object is poisoned, so that a double free is detected.
+  // In ASan builds a free object is poisoned, so a double free is detected.
   static void check_not_free([[maybe_unused]] const void* object) {
 #if ELIDER_ASAN
     ELIDER_CHECK(__asan_address_is_poisoned(object) == 0, "an object is freed once");

@@ -1,5 +1,5 @@
-// What the tables of options share (elider/option_table.h and elider/heap_option_table.h): entries,
-// and functions that set a member from a text, print it as a text, and check its range.
+// Code that the option tables share (elider/option_table.h and elider/heap_option_table.h): table
+// entries, and functions that set a member from text, print it as text, and check its range.
 // Thread safety: pure functions, except for their arguments.
 #pragma once
 
@@ -49,7 +49,8 @@ constexpr std::array<OptionInfo, kCount> infos_of(const Entry<Member> (&entries)
 }
 
 bool parse_number(std::string_view text, bool with_unit, uint64_t* number);
-// A text that parse_number() accepts: "4M", "64K"; other numbers of bytes are not abbreviated.
+// Returns a text that parse_number() accepts. Numbers of bytes are abbreviated if possible, as in
+// "4M" and "64K".
 std::string number_text(const OptionInfo& option, uint64_t number);
 bool allows(const OptionInfo& option, uint64_t number);
 // `of` is the name of the struct, such as "Options".

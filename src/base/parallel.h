@@ -1,7 +1,8 @@
-// parallel: runs independent pieces of work in several threads, to open files and write
-// checkpoints.
+// parallel: runs independent pieces of work in several threads. The engine uses it to open files
+// and write checkpoints.
 //
-// It is not a pool: the threads exist only during one call. Thread safety: a pure function, apart
+// It is not a thread pool, because the threads exist only during one call. Thread safety: a pure
+// function, apart
 // from the effects of `work`.
 #pragma once
 
@@ -17,16 +18,17 @@
 
 namespace elider {
 
-// The number of hardware threads, but at most `most`.
+// Returns the number of hardware threads, but at most `most`.
 inline uint32_t processors(uint32_t most) {
   const uint32_t there = std::thread::hardware_concurrency();
   return there < 1 ? 1 : there < most ? there : most;
 }
 
 // Calls work(thread, i) -> Status once for each i below `count`, with `thread` below `threads`.
-// Calls of the same thread never overlap. After an error, no further piece is started, and the
-// error of the smallest i is returned. An exception is rethrown after all threads have ended. If
-// the system provides fewer threads, fewer run; if none, the caller's thread does all the work.
+// Calls with the same `thread` never overlap. After an error, no further piece starts, and
+// parallel() returns the error of the smallest i. If work() throws, parallel() rethrows the
+// exception after all threads have ended. If the system refuses to create threads, fewer threads
+// run, or only the caller's.
 template <class Work>
 Status parallel(uint32_t threads, size_t count, Work&& work) {
   std::atomic<size_t> next{0};
@@ -34,10 +36,10 @@ Status parallel(uint32_t threads, size_t count, Work&& work) {
   size_t failed_at = count;
   Status failure;
   std::exception_ptr thrown;
-  const auto give_up = [&] { next.store(count, std::memory_order_relaxed); };  // relaxed: it only distributes numbers
+  const auto give_up = [&] { next.store(count, std::memory_order_relaxed); };  // relaxed: the counter only distributes pieces
   const auto run = [&](uint32_t thread) {
     try {
-      for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {  // likewise
+      for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {  // as above
         Status status = work(thread, i);
         if (status.ok()) continue;
         give_up();
@@ -59,7 +61,7 @@ Status parallel(uint32_t threads, size_t count, Work&& work) {
   for (uint32_t thread = 1; thread < threads && thread < count; ++thread) {
     try {
       others.emplace_back(run, thread);
-    } catch (const std::exception&) {  // the system's limit, or no memory
+    } catch (const std::exception&) {  // the system's thread limit is reached, or memory is exhausted
       break;
     }
   }

@@ -1,16 +1,15 @@
-// Racy accessors: read and write memory that another thread may be writing (sequence-lock style:
-// copy,
-// then validate the word that guards the memory, then use the copy).
+// Racy accessors: read and write memory that another thread may be writing, as in a sequence lock.
+// A reader copies the data, then validates the word that guards the memory, and only then uses the
+// copy.
 //
 // Scalars are relaxed atomics, which the compiler does not tear or repeat. Copies are plain memcpy
-// between compiler barriers. Under TSan they are relaxed atomics, word by word, so that TSan still
-// reports every access that bypasses these functions. A copy must not be used before it is
-// validated.
+// between compiler barriers. In TSan builds copies are relaxed atomics, word by word, so TSan still
+// reports every access that bypasses these functions.
 //
 // Order: racy_read_fence() comes between the racy reads and the load that validates them. It pairs
-// with the writer's racy_write_fence(), which comes between acquiring the guard and the first racy
-// write, and with the release store that releases the guard. On x86 neither costs anything.
-// Thread safety: all functions are meant for concurrent use.
+// with the writer's racy_write_fence(), and with the release store that releases the guard. A
+// writer calls racy_write_fence() after it acquires the guard and before its first racy write. On
+// x86 neither fence costs anything. Thread safety: all functions are meant for concurrent use.
 #pragma once
 
 #include <atomic>
@@ -39,13 +38,13 @@ inline void racy_store(T& shared, std::type_identity_t<T> value) {
   __atomic_store(&shared, &value, __ATOMIC_RELAXED);
 }
 
-// Loads before it are not reordered with loads after it.
+// Loads before this fence are not reordered with loads after it.
 inline void racy_read_fence() {
 #if !ELIDER_TSAN
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
-// Stores before it are not reordered with stores after it.
+// Stores before this fence are not reordered with stores after it.
 inline void racy_write_fence() {
 #if !ELIDER_TSAN
   std::atomic_thread_fence(std::memory_order_release);
@@ -56,9 +55,9 @@ namespace detail {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// Two overlapping moves cover every size from W to 2W, so small copies need neither a call nor a
-// loop. Moves have at most 128 bits: wider vectors need VZEROUPPER, which aborts a hardware
-// transaction.
+// Two overlapping moves copy any size from W to 2W, so a small copy needs neither a call nor a
+// loop. A move has at most 128 bits, because wider vectors require VZEROUPPER, which aborts a
+// hardware transaction.
 template <size_t W>
 inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   if constexpr (W > 16) {
@@ -74,8 +73,8 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   }
 }
 
-// Copies more than 128 bytes. Not inlined, because gcc then assumes copies longer than their
-// memory.
+// Copies more than 128 bytes. It is not inlined, because gcc would then warn of copies past the end
+// of the memory.
 [[gnu::noinline]] inline void copy_long(char* to, const char* from, size_t bytes) {
   for (; bytes > 128; to += 64, from += 64, bytes -= 64) copy_overlapping<32>(to, from, 64);
   copy_overlapping<64>(to, from, bytes);
@@ -101,8 +100,8 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   }
 }
 
-// Copies words if the shared side is aligned, otherwise single bytes. So both sides of a race use
-// the same units, whichever part of the row each copies.
+// Copies words if the shared address is aligned, and otherwise single bytes. So both sides of a
+// race use the same units, whichever part of the row each one copies.
 template <bool kToShared>
 inline void copy_atomically(char* to, const char* from, size_t bytes) {
   size_t i = 0;
@@ -130,7 +129,7 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
 }
 
 #if defined(ELIDER_EMULATOR)
-// A copy that the compiler does not report to the emulator, for a mutant.
+// A copy that the compiler does not report to the emulator. Used by a mutant.
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void copy_untold(volatile char* to, const char* from, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
@@ -164,9 +163,9 @@ inline void racy_copy_out(void* shared_to, const void* private_from, size_t byte
 #endif
 }
 
-// Copies memory that other threads do not write any more, or do not know yet, so that a race is a
-// fault. Other threads read it, or have written it, under guards that only TSan builds of this
-// library show to TSan.
+// Copies memory that other threads no longer write, or cannot reach yet, so any race is an error.
+// Other threads read or have written this memory under guards that TSan sees only if this library
+// is compiled with TSan.
 inline void guarded_copy(void* to, const void* from, size_t bytes) {
 #if ELIDER_TSAN
   std::memcpy(to, from, bytes);

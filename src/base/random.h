@@ -1,5 +1,5 @@
-// Random: a small, fast generator (xoshiro256**, seeded by splitmix64), with the same numbers on
-// all machines.
+// Random: a small, fast generator (xoshiro256**, seeded by splitmix64). It returns the same numbers
+// on all machines.
 //
 // Do not use it for secrets. Thread safety: one thread at a time; give each thread its own seed.
 #pragma once
@@ -38,19 +38,20 @@ class Random {
     return result;
   }
 
-  // 0 to n - 1, n >= 1. Multiply and shift: the bias is below n / 2^64.
+  // Returns a number from 0 to n - 1, where n >= 1. It multiplies and shifts; the bias is below n /
+  // 2^64.
   uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
 
-  // From first to last, inclusive.
+  // Returns a number from first to last, inclusive.
   uint64_t between(uint64_t first, uint64_t last) {
     const uint64_t span = last - first;
     return span == ~uint64_t{0} ? next() : first + below(span + 1);
   }
 
-  // 0 <= x < 1, with 53 random bits.
+  // Returns x with 0 <= x < 1, from 53 random bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-  // True with probability 1/n, n >= 1.
+  // Returns true with probability 1/n, n >= 1.
   bool one_in(uint64_t n) { return below(n) == 0; }
 
   static constexpr uint64_t min() { return 0; }

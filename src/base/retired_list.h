@@ -1,7 +1,7 @@
-// RetiredList: a queue of objects that wait for their grace period, in the order of retirement.
+// RetiredList: a queue of objects that wait for their grace period, in order of retirement.
 //
-// Any thread may read its size; everything else requires one thread at a time. It is not a general
-// queue: it keeps its memory until it is empty, and grows by doubling.
+// Any thread may read the size; everything else requires one thread at a time. It is not a general
+// queue: it grows by doubling, and keeps its memory until the list is empty.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,9 @@ namespace elider {
 
 class Worker;
 
-// Called by the worker that reclaims (not always the one that retired), while it is inside and at
-// the end of a transaction. It may free memory, unlink, and retire further objects.
+// Called by the worker that reclaims the object, which may differ from the worker that retired it.
+// That worker is inside, at the end of a transaction. The function may free memory, unlink, and
+// retire further objects.
 using Reclaim = void (*)(Worker& worker, void* object, uint64_t argument);
 
 struct Retired {

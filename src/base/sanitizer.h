@@ -1,5 +1,5 @@
-// Constants that say with which sanitizer this translation unit is compiled, and functions that
-// tell ASan about memory that the allocator manages. Thread safety: that of ASan's interface.
+// Constants that say which sanitizer this translation unit is compiled with, and functions that
+// inform ASan about memory that the allocator manages. Thread safety: that of ASan's interface.
 #pragma once
 
 #include <cstddef>
@@ -38,13 +38,13 @@ namespace elider {
 inline constexpr bool kThreadSanitizer = ELIDER_TSAN;
 inline constexpr bool kAddressSanitizer = ELIDER_ASAN;
 
-// From now on, accesses to these bytes are reported.
+// After this call, ASan reports accesses to these bytes.
 inline void poison_memory([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #if ELIDER_ASAN
   ASAN_POISON_MEMORY_REGION(begin, bytes);
 #endif
 }
-// These bytes may be accessed again.
+// After this call, these bytes may be accessed again.
 inline void unpoison_memory([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #if ELIDER_ASAN
   ASAN_UNPOISON_MEMORY_REGION(begin, bytes);

@@ -1,8 +1,7 @@
-// ShardedCounts: how many entries something has and the bytes they take, counted without sharing a
-// cache line between the workers that change it. A sum is exact while no worker writes, and
-// approximate otherwise.
+// ShardedCounts: counts entries and the bytes that they occupy. Workers that change the counts do
+// not share a cache line. A sum is exact while no worker writes, and approximate otherwise.
 //
-// Thread safety: add() by the worker whose id is given; sums by all.
+// Thread safety: the worker with the given id calls add(); any thread may read sums.
 #pragma once
 
 #include <array>
@@ -14,7 +13,8 @@ namespace elider {
 
 class ShardedCounts {
  public:
-  // Returns the number of entries in this worker's shard, for decisions that are made now and then.
+  // Returns the number of entries in this worker's shard. Callers use it to decide when to do
+  // periodic work.
   int64_t add(uint32_t worker_id, int64_t entries, int64_t bytes) {
     // Low ids own their shard, so a plain addition is enough; the others share the last one.
     if (worker_id < kShards - 1) [[likely]] {
@@ -40,7 +40,7 @@ class ShardedCounts {
 
  private:
   static constexpr size_t kShards = 16;
-  // All orders are relaxed: the counts order nothing.
+  // All orders are relaxed, because the counts do not order anything.
   struct alignas(64) Shard {
     std::atomic<int64_t> entries{0};
     std::atomic<int64_t> bytes{0};

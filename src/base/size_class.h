@@ -1,9 +1,9 @@
 // Size classes: the sizes that the allocator provides, and the class of a request.
 //
 // The sizes are multiples of 16 bytes up to 256, multiples of 64 up to 1024, and then eight per
-// doubling up to 256 KiB, so that a step is at most an eighth of the size. Classes above 256 bytes
-// are multiples of 64, and so are the runs that objects are cut from: an object of 64 n bytes has n
-// cache lines to itself. Pure functions.
+// doubling up to 256 KiB, so a step is at most an eighth of the size. Classes above 256 bytes, and
+// the runs that their objects are cut from, are multiples of 64. So an object of 64 n bytes has n
+// cache lines of its own. All functions are pure.
 #pragma once
 
 #include <array>

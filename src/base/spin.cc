@@ -14,9 +14,9 @@ namespace {
 constexpr uint64_t kYieldingNs = 400'000;
 }  // namespace
 
-// A direct system call, because a library call for sleeping is a cancellation point.
+// Makes the system call directly, because a library call that sleeps is a cancellation point.
 void sleep_shortly() {
-  static constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the system wakes it slightly later
+  static constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the system wakes the thread slightly later
   if (::syscall(SYS_nanosleep, &kTime, nullptr) != 0 && errno != EINTR) ::sched_yield();
 }
 

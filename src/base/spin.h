@@ -1,5 +1,5 @@
-// Spin: how a thread waits for another thread's short critical section: pauses that double in
-// length, then yields, then sleeps.
+// Spin: a thread's wait for another thread's short critical section. The thread first pauses, each
+// time twice as long, then yields, then sleeps.
 //
 // It is not a lock. Thread safety: a Spin belongs to the waiting thread.
 #pragma once
@@ -22,16 +22,16 @@ void sleep_shortly();
 
 class Spin {
  public:
-  // Waits, longer each time. After about a microsecond of pauses, it yields the processor, because
-  // the holder may be a thread that waits for this core. After 400 microseconds, it sleeps: if
-  // other threads compute and use their whole time slices, a yield returns after milliseconds, but
-  // a sleep returns when it ends.
+  // Waits, longer at each call. After about a microsecond of pauses, the thread yields the
+  // processor, because the holder may be waiting for this core. After 400 microseconds, the thread
+  // sleeps. If other threads compute and use their whole time slices, a yield takes milliseconds,
+  // but a sleep does not.
   void wait();
   void reset() { *this = {}; }
-  // Returns true if the pauses are over, so that the next wait yields the processor.
+  // Returns true if the pauses are over and the next wait yields the processor.
   bool has_paused() const { return round_ == kRoundsOfPauses; }
-  // How often it has yielded, and how often it has slept. A caller that limits its wait counts one
-  // of them.
+  // The number of yields and the number of sleeps. A caller that limits its wait counts one of the
+  // two.
   uint32_t yields() const { return yields_; }
   uint32_t sleeps() const { return sleeps_; }
 

@@ -101,14 +101,14 @@ void wrong_view(bool empty) noexcept {
 
 std::string_view Status::table() const { return interned_name(head_.table_name_id); }
 
-// acq_rel: the last owner must see what the others did with it.
+// acq_rel: the last owner must see what the other owners did with the text.
 void Status::release_text() noexcept {
   if (detail_.text->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_.text;
 }
 
 std::string Status::message() const {
   std::string words(name_of(code()));
-  // If the cause has the same name as the code, say it only once.
+  // If the cause has the same name as the code, the message contains the name only once.
   if (cause() != Cause::kNone && name_of(cause()) != words) {
     words += ": ";
     words += name_of(cause());

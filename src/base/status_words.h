@@ -1,5 +1,5 @@
-// The words of a Status, for a message that goes on with them: "corrupt: 'x' at byte 0: the
-// header is cut short" names the code once.
+// Functions for a message that continues with the words of another Status. For example, "corrupt:
+// 'x' at byte 0: the header is cut short" names the code only once.
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace elider {
 
-// The message without the name of the code that it begins with.
+// Returns the message without the name of the code at its start.
 inline std::string words_of(const Status& status) {
   std::string words = status.message();
   const size_t name = name_of(status.code()).size();
@@ -18,8 +18,8 @@ inline std::string words_of(const Status& status) {
   return words;
 }
 
-// A failure with the words of another one between `before` and `after`. The other's code is named
-// only if it differs from `code`.
+// Returns a failure with the words of `why` between `before` and `after`. The code of `why` is
+// named only if it differs from `code`.
 inline Status reworded(Code code, std::string_view before, const Status& why, std::string_view after = {}) {
   std::string words(before);
   words += why.code() == code ? words_of(why) : why.message();

@@ -1,7 +1,7 @@
-// System calls that a signal may interrupt (EINTR) before they have done anything.
+// Wrappers for system calls that a signal may interrupt (EINTR) before they have any effect.
 //
-// close() is not among them: Linux releases the descriptor even if it reports EINTR, so a second
-// call could close a descriptor that another thread has opened since.
+// Do not use them for close(): Linux releases the descriptor even if it reports EINTR, so a second
+// call could close a descriptor that another thread has opened meanwhile.
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace elider {
 
-// Repeats the call until it succeeds or fails with another error. For calls that return -1 and
-// set errno.
+// Repeats the call until it succeeds or fails with another error. The call must return -1 and set
+// errno on failure.
 template <class Call>
 auto uninterrupted(Call&& call) {
   for (;;) {
@@ -19,7 +19,7 @@ auto uninterrupted(Call&& call) {
   }
 }
 
-// Does the same for calls that return the error instead of setting errno (posix_fallocate).
+// Like uninterrupted(), for calls that return the error instead of setting errno (posix_fallocate).
 template <class Call>
 int uninterrupted_error(Call&& call) {
   for (;;)

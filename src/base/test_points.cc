@@ -132,7 +132,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kTrustShortStream, "trust_short_stream"},
 };
 
-// A wrong name must not look like a mutant that no checker can find.
+// A wrong name must end the process. Otherwise it would look like a mutant that no checker finds.
 Mutant mutant_of_environment() {
   const char* const name = std::getenv("ELIDER_MUTANT");
   Mutant mutant = Mutant::kNone;
@@ -202,7 +202,7 @@ struct TestStop::State {
 
   void arrive();
   void let_go();
-  // Waits for the flag; ends the process with these words if it does not come.
+  // Waits for the flag. Ends the process with these words if the flag is not set in time.
   void wait_for(const bool& flag, std::unique_lock<std::mutex>& lock, const char* words);
 
   const std::string name;

@@ -1,13 +1,13 @@
-// Test points: named places in the engine where a test can run code or stop a thread, so that a
-// test reproduces a race by naming it instead of sleeping. Mutants: deliberate defects that prove
+// Test points: named places in the engine where a test can run code or stop a thread. A test
+// reproduces a race by naming a point instead of sleeping. Mutants: deliberate defects that prove
 // that the checkers can fail.
 //
 //   ELIDER_TEST_POINT("occ.commit.after_lock");
 //   if (!ELIDER_MUTANT(kSkipReadValidation) && !valid) ...
 //
 // Both exist only in builds with ELIDER_TEST_POINTS=1 (presets dev, asan, tsan, emulator). In other
-// builds, the first is empty and the second is `false`. Names have the form "area.step". A point
-// costs one relaxed load while no test uses test points.
+// builds, the first macro expands to nothing and the second to `false`. Names have the form
+// "area.step". A point costs one relaxed load while no test uses test points.
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
@@ -37,23 +37,23 @@ class TestPoints {
  public:
   static constexpr bool enabled() { return ELIDER_TEST_POINTS != 0; }
 
-  // From now on, each thread that reaches the point runs `action`, which replaces an earlier
-  // action.
+  // From now on, each thread that reaches the point runs `action`. An earlier action of the point
+  // is replaced.
   static void on(std::string name, std::function<void()> action);
-  // Removes the action. Threads that are inside it finish it.
+  // Removes the action. A thread that is running the action completes it.
   static void off(std::string_view name);
   static void clear();  // calls off() for all points
-  // A thread calls it first at a watched point. If the point is within a hardware transaction, it
-  // aborts the transaction (so the call does not return), because a thread must not wait inside
-  // one.
+  // Sets a function that a thread calls first at a watched point. If the thread is in a hardware
+  // transaction, the function aborts the transaction and does not return, because a thread must not
+  // wait inside one.
   static void set_region_exit(void (*leave)()) { region_exit_.store(leave, std::memory_order_release); }
-  // How often the point was reached since on().
+  // Returns how often the point was reached since on().
   static uint64_t reached(std::string_view name);
 
   // Called by ELIDER_TEST_POINT.
   static void reach(const char* name) {
-    // relaxed: on() must happen before a test's threads reach the point; otherwise they may miss
-    // it.
+    // relaxed: a test must call on() before its threads reach the point; otherwise they may miss
+    // the action.
     if (watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       run(name);
   }
@@ -72,13 +72,13 @@ class TestPoints {
 //   ... the writer holds its locks now ...
 //   stop.go();
 //
-// Each wait ends the process with a message after `timeout`, so that a race that does not happen
+// Each wait ends the process with a message after `timeout`, so a test whose race does not happen
 // fails instead of hanging. While a point has a stop, it must not have another action.
 class TestStop {
  public:
   static constexpr std::chrono::milliseconds kTimeout{600000};
 
-  // Lets `pass_first` arrivals pass before it stops one.
+  // Lets `pass_first` threads pass before it stops one.
   explicit TestStop(std::string name, uint64_t pass_first = 0, std::chrono::milliseconds timeout = kTimeout);
   ~TestStop();  // calls go(), and removes the action
 
@@ -90,12 +90,13 @@ class TestStop {
   TestStop& operator=(const TestStop&) = delete;
 
  private:
-  // Shared with the action, because a thread may be on its way to it while the stop is destroyed.
+  // Shared with the action, because a thread may be about to run the action while the stop is
+  // destroyed.
   struct State;
   const std::shared_ptr<State> state_;
 };
 
-// Each mutant leaves out one step that serializability or durability needs.
+// Each mutant omits one step that serializability or durability requires.
 enum class Mutant : uint32_t {
   kNone,
   kSkipReadValidation,  // "skip_read_validation": commits without validating its reads
@@ -201,8 +202,8 @@ enum class Mutant : uint32_t {
   kTrustShortStream,    // "trust_short_stream": a stream may end before what another one says was durable
 };
 
-// The environment variable ELIDER_MUTANT names the mutant; it is read at the first call. An unknown
-// name ends the process. Always kNone in builds without test points.
+// The environment variable ELIDER_MUTANT names the active mutant. It is read at the first call, and
+// an unknown name ends the process. The result is always kNone in builds without test points.
 Mutant active_mutant();
 void set_mutant(Mutant mutant);
 std::string_view name_of(Mutant mutant);

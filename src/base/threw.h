@@ -1,4 +1,5 @@
-// threw(): the status of a procedure that threw. Thread safety: may be called from any thread.
+// threw(): returns the status of a procedure that threw. Thread safety: may be called from any
+// thread.
 #pragma once
 
 #include <string_view>
@@ -7,8 +8,8 @@
 
 namespace elider {
 
-// kProcedureThrew with the exception's text; nullptr if it was not a std::exception. If memory for
-// the message cannot be allocated, the status does not have one.
+// Returns kProcedureThrew with the exception's text. The text is nullptr if the exception was not a
+// std::exception. If memory for the message cannot be allocated, the status lacks a message.
 Status threw(const char* what, std::string_view who = "the procedure") noexcept;
 
 }  // namespace elider

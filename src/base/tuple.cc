@@ -23,8 +23,8 @@ std::string_view name_of(TupleType type) {
 
 void TuplePrefix::set_size(size_t size) {
   size_ = size;
-  // The next byte string: without the bytes 255 at the end, and with the last byte increased by
-  // one.
+  // Computes the next byte string: drops trailing bytes 255, and increases the last remaining byte
+  // by one.
   while (size != 0 && from_[size - 1] == std::byte{0xff}) --size;
   to_size_ = size;
   if (size == 0) return;
@@ -50,7 +50,7 @@ uint64_t load(const void* from) {
 constexpr bool has_escapes(uint64_t word) { return ((word - every(2)) & ~word & every(0x80)) != 0; }
 constexpr bool has_more_than_ascii(uint64_t word) { return (word & every(0x80)) != 0; }
 
-// The offset of the first byte that is not UTF-8; the size if there is none.
+// Returns the offset of the first byte that is not UTF-8, or the size if all bytes are.
 size_t utf8_end(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
@@ -90,7 +90,7 @@ std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, 
   const char* from = text.data();
   size_t left = text.size();
   while (left != 0) {
-    // There is room for the rest if it has no bytes that must be escaped.
+    // The room suffices for the rest if the rest does not contain bytes that must be escaped.
     if (left >= 8) {
       const uint64_t word = load(from);
       if (!has_escapes(word) && !(is_text && has_more_than_ascii(word))) [[likely]] {

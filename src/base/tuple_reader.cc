@@ -1,5 +1,4 @@
-// TupleReader, TupleWriter, and printing: tuples whose types are not known when the program is
-// compiled.
+// TupleReader, TupleWriter, and printing, for tuples whose types are not known at compile time.
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -45,8 +44,8 @@ bool TupleReader::next(TupleField* field) {
   return refuse(begin, "the value is cut off, or its bytes are not the ones that encoding it gives");
 }
 
-// Reads the value of a field after its tag. Returns false if it is cut off or not canonical;
-// status_ is not set then.
+// Reads the value of a field after its tag. Returns false, without setting status_, if the value is
+// cut off or not canonical.
 bool TupleReader::take(TupleField* field, uint8_t tag, uint8_t flip) {
   if (detail::is_integer_tag(tag)) {
     field->type = TupleType::kInteger;

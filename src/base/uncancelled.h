@@ -1,5 +1,6 @@
-// Uncancelled: while it exists, pthread_cancel() of this thread is deferred. Use it for work that
-// must not stop halfway because other threads wait for it. Thread safety: belongs to its thread.
+// Uncancelled: while this exists, pthread_cancel() of this thread is deferred. Use it for work that
+// must not stop halfway because other threads wait for its completion. Thread safety: belongs to
+// one thread.
 #pragma once
 
 #include <pthread.h>
@@ -15,7 +16,7 @@ class Uncancelled {
   Uncancelled(const Uncancelled&) = delete;
   Uncancelled& operator=(const Uncancelled&) = delete;
 
-  // Allows cancellation in f. The caller cleans up if f unwinds.
+  // Runs f() with cancellation allowed. If f unwinds, the caller cleans up.
   template <class F>
   decltype(auto) but_for(F&& f) {
     ::pthread_setcancelstate(before_, nullptr);

@@ -1,4 +1,4 @@
-// UTF-8: whether a name is text, and how to print it otherwise.
+// UTF-8: checks whether a name is text, and prints names that are not.
 // Thread safety: pure functions.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace elider {
 
-// Number of bytes of the first character of `text`, which must not be empty. Only shortest forms
-// without surrogates are characters; for others, the result is 0.
+// Returns the number of bytes of the first character of `text`, which must not be empty. Returns 0
+// if the bytes are not the shortest form of a character, or are a surrogate.
 inline size_t utf8_bytes(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
@@ -24,8 +24,8 @@ inline size_t utf8_bytes(std::string_view text) {
   return odd ? 0 : bytes;
 }
 
-// The text, with every byte that is a control character or not part of a character as \xNN.
-// *all_text is set to whether there was no such byte.
+// Returns the text with every control character, and every byte that is not part of a character,
+// printed as \xNN. Sets *all_text to true if the text does not contain such bytes.
 inline std::string printable(std::string_view text, bool* all_text = nullptr) {
   constexpr char kDigits[] = "0123456789abcdef";
   if (all_text != nullptr) *all_text = true;

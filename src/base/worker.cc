@@ -11,7 +11,7 @@ namespace elider {
 
 namespace {
 
-// The argument of a retired piece of memory: the size, with the part in the upper bits.
+// The argument of retired memory: the size in the lower bits, the MemoryPart in the upper bits.
 constexpr unsigned kPartShift = 56;
 
 void free_retired(Worker& worker, void* object, uint64_t argument) {
@@ -42,11 +42,11 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
   retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift, bytes);
 }
 
-// Called at the end of a stay inside. The work is bounded but sufficient: once per countdown it
-// checks the epoch. If more can be reclaimed than it may do at a time, it is called again after
-// each further leave(), and does more than was retired since. A worker that is short of memory
-// takes over everything that idle workers have retired, is called again at each of the next
-// leave()s, and does more there.
+// Called by leave() once per countdown, to check the epoch and reclaim a limited number of objects.
+// If more objects could be reclaimed, each of the next leave() calls runs maintain() again, and
+// reclaims more objects than were retired meanwhile. A worker that is short of memory takes over
+// the retired objects of idle workers. It also runs maintain() in each of the next leave() calls,
+// with a higher limit.
 void Worker::maintain() {
   if (!workers_.reclaims_) [[unlikely]] {
     countdown_ = kCountdown;
@@ -59,7 +59,7 @@ void Worker::maintain() {
   countdown_ = hurry ? 1 : kCountdown;
   if (hurry) --hurry_;
   if (retired_.empty() && workers_.orphans_.empty()) return;
-  // References from before are not used any more, and the old announcement would delay the epoch.
+  // Earlier references are not used any more, and the old announcement would delay the epoch.
   announce();
   if (hurry || !behind) look_after_epoch();
   const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave + (behind ? 2 * retired : 0);
@@ -69,7 +69,7 @@ void Worker::maintain() {
   if (behind_) countdown_ = 1;
 }
 
-// If another worker has advanced the epoch since the last time, that is enough.
+// If another worker has advanced the epoch since the last check, this worker need not.
 void Worker::look_after_epoch() {
   if (workers_.epoch() == epoch_looked_after_ && !workers_.try_advance()) countdown_ = std::min(countdown_, kCountdown / kSoonerShare);
   epoch_looked_after_ = workers_.epoch();
@@ -146,8 +146,8 @@ void Workers::release(Worker* worker) {
 bool Workers::all_announced(uint64_t epoch) const {
   const uint32_t count = ids_used_max();
   for (uint32_t id = 0; id < count; ++id) {
-    // acquire: pairs with the releases of enter() and leave(), so that what was done inside is
-    // complete.
+    // acquire: pairs with the release stores of enter() and leave(), so everything that was done
+    // inside is complete.
     const uint64_t announced = at(id)->announced_.load(std::memory_order_acquire);
     if (announced != Worker::kOutside && announced != epoch) return false;
   }
@@ -158,8 +158,8 @@ bool Workers::try_advance() {
   if (advancing_->exchange(true, std::memory_order_acquire)) return false;
   const uint64_t epoch = epoch_->load(std::memory_order_acquire);
   // The first check is cheap and usually finds the worker that prevents the advance. The fence
-  // pairs with light_fence() in Worker::announce: a worker that the second check misses reads after
-  // the fence.
+  // pairs with light_fence() in Worker::announce(). If the second check misses a worker's
+  // announcement, that worker's reads come after the fence.
   bool advanced = false;
   if (all_announced(epoch)) {
     heavy_fence();
@@ -186,7 +186,7 @@ size_t Workers::reclaim_own(Worker& worker, size_t objects_max) {
   return count;
 }
 
-// Callbacks take latches and retire, so they run outside of the lock, a few at a time.
+// Callbacks take latches and retire objects, so they run without the lock, a few at a time.
 size_t Workers::reclaim_orphans(Worker& worker, size_t objects_max) {
   const uint64_t now = epoch();
   size_t count = 0;
@@ -215,7 +215,8 @@ void Workers::orphan(Worker& worker) {
     orphans_.swap(worker.retired_);
     return;
   }
-  // If memory is short, the rest stays with the worker, which is used again or collected later.
+  // If memory is short, the remaining objects stay with the worker until the worker is used again
+  // or collected.
   for (; !worker.retired_.empty(); worker.retired_.pop())
     if (!orphans_.push(worker.retired_.front())) return;
 }
@@ -225,15 +226,15 @@ void Workers::orphan_idle(const Worker& except) {
   bool any = false;
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    // relaxed: only an estimate. A worker that is inside now keeps its list; most are in a running
-    // database.
+    // relaxed: only an estimate. A worker that is inside keeps its list. In a running database most
+    // workers are inside.
     if (worker == &except || worker->retired_.empty() || worker->announced_.load(std::memory_order_relaxed) != Worker::kOutside) continue;
     worker->claimed_.store(true, std::memory_order_release);
     any = true;
   }
   if (!any) return;
-  // Pairs with light_fence() in Worker::announce: either this thread sees the announcement, or the
-  // other thread sees the claim.
+  // Pairs with light_fence() in Worker::announce(). Either this thread sees the announcement, or
+  // the other thread sees the claim.
   heavy_fence();
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
@@ -249,8 +250,9 @@ void Workers::try_orphan_idle(const Worker& except) {
 }
 
 void Workers::collect() {
-  // An object may be retired three times (unlinked, then freed, with the node that contained it).
-  // So this many rounds empty the lists if no other worker runs, and limit the work otherwise.
+  // An object may be retired three times: to be unlinked, to be freed, and with the node that
+  // contained it. So this many rounds empty the lists if no other worker runs, and bound the work
+  // otherwise.
   constexpr int kRoundsMax = 64;
   constexpr int kRoundsStalledMax = 12;  // in the first six, the processor is not yielded
   std::lock_guard one_at_a_time(collect_mutex_);

@@ -1,23 +1,24 @@
-// Worker: the part of a database that one thread or one open transaction owns: its epoch
-// announcement, its allocator, and the list of what it has retired. Workers: all workers of a
+// Worker: the part of a database that one thread or one open transaction owns. It contains the
+// epoch announcement, the allocator, and the list of retired objects. Workers: all workers of a
 // database.
 //
 // Reclamation is quiescent-state based (DBX, section 5.5). An object is unlinked, then retired, and
-// reclaimed after a grace period: when every worker that was inside enter()..leave() at that time
-// has left. It is an epoch scheme: enter() announces the global epoch; the epoch advances when
-// every worker inside has announced it; objects that were retired in epoch e are reclaimed in e + 3
-// or later.
+// reclaimed after a grace period. The grace period ends when every worker that was inside
+// enter()..leave() at the time of the retirement has left. The implementation uses epochs. enter()
+// announces the global epoch. The epoch advances when every worker inside has announced the current
+// one. An object that was retired in epoch e is reclaimed in epoch e + 3 or later.
 //
-// Three epochs are needed for this reason. A worker inside that announced a keeps the epoch at a +
-// 1 or below. So if a worker read the epoch as e after its unlink, the unlink took effect while the
-// epoch was e or e + 1. A reader that still found the object had announced e + 1 or less, and keeps
-// the epoch at e + 2 or below. This does not require a fence in retire(). The fence in enter()
-// (announce, then read shared data) is the light half of base/asymmetric_fence.h;
-// Workers::try_advance() has the heavy half.
+// Why three epochs: a worker inside that announced a keeps the epoch at a + 1 or below. If a worker
+// reads the epoch as e after it has unlinked an object, the unlink took effect while the epoch was
+// e or e + 1. A reader that still found the object had announced e + 1 or less, and keeps the epoch
+// at e + 2 or below. For this reason retire() does not need a fence. The fence in enter(), between
+// the announcement and reads of shared data, is the light half of base/asymmetric_fence.h. The
+// heavy half is in Workers::try_advance().
 //
-// Thread safety: one thread at a time may use a Worker; all threads may use Workers. A released
-// worker leaves its retired objects to the others. collect(), and a worker that is short of memory,
-// may empty the list of a worker that is not inside, whose thread then waits in enter().
+// Thread safety: one thread at a time may use a Worker; all threads may use Workers. When a worker
+// is released, its retired objects pass to the other workers. collect(), and a worker that is short
+// of memory, may claim and empty the list of a worker that is not inside. If the thread of a
+// claimed worker calls enter(), it waits until the claim ends.
 #pragma once
 
 #include <atomic>
@@ -41,7 +42,8 @@ class Workers;
 
 class alignas(kCacheLinePairBytes) Worker {
  public:
-  // Until leave(), objects that are reachable now, or become so, are not reclaimed. Not reentrant.
+  // Until leave(), objects that are reachable now, or become reachable, are not reclaimed. Not
+  // reentrant.
   [[gnu::always_inline]] inline void enter() {
     inside_ = true;
     // relaxed: only an estimated time for statistics.
@@ -52,8 +54,8 @@ class alignas(kCacheLinePairBytes) Worker {
       wait_until_unclaimed();
   }
 
-  // The caller must have dropped all references. From time to time, it reclaims and advances the
-  // epoch.
+  // The caller must have dropped all references. From time to time, leave() reclaims objects and
+  // advances the epoch.
   [[gnu::always_inline]] inline void leave() {
     if (--countdown_ <= 0) [[unlikely]]
       maintain();
@@ -68,23 +70,24 @@ class alignas(kCacheLinePairBytes) Worker {
   uint64_t global_epoch() const;
 
   // Calls reclaim(worker, object, argument) after a grace period. `object` must be unlinked, and
-  // the worker must be inside. `bytes` is the memory that waits with it. Returns false if memory
-  // for a longer list cannot be allocated. Most callers cannot undo their commit then, and leave
-  // the object unreclaimed; callers that do not need the grace period free it.
+  // the worker must be inside. `bytes` is the amount of memory that waits with the object. Returns
+  // false if the list cannot grow because memory is exhausted. Most callers cannot undo their
+  // commit then, and leave the object unreclaimed. Callers that do not need the grace period free
+  // the object at once.
   bool retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes = 0);
-  // Like retire(), for an object that is still in an index, where all readers skip it. It has a
-  // lower limit of waiting objects.
+  // Like retire(), for an object that is still in an index, where all readers skip it. Fewer such
+  // objects may wait before the worker reclaims.
   bool retire_linked(Reclaim reclaim, void* object, uint64_t argument);
 
-  // Like Allocator::allocate() (base/memory.h). Returns null if the memory limit is reached.
-  // leave() then hastens reclamation, because a caller that fails for lack of memory may call
-  // leave() too rarely for the countdown.
+  // Like Allocator::allocate() (base/memory.h). Returns null if the memory limit is reached. The
+  // next leave() then hastens reclamation, because a caller that lacks memory may call leave() too
+  // rarely for the countdown.
   void* allocate(size_t bytes, MemoryPart part) {
     void* const object = memory_.allocate(bytes, part);
     if (object == nullptr) [[unlikely]] is_short_of_memory();
     return object;
   }
-  // Reports that memory was exhausted, so that waiting objects are reclaimed soon.
+  // Reports that memory was exhausted, so that the worker reclaims waiting objects soon.
   void is_short_of_memory() {
     short_of_memory_ = true;
     countdown_ = 0;
@@ -109,23 +112,22 @@ class alignas(kCacheLinePairBytes) Worker {
  private:
   friend class Workers;
   static constexpr uint64_t kOutside = 0;
-  // A worker checks the epoch after this many calls of leave(), or earlier if it has retired much:
-  // after
-  // 1024 objects, 256 that are linked, or 512 KiB; with a small memory limit, 256 objects or 64
-  // KiB. An advance interrupts every processor that runs another worker, for about 20 us in a
-  // virtual machine.
+  // A worker checks the epoch after this many calls of leave(), or earlier if it has retired
+  // enough: 1024 objects, 256 linked objects, or 512 KiB. With a small memory limit the thresholds
+  // are 256 objects or 64 KiB. An advance interrupts every processor that runs another worker, for
+  // about 20 us in a virtual machine.
   static constexpr int64_t kCountdown = 4096;
   static constexpr int64_t kObjectWeight = kCountdown / 1024;
   static constexpr int64_t kLinkedWeight = kCountdown / 256;
   static constexpr unsigned kBytesShift = 7;       // 128 bytes have weight 1
   static constexpr unsigned kBytesShiftSmall = 4;  // 16 bytes
-  // If another worker prevents an advance, the next check comes after this part of a countdown.
+  // If another worker prevents an advance, the next check comes after an eighth of a countdown.
   static constexpr int64_t kSoonerShare = 8;
   static constexpr size_t kReclaimsPerLeave = 128;
-  // After a shortage of memory, this many leave()s call maintain() each (a row takes three grace
-  // periods of three epochs each) and reclaim more (a row is three tasks, each after all others).
-  // This does not happen more often than the given interval, because the memory may really be in
-  // use.
+  // After a shortage of memory, each of this many leave() calls runs maintain(), because a row
+  // takes three grace periods of three epochs each. Each of these calls reclaims more, because a
+  // row is retired three times, each time at the end of the list. This happens at most once per
+  // kHurryPauseNs, because the memory may really be in use.
   static constexpr uint32_t kHurry = 64;
   static constexpr size_t kReclaimsInHurry = 4096;
   static constexpr uint64_t kHurryPauseNs = 10'000'000;
@@ -137,13 +139,13 @@ class alignas(kCacheLinePairBytes) Worker {
   void look_after_epoch();
   void begin_to_hurry();
 
-  // The owner writes it, and a worker that advances the epoch reads it. The holder of
-  // Workers::collect_mutex_ writes claimed_.
+  // The owner writes these, and a worker that advances the epoch reads them. claimed_ is written by
+  // the thread that holds Workers::collect_mutex_.
   std::atomic<uint64_t> announced_{kOutside};
   std::atomic<uint64_t> entered_ticks_{0};
   std::atomic<bool> claimed_{false};
 
-  // Only the owner uses these, except for retired_, which a claimer may empty.
+  // Only the owner uses these. A claimer may also empty retired_.
   bool inside_ = false;
   const int64_t object_weight_;
   const unsigned bytes_shift_;
@@ -161,7 +163,7 @@ class alignas(kCacheLinePairBytes) Worker {
   alignas(kCacheLinePairBytes) Allocator memory_;
 };
 
-// Keeps the worker inside during its lifetime, also if an exception is thrown.
+// Keeps the worker inside while this exists, also if an exception is thrown.
 class Inside {
  public:
   [[gnu::always_inline]] explicit Inside(Worker& worker) : worker_(worker) { worker_.enter(); }
@@ -175,34 +177,37 @@ class Inside {
 
 class Workers {
  public:
-  // `memory` must outlive it. A worker costs 8 bytes until it is first acquired.
+  // `memory` must outlive this. A worker costs 8 bytes until it is first acquired.
   Workers(Memory& memory, uint32_t workers_max, uint64_t seed);
-  // From now on (for studies), nothing is reclaimed until all workers are gone. All workers are
-  // outside.
+  // For studies. From now on, objects are reclaimed only when all workers are destroyed. All
+  // workers must be outside.
   void stop_reclaiming() { reclaims_ = false; }
-  // Reclaims everything at once, in each worker's order of retirement. All workers must be outside.
+  // Reclaims everything, in each worker's order of retirement. All workers must be outside.
   ~Workers();
 
   // Returns the unused worker with the lowest id, or null if workers_max are in use.
   Worker* acquire();
-  // It must be outside. Its retired list moves to a common list, its free memory to the depot.
+  // The worker must be outside. Its retired list moves to a common list, and its free memory to the
+  // depot.
   void release(Worker* worker);
 
-  // Advances the epoch and reclaims as much as possible: the common list, and the lists of all
-  // workers that are outside. The calling thread must not be inside a worker. It needs one free
-  // worker; without one it does nothing, and workers continue to reclaim by themselves.
+  // Advances the epoch and reclaims as many objects as possible, from the common list and from the
+  // lists of all workers that are outside. The calling thread must not be inside a worker. The
+  // function uses an unused worker. If all workers are in use, it does nothing, and the workers
+  // continue to reclaim by themselves.
   void collect();
 
   uint64_t epoch() const { return epoch_->load(std::memory_order_acquire); }
   // Number of objects that wait for their grace period.
   uint64_t retired_objects() const;
   uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
-  // All ids that were ever used are below this: the range to scan of arrays that are indexed by id.
+  // All ids that were ever used are below this number, so it bounds scans of arrays that are
+  // indexed by id.
   uint32_t ids_used_max() const { return ids_used_max_.load(std::memory_order_acquire); }
   uint32_t workers_max() const { return workers_max_; }
-  // The steady-clock time at which the worker that has been inside longest entered; 0 if all are
-  // outside. It is computed from the processor's tick counter, with an error of about 0.1% of its
-  // age.
+  // Returns the steady clock's time at which the worker that has been inside longest entered, or 0
+  // if all workers are outside. The time is computed from the processor's tick counter, with an
+  // error of about 0.1% of the worker's time inside.
   uint64_t oldest_entered_ns() const;
 
   Workers(const Workers&) = delete;
@@ -214,8 +219,8 @@ class Workers {
   static constexpr uint64_t kGraceEpochs = 3;
 
   Worker* at(uint32_t id) const { return slots_[id].load(std::memory_order_acquire); }
-  // Advances by one step if every worker inside has announced the current epoch. Returns false if
-  // not, or if another thread is advancing it.
+  // Advances the epoch by one step if every worker inside has announced the current epoch.
+  // Otherwise, or if another thread is advancing the epoch, returns false.
   bool try_advance();
   bool all_announced(uint64_t epoch) const;
   // Reclaims at most `objects_max` objects whose grace period is over, and returns their number.
@@ -225,8 +230,8 @@ class Workers {
   size_t reclaim_orphans(Worker& worker, size_t objects_max);
   // Moves the list of `worker`, which must not be in use by another thread, to orphans_.
   void orphan(Worker& worker);
-  // Calls orphan() for all workers that are outside and whose threads it can keep from entering
-  // meanwhile. The caller holds collect_mutex_.
+  // Calls orphan() for each worker that is outside and can be claimed, which keeps its thread from
+  // entering meanwhile. The caller holds collect_mutex_.
   void orphan_idle(const Worker& except);
   void try_orphan_idle(const Worker& except);  // does nothing if another thread is doing it
 
@@ -236,7 +241,7 @@ class Workers {
   const TickClock clock_;
   const std::unique_ptr<std::atomic<Worker*>[]> slots_;  // by id; null before first use
 
-  // Every enter() reads it, and an advance writes it.
+  // Every enter() reads this, and an advance writes it.
   CacheLine<std::atomic<uint64_t>> epoch_;
   CacheLine<std::atomic<bool>> advancing_;
 
@@ -253,11 +258,11 @@ class Workers {
 inline uint64_t Worker::global_epoch() const { return workers_.epoch(); }
 
 void Worker::announce() {
-  // acquire: pairs with the advance's release, so that this thread does not see the old state of
-  // what was reclaimed before.
+  // acquire: pairs with the advance's release, so this thread sees the present state of memory that
+  // was reclaimed earlier.
   const uint64_t epoch = workers_.epoch_->load(std::memory_order_acquire);
-  // release: a thread that sees this announcement also sees that the previous stay inside has
-  // ended.
+  // release: a thread that sees this announcement also sees the end of the worker's previous stay
+  // inside.
   announced_.store(epoch, std::memory_order_release);
   light_fence();  // pairs with heavy_fence() in Workers::try_advance and Workers::orphan_idle
 }

@@ -1,15 +1,15 @@
 // Elided: an operation on an index runs as one hardware transaction that does not take the index's
-// latch. If that does not succeed, it takes the latch, a spinlock per index (DBX, sections 4 and
-// 6.1).
+// latch. If the hardware transaction does not succeed, the operation takes the latch, a spinlock
+// per index (DBX, sections 4 and 6.1).
 //
-// Guards are ExclusiveGuards, because no other thread is inside the index during a section. A
-// region is isolated by the hardware. The holder of the latch is alone because every region has
-// read that the latch is free, and aborts when it is taken. Witnesses are checked outside sections.
-// A region increases a node's version atomically with the change of the node. A holder of the latch
-// increases it after the change, and before other threads can see the change.
+// The guards are ExclusiveGuards, because a section is isolated from all other threads. The
+// hardware isolates a region. A holder of the latch is alone because every region has read that the
+// latch is free, and aborts when the latch is taken. Witnesses are checked outside sections. A
+// region increases a node's version atomically with the change of the node. A holder of the latch
+// increases the version after the change, and before other threads can see the change.
 //
-// The policy does not protect anything outside sections. Rows and commits have sections of their
-// own (txn/read_write). Thread safety: all threads may use it.
+// The policy does not protect anything outside sections. Reads of rows and commits have their own
+// sections (txn/read_write). Thread safety: all threads may use it.
 #pragma once
 
 #include <array>

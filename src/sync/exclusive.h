@@ -1,8 +1,8 @@
-// Exclusive guards, for policies under which no other thread is inside the index during an
-// operation. Guards then cost nothing and cannot fail. Writers still increase versions, because
+// Exclusive guards, for policies under which only one thread is inside the index during an
+// operation. The guards cost nothing and cannot fail. Writers still increase versions, because
 // Witnesses are checked outside operations.
 //
-// Thread safety: described at each.
+// Thread safety: described at each class.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,19 @@
 namespace elider::sync {
 
 // A test-and-test-and-set lock. It is neither fair nor reentrant. docs/lock-order.md lists the rank
-// of each use. No latch is acquired while an index's latch is held.
+// of each latch. A thread that holds an index's latch does not acquire another latch.
 class SpinLatch {
  public:
   void lock() {
     Spin spin;
     while (held_.exchange(true, std::memory_order_acquire)) {
-      // relaxed: only waits, without taking the line away from the holder.
+      // relaxed: the loop only waits, and does not take the cache line from the holder.
       while (held_.load(std::memory_order_relaxed)) spin.wait();
     }
   }
   bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
   void unlock() { held_.store(false, std::memory_order_release); }
-  // acquire: a thread that sees it free sees what was done while it was held.
+  // acquire: a thread that sees the latch free sees everything that was done under it.
   bool held() const { return held_.load(std::memory_order_acquire); }
 
  private:
@@ -63,8 +63,8 @@ struct ExclusiveGuards {
   class WriteGuard {
    public:
     WriteGuard(VersionWord& word, const ReadGuard& read) : word_(&word), after_(read.version()) {}
-    // The version is published after the change, so a Witness that still holds was checked before
-    // that.
+    // Publishes the new version after the node has been changed. If a Witness still finds the old
+    // version, it was checked before the operation completed.
     ~WriteGuard() { word_->publish(after_); }
     WriteGuard(const WriteGuard&) = delete;
     WriteGuard& operator=(const WriteGuard&) = delete;

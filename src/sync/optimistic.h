@@ -1,9 +1,9 @@
 // Optimistic: a reader remembers a node's version and checks it after reading. A writer locks only
 // the nodes that it changes. Readers do not write shared memory, so read-mostly workloads scale.
 //
-// The policy does not make an operation atomic by itself. The algorithm must couple the guards:
-// first the child's guard, then valid() of the parent's. Thread safety: many threads, each with its
-// own guards.
+// The policy does not make an operation atomic by itself. The algorithm must couple the guards: it
+// acquires the child's guard, and then calls valid() on the parent's. Thread safety: many threads,
+// each with its own guards.
 #pragma once
 
 #include <cstdint>

@@ -29,9 +29,9 @@
 //                           body is the first to write is touched beforehand, and records and
 //                           commits also use hardware transactions
 //
-// If a guard cannot fail under a policy, its function is a constant, and the compiler removes the
-// retry. Results are returned by value, and nothing throws. Thread safety: a guard belongs to one
-// thread.
+// If a guard cannot fail under a policy, its function returns a constant, and the compiler removes
+// the retry. Results are returned by value, and no function throws. Thread safety: a guard belongs
+// to one thread.
 #pragma once
 
 #include <concepts>
@@ -43,7 +43,8 @@
 
 namespace elider::sync {
 
-// The operations of an index. Their regions abort for different reasons.
+// The operations of an index. They are counted separately, because their regions abort for
+// different reasons.
 enum class Operation : uint8_t { kGet, kBatch, kScan, kInsert, kRemove };
 inline constexpr size_t kOperations = 5;
 
@@ -65,8 +66,8 @@ concept Policy = requires(typename S::Latch& latch, VersionWord& word, typename 
   write.retire();
 };
 
-// Whether the policy has a backend for hardware transactions, even one without regions. If so, it
-// also has the protocols that elision is compared with.
+// True if the policy has a backend for hardware transactions, even one that does not run regions.
+// Such a policy also has the protocols that elision is compared with.
 template <class S>
 inline constexpr bool kElides = requires { typename S::Backend; };
 

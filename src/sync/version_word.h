@@ -6,8 +6,8 @@
 //   |                version                 | O | L |    L: locked by a writer   O: obsolete
 //   +----------------------------------------+---+---+
 //
-// Every change of a node's contents ends with a higher version, so an unchanged word means an
-// unchanged node. It is not a reader-writer lock: readers do not write it. Thread safety: all
+// Every change of a node's contents ends with a higher version, so if the word is unchanged, the
+// node is too. It is not a reader-writer lock, because readers do not write it. Thread safety: all
 // threads may call all functions; each comment says what its function orders.
 #pragma once
 
@@ -25,11 +25,12 @@ class VersionWord {
   static constexpr uint64_t kStep = 4;
   static_assert((kLocked & kObsolete) == 0 && ((kLocked | kObsolete) & kStep) == 0 && kStep == 4);
 
-  // acquire: the reads that follow see what the last writer wrote.
+  // acquire: the reads that follow see everything that the last writer wrote.
   uint64_t read() const { return word_.load(std::memory_order_acquire); }
 
   // Returns true if the word is still `seen`, so that no writer has interfered. The fence keeps the
-  // reads to validate before the load, which can therefore be relaxed. Partner: lock_if().
+  // reads that this validates before the load. For that reason the load can be relaxed. Partner:
+  // lock_if().
   bool still(uint64_t seen) const {
     racy_read_fence();
 #if ELIDER_TSAN
@@ -39,8 +40,9 @@ class VersionWord {
 #endif
   }
 
-  // Locks the word if it is `seen`, which must be unlocked. The fence keeps the following writes
-  // after the lock, so that a reader that sees one of them cannot validate. Partner: still().
+  // Locks the word if it equals `seen`, which must be an unlocked word. The fence keeps the
+  // following writes after the lock. So a reader that sees one of these writes cannot validate.
+  // Partner: still().
   bool lock_if(uint64_t seen) {
     // relaxed on failure: the caller starts over.
     if (!word_.compare_exchange_strong(seen, seen | kLocked, std::memory_order_acquire, std::memory_order_relaxed)) return false;
