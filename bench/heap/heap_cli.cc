@@ -56,7 +56,7 @@ struct HeapChosen {
   HeapHistoryOptions history;
   std::vector<std::string> figures;
   bool quick = false;
-  uint32_t threads = 0;  // 0: as --help says
+  uint32_t threads = 0;  // 0: the default that --help shows
   std::string json_file;
 };
 
@@ -98,7 +98,7 @@ Json configuration_of(const HeapChosen& chosen) {
   return configuration;
 }
 
-// Prints like the commands for other papers' figures: one table per figure, and one document.
+// Prints one table per figure and writes one document, like the commands for other papers' figures.
 Status heap_figures(HeapChosen& chosen) {
   if (chosen.quick) {
     chosen.study.sizes.items = 1000;
@@ -115,7 +115,7 @@ Status heap_figures(HeapChosen& chosen) {
   for (const HeapPaperFigure& one : heap_paper_figures()) {
     if (std::find(chosen.figures.begin(), chosen.figures.end(), one.name) == chosen.figures.end()) continue;
     ELIDER_ASSIGN(const Figure figure, one.run(chosen.study));
-    if (interrupted()) break;  // the figure lacks points
+    if (interrupted()) break;  // points are missing from the figure
     if (chosen.json_file != "-") print_figure(figure, by);
     document["figures"].push_back(to_json(figure, by));
   }

@@ -16,7 +16,7 @@ namespace elider::bench {
 
 namespace {
 
-// Describes what guards update transactions.
+// Describes how update transactions are synchronized.
 std::string guarded_by(const HeapStudyOptions& options) {
   switch (options.backend) {
     case HtmBackend::kRtm: return "update transactions in regions by rtm";

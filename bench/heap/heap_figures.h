@@ -1,6 +1,6 @@
-// DUMBO's figures, from the studies of the heap (`elider bench heap --figure`): those of TPC-C
-// over threads, its table of footprints, its replay.
-// Thread safety: one thread calls one; it starts its own threads.
+// Reproduces DUMBO's figures with the studies of the heap (`elider bench heap --figure`): the
+// figures of TPC-C over threads, the table of footprints, and the replay.
+// Thread safety: one thread calls each function, which starts its own threads.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace elider::bench {
 struct HeapPaperFigure {
   const char* name;
   const char* about;
-  // Studies and mixes of the options do not count. An error is one of the study; interrupted, a
-  // figure lacks points.
+  // Ignores the studies and mixes in the options. An error is one of the study. If the run was
+  // interrupted, points are missing from the figure.
   Result<Figure> (*run)(const HeapStudyOptions& options);
 };
-// All of them, in the paper's order.
+// All figures, in the paper's order.
 std::span<const HeapPaperFigure> heap_paper_figures();
 
 }  // namespace elider::bench

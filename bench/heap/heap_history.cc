@@ -40,10 +40,10 @@ struct When {
   uint64_t index, time_ns;
 };
 
-// One run of a procedure. A run that did not commit is recorded as a transaction that only read:
-// the record has what it read, except for lists that it had appended to. So a checker of strict
-// serializability also checks opacity, which requires that a run that does not commit sees a
-// consistent state.
+// One run of a procedure. A run that did not commit is recorded as a transaction that only read.
+// Its record contains what the run had read, except lists that it had appended to. So a checker of
+// strict serializability also checks opacity: even a run that does not commit must see a consistent
+// state.
 class Attempt {
  public:
   Attempt() {
@@ -55,8 +55,8 @@ class Attempt {
     next_ = begun;
     begin_again();
   }
-  // Called after the procedure has run, with `now` and `next`, which were taken after that. If the
-  // procedure runs again, the next run begins after `next`.
+  // Called after the procedure has run. `now` and `next` are later than the end of that run, and
+  // another run of the procedure begins after `next`.
   void ends(When now, When next) {
     ended_ = now;
     next_ = next;
@@ -181,8 +181,8 @@ Status write_heap_history(const HeapHistoryOptions& options, uint64_t* attempts_
                 attempt.read(steps[i].key, txn, list);
               }
             }
-            // A region that meets a conflict leaves no trace, so runs in regions cannot be recorded
-            // this way. All regions would also conflict on the counter.
+            // A hardware transaction that aborts does not leave a trace, so its runs cannot be
+            // recorded this way. Also, all hardware transactions would conflict on the counter.
             if (!in_software) return {};
             const When ended = now();
             attempt.ends(ended, now());

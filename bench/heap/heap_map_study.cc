@@ -73,7 +73,7 @@ Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
   compare.ycsb.value_bytes = 8;
   compare.ycsb.common.threads = options.threads;
   compare.ycsb.common.data.durability = Durability::kGroup;
-  // A disk, not memory.
+  // The folder is on a disk, not in memory.
   compare.ycsb.common.data.folders = {options.folder.empty() ? std::filesystem::temp_directory_path().string() : options.folder};
   ELIDER_ASSIGN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::of_run(compare));
   compare.scratch = scratch->path();
@@ -81,7 +81,7 @@ Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
   std::vector<std::pair<std::unique_ptr<Peer>, std::vector<double>*>> peers;
   const std::pair<const char*, Result<std::unique_ptr<Peer>> (*)(const CompareOptions&)> openers[] = {{"LMDB, synced", open_lmdb},
                                                                                                       {"RocksDB, synced", open_rocksdb}};
-  figure->series.reserve(1 + std::size(openers));  // there are pointers to its elements
+  figure->series.reserve(1 + std::size(openers));  // pointers to the elements must stay valid
   for (const auto& [name, open] : openers) {
     auto peer = open(compare);
     if (!peer.ok() && peer.status().code() == Code::kUnsupported) continue;

@@ -1,13 +1,13 @@
-// The study of a durable map, a part of `elider bench heap`: puts of 8-byte keys into a HeapMap,
-// beside LMDB and RocksDB that sync each transaction, on one disk in turns.
-// Thread safety: one thread calls it.
+// Part of `elider bench heap`. Compares puts of 8-byte keys into a HeapMap with puts into LMDB and
+// RocksDB, which sync each transaction. All use the same disk and take turns.
+// Thread safety: one thread calls study_heap_map().
 #pragma once
 
 #include "bench/heap/heap_study.h"
 
 namespace elider::bench {
 
-// A store that this program was built without is left out.
+// Skips a store that this program was built without.
 Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure);
 
 }  // namespace elider::bench

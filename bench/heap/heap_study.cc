@@ -29,8 +29,8 @@ struct Words {
   uint64_t first;
 };
 
-// One heap, with the waits of three systems (HeapWait). Pisces runs in software, whatever backend
-// the others use.
+// Variants of one heap that differ in the wait for durability, each as in another system
+// (HeapWait). Pisces runs in software, whatever backend the other variants use.
 struct WaitVariant {
   const char* name;
   HeapWait wait;
@@ -49,9 +49,9 @@ class HeapWords {
     heap_options.isolation = options.isolation;
     heap_options.backend = wait == HeapWait::kOwn ? HtmBackend::kNone : options.backend;
     heap_options.suspended_reads = options.suspended_reads;
-    heap_options.flush_ns = 0;  // while it is filled
+    heap_options.flush_ns = 0;  // no delay while the heap is filled
     heap_options.wait = HeapWait::kPruned;
-    heap_options.log_bytes = uint64_t{512} << 20;  // for all that is measured: nothing is replayed meanwhile, as in the paper
+    heap_options.log_bytes = uint64_t{512} << 20;  // room for the whole measurement: as in the paper, nothing is replayed meanwhile
     heap_options.markers = 1u << 22;
     heap_options.threads_max = options.threads + 1;
     auto words = std::make_unique<HeapWords>();
@@ -198,9 +198,9 @@ Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
   return {};
 }
 
-// Runs the transactions of `replay` in the logs of several threads, with records that are linked in
-// the order of the transactions. They are replayed onto a mapped file of the same size, as SPHT's
-// replayer does. The logs are mapped as well, as those of a heap are.
+// Runs the transactions of `replay` with the logs of several threads, whose records are linked in
+// the order of the transactions. The logs are replayed onto a mapped file of the same size, as
+// SPHT's replayer does. The logs are also mapped, like those of a heap.
 class LinkedLogs {
  public:
   LinkedLogs(const HeapStudyOptions& options, const std::string& path)
@@ -223,8 +223,8 @@ class LinkedLogs {
   LinkedLogs& operator=(const LinkedLogs&) = delete;
   bool is_mapped() const { return heap_ != nullptr; }
   uint64_t bytes() const { return bytes_; }
-  // Runs the transactions on a copy in memory, as a heap does, so that what is replayed is equally
-  // far from the cache on both sides.
+  // Runs the transactions on a copy in memory, as a heap does. So the cache affects the replay
+  // equally on both sides.
   void run(const HeapStudyOptions& options) {
     Random random(options.seed, 0);
     uint64_t* ends[std::size(logs_)];
@@ -290,9 +290,9 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
     ELIDER_ASSIGN(const std::string linked_path, scratch.file("linked.heap"));
     LinkedLogs linked(options, linked_path);
     if (!linked.is_mapped()) return {Code::kIoError, fmt::format("cannot map '{}'", linked_path)};
-    // Only the second replay counts. In the first one a file system creates each page; persistent
-    // memory would already have it. Each replay runs after both transaction runs, so that the
-    // memory that they write to has been unused for the same time.
+    // Only the second replay counts. In the first one the file system creates each page, which does
+    // not happen on persistent memory. On both sides the replay runs after both transaction runs,
+    // so that the memory that it writes to has been unused for the same time.
     double of_heap = 0, of_links = 0;
     for (int replay = 0; replay < 2; ++replay) {
       linked.run(options);

@@ -1,17 +1,19 @@
-// The studies of the durable heap (`elider bench heap`): each measures variants of one work in
-// turns, a repetition at a time, so that a ratio compares what ran side by side (DUMBO, section 4).
+// The studies of the durable heap (`elider bench heap`). Each study compares variants of the same
+// work. Within a repetition the variants take turns, and a ratio is computed within one repetition
+// (DUMBO, section 4).
 //
-//   reads    read-only transactions beside one writer: plain memory without any synchronization,
-//            the heap, and the heap with SPHT's durability wait and with Pisces's order
-//   updates  transactions that change words, with DUMBO's wait, SPHT's and Pisces's order
-//   map      puts into a durable map, in groups that wait for the disk once, beside LMDB and
-//            RocksDB that sync each
-//   tpcc     TPC-C, by the mixes of the paper's figures, under both isolations, with SPHT's wait,
-//            and with Pisces's order and isolation
-//   lines    the cache lines that each transaction of TPC-C reads and writes
-//   replay   the log of many small transactions, replayed by markers and by links from record to
-//            record, as SPHT does
-// Thread safety: one thread calls it.
+//   reads    read-only transactions concurrent with one writer: on plain memory without
+//            synchronization, on the heap, and on the heap with SPHT's durability wait and with
+//            Pisces's order
+//   updates  transactions that change words, with DUMBO's wait, SPHT's wait and Pisces's order
+//   map      puts into a durable map, in groups that sync once, compared with LMDB and RocksDB,
+//            which sync each put
+//   tpcc     TPC-C with the mixes of the paper's figures: under both isolation levels, with SPHT's
+//            wait, and with Pisces's order and isolation
+//   lines    the number of cache lines that each TPC-C transaction reads and writes
+//   replay   the replay of a log of many small transactions, by markers, and by links from record
+//            to record as in SPHT
+// Thread safety: one thread calls run_heap_study().
 #pragma once
 
 #include <cstdint>
@@ -28,18 +30,18 @@ struct HeapStudyOptions {
   HeapMedium medium = HeapMedium::kDelay;  // of reads and updates
   HeapIsolation isolation = HeapIsolation::kSerializable;
   HtmBackend backend = HtmBackend::kAutomatic;  // of reads, updates and tpcc
-  bool suspended_reads = true;                  // HeapOptions'
+  bool suspended_reads = true;                  // HeapOptions::suspended_reads
   uint32_t flush_ns = 310;
-  uint32_t threads = 2;  // of reads: one of them writes
+  uint32_t threads = 2;  // of reads: one of these threads writes
   double seconds = 2;    // of each figure
   uint32_t repeat = 3;
-  uint64_t words = 1u << 20;              // that reads and updates draw from
-  uint32_t reads = 100;                   // words that a reader reads, and an update
-  uint32_t writes = 10;                   // words that an update writes
-  uint32_t group = 64;                    // of map: puts of a thread before it waits
-  uint64_t replayed = 400'000;            // transactions of replay, of 1 to 20 words
-  uint64_t replay_words = 1u << 24;       // that they go to: 128 MiB, as in the paper (section 4.5)
-  tpcc::Sizes sizes = {.warehouses = 0};  // of tpcc; 0 warehouses: as many as threads
+  uint64_t words = 1u << 20;              // number of words that reads and updates choose from
+  uint32_t reads = 100;                   // words that one reader reads, and that one update reads
+  uint32_t writes = 10;                   // words that one update writes
+  uint32_t group = 64;                    // of map: puts of one thread before it waits for the disk
+  uint64_t replayed = 400'000;            // of replay: number of transactions, each of 1 to 20 words
+  uint64_t replay_words = 1u << 24;       // of replay: number of words, 128 MiB as in the paper (section 4.5)
+  tpcc::Sizes sizes = {.warehouses = 0};  // of tpcc; 0 warehouses: one per thread
   std::string figure_of_tpcc;             // of tpcc: the mixes of this figure of the paper; empty: all
   std::string folder;                     // where files are made; empty: the temporary folder
   uint64_t seed = 1;
@@ -55,7 +57,7 @@ struct HeapFigure {
   std::string study, unit;
   std::string mix;  // of tpcc
   std::vector<HeapSeries> series;
-  size_t subject = 0;  // the variant that the others are compared with, or kNone
+  size_t subject = 0;  // the variant that the others are compared with; kNone: no comparison
 };
 
 // An error: a file could not be created, or a variant found an impossible state; the message names

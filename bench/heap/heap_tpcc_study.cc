@@ -25,12 +25,12 @@ struct HeapTpccMix {
   const char* name;
   const char* figure;
   tpcc::Mix mix;
-  bool one_pays = false;  // the first thread runs Payments alone, and is not counted
-  bool apart = false;     // no transaction touches another thread's warehouses
+  bool one_pays = false;  // the first thread runs only Payments, which are not counted
+  bool apart = false;     // each transaction uses only warehouses of its own thread
 };
 
-// The columns: new_order, payment, order_status, delivery, stock_level. A mix with deliveries needs
-// ten new orders for each.
+// The columns are new_order, payment, order_status, delivery and stock_level. A mix with deliveries
+// needs ten new orders for each delivery.
 constexpr HeapTpccMix kMixes[] = {
     {.name = "order status beside one thread of payments", .figure = "1", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
     {.name = "95% order status and 5% payment, warehouses apart", .figure = "4", .mix = {0, 5, 95, 0, 0}, .apart = true},
@@ -52,7 +52,7 @@ constexpr HeapTpccVariant kVariants[] = {
     {"heap, serializable", HeapIsolation::kSerializable, HeapWait::kPruned},
     {"heap, snapshot", HeapIsolation::kSnapshot, HeapWait::kPruned},
     {"heap, SPHT's wait", HeapIsolation::kSerializable, HeapWait::kTotal},
-    {"heap, Pisces's order", HeapIsolation::kSnapshot, HeapWait::kOwn},  // whose isolation is that
+    {"heap, Pisces's order", HeapIsolation::kSnapshot, HeapWait::kOwn},  // Pisces has snapshot isolation
 };
 
 // The transactions of one thread.
@@ -66,7 +66,7 @@ class HeapTerminal {
         pays ? Kind::kPayment : inputs_.kind(), [&](auto&& procedure) { return heap_.transaction(procedure); },
         [&](auto&& procedure) { return heap_.read(procedure); });
   }
-  // Runs one transaction of this kind. Kinds that only read also run as transactions.
+  // Runs one transaction of this kind. Read-only kinds also run as update transactions.
   Status run_counted(Kind kind, HeapFootprint* footprint) {
     const auto counted = [&](auto&& procedure) {
       return heap_.transaction([&](HeapTransaction& txn) -> Status {
@@ -141,8 +141,8 @@ class HeapTpcc {
     workload_.seed = options.seed;
     workload_.threads = options.threads;
     workload_.history_keys.assign(options.threads, 0);
-    // As in the paper, the replayer does not run during a measurement if the log has room (section
-    // 4.1).
+    // As in the paper, the log has enough room that the replayer does not run during a measurement
+    // (section 4.1).
     heap_options_.log_bytes = uint64_t{256} << 20;
     heap_options_.markers = 1u << 21;
     heap_options_.threads_max = options.threads + 1;
@@ -179,7 +179,7 @@ class HeapTpcc {
       terminals.push_back(std::make_unique<HeapTerminal>(heap, root_, workload_, thread));
     auto a_second = measure(options_, [&](uint32_t thread, const std::atomic<bool>& stop, uint64_t* done) -> Status {
       const bool pays = mix_.one_pays && thread == 0;
-      while (!stop.load(std::memory_order_relaxed)) {  // relaxed: it ends a little later
+      while (!stop.load(std::memory_order_relaxed)) {  // relaxed: the thread may end a little later
         ELIDER_TRY(terminals[thread]->run_one(pays));
         *done += !pays;
       }
@@ -195,8 +195,8 @@ class HeapTpcc {
     return a_second;
   }
 
-  // The average number of lines that a transaction of each kind touches, over `count` transactions,
-  // by Kind.
+  // The average number of cache lines that a transaction of each Kind reads and writes, over
+  // `count` transactions.
   Result<std::array<std::pair<double, double>, tpcc::kKinds>> footprints(uint32_t count) {
     heap_options_.wait = HeapWait::kPruned;
     heap_options_.backend = HtmBackend::kNone;
@@ -207,7 +207,8 @@ class HeapTpcc {
     std::array<std::pair<double, double>, tpcc::kKinds> sums{};
     for (uint32_t i = 0; i < count && !tools::interrupted(); ++i)
       for (uint32_t kind = 0; kind < tpcc::kKinds; ++kind) {
-        const uint32_t times = static_cast<Kind>(kind) == Kind::kNewOrder ? tpcc::kDistricts : 1;  // which a delivery delivers
+        // Creates the orders that one delivery delivers.
+        const uint32_t times = static_cast<Kind>(kind) == Kind::kNewOrder ? tpcc::kDistricts : 1;
         for (uint32_t k = 0; k < times; ++k) {
           HeapFootprint footprint;
           ELIDER_TRY(terminal.run_counted(static_cast<Kind>(kind), &footprint));

@@ -1,7 +1,7 @@
 // study_heap_tpcc(): TPC-C on the durable heap, with the mixes of DUMBO's figures 1, 4 and 6 to 8.
-// The heap runs under both isolations and with SPHT's durability wait, in turns on one heap that
-// grows. After each mix the rows are copied back into a database, and its twelve conditions are
-// checked.
+// The heap runs under both isolation levels and with SPHT's durability wait. The variants take
+// turns on one heap, which grows. After each mix the rows are copied back into a database, which is
+// checked against TPC-C's twelve consistency conditions.
 // Thread safety: one thread calls it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// measure(): how much work several threads do in a given time.
-// Thread safety: one thread calls it.
+// measure(): the amount of work that several threads do in a given time.
+// Thread safety: one thread calls measure().
 #pragma once
 
 #include <atomic>
@@ -18,12 +18,13 @@ inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The work of a thread until `stop`. It counts in *done what is measured.
+// The work of one thread. It ends soon after `stop` is set, and leaves the number of its measured
+// operations in *done.
 using Work = std::function<Status(uint32_t thread, const std::atomic<bool>& stop, uint64_t* done)>;
 
 // The rate of all threads together per second, or the error of a thread.
 inline Result<double> measure(const HeapStudyOptions& options, const Work& work) {
-  constexpr size_t kApart = 16;  // counts lie on lines of their own
+  constexpr size_t kApart = 16;  // distance that puts the counts of two threads on different cache lines
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   std::vector<uint64_t> done(options.threads * kApart, 0);

@@ -101,7 +101,7 @@ Result<HeapPtr<TpccHeap>> pour_into_heap(Database& db, const Tables& tables, Hea
 }
 
 Status pour_into_database(Heap& heap, HeapPtr<TpccHeap> root, Database& db, const Tables& tables) {
-  // The addresses of the tables, which do not change any more.
+  // The addresses of the tables, which do not change after this point.
   const TpccHeap* its = nullptr;
   ELIDER_TRY(heap.read([&](HeapReader& reader) { its = &reader[root]; }));
   const auto row_of = [](const HeapReader& reader, const auto& pointer) { return reader.read(reader[pointer]); };

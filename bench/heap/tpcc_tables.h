@@ -1,9 +1,9 @@
-// TPC-C's tables in a durable heap (DUMBO, section 4.1). Each is a B+-tree from key to row. Two
-// more trees have pairs of keys, for customers by name and orders by customer. Keys and rows are
-// those of bench/tpcc.
+// TPC-C's tables in a durable heap (DUMBO, section 4.1). Each table is a B+-tree from key to row.
+// Two more trees hold pairs of keys: customers by name, and orders by customer. Keys and rows are
+// the same as in bench/tpcc.
 //
-// Rows are copied from a Database that bench/tpcc has loaded, and are copied back into one to be
-// checked. So the same code fills and checks both.
+// Rows are copied from a Database that bench/tpcc has loaded. After the run they are copied back
+// into a Database. So the code of bench/tpcc fills the tables and checks them.
 // Thread safety: TpccHeap is a value; one thread copies.
 #pragma once
 

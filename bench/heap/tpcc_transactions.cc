@@ -47,7 +47,7 @@ Address address_at(const HeapReader& reader, const auto& row) {
   return {reader.read(row.street_1), reader.read(row.street_2), reader.read(row.city), reader.read(row.state), reader.read(row.zip)};
 }
 
-// Adds an amount to the value of a place.
+// Adds an amount to the value in `place`.
 void add_to(HeapTransaction& txn, auto& place, auto amount) {
   txn.write(place, static_cast<std::remove_reference_t<decltype(place)>>(txn.read(place) + amount));
 }
@@ -160,7 +160,7 @@ Status delivery(HeapTransaction& txn, HeapPtr<TpccHeap> root, const DeliveryInpu
     output->order[district - 1] = 0;
     const KeyRange all = OrderKey::prefix(input.warehouse, district);
     const auto oldest = tables.new_order.at_least(txn, all.first);
-    if (oldest.status().not_found() || (oldest.ok() && oldest->key > all.last)) continue;  // nothing waits here (2.7.4.2)
+    if (oldest.status().not_found() || (oldest.ok() && oldest->key > all.last)) continue;  // no order is waiting here (2.7.4.2)
     if (!oldest.ok()) return oldest.status();
     const Key key = oldest->key;
     const auto number = static_cast<uint32_t>(OrderKey::unpack(key)[2]);

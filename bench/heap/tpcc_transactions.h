@@ -1,6 +1,6 @@
 // The five transactions of TPC-C on a durable heap, with the inputs and outputs of bench/tpcc
-// (transactions.h). Order-Status and Stock-Level only read. Money is added by a read and a write,
-// because a heap does not have commutative additions.
+// (transactions.h). Order-Status and Stock-Level only read. Sums of money are changed by a read and
+// a write, because a heap does not have commutative additions.
 // Thread safety: outputs and scratch memory belong to one thread.
 #pragma once
 

@@ -1,10 +1,11 @@
-// The workload bank: transfers between the accounts of a bank, and audits that add all
-// balances up, written as registers. A register's value is unique: a stamp and the
-// balance, stamp * 2^20 + balance.
+// The workload bank: transfers between the accounts of a bank, and audits that add up all balances.
+// An account is written to the history as a register. Each value of a register is unique, because
+// it combines a stamp with the balance: stamp * 2^20 + balance.
 //
-// Accounts come in generations: after 8 transfers an account all are retired, and the first
-// transfer that meets the next generation opens all of its accounts at once. So an audit sees all
-// of them or none, and a sum that is always the same; it complains of anything else.
+// Accounts belong to generations. After 8 transfers per account a whole generation is retired. The
+// first transfer in the next generation opens all of its accounts at once. So an audit sees either
+// all accounts of a generation or none, and their sum is constant. An audit that sees anything else
+// reports a complaint.
 #include <atomic>
 #include <vector>
 
@@ -35,7 +36,8 @@ class Bank : public Workload {
   Schema schema() const override { return described().schema(); }
   Status create(Database& db) override { return create_table(db, described(), "by_generation", &table_, &by_generation_); }
 
-  // Each generation has the sum that it was opened with, however many accounts that run had.
+  // The sum of each generation must be the one that it was opened with. The number of accounts may
+  // differ between runs.
   Status resume(Database& db, int64_t* values) override {
     int64_t last_generation = -1, last_account = -1, seen = 0, sum = 0;
     bool wrong = false;
@@ -59,16 +61,17 @@ class Bank : public Workload {
       return left_by_no_run(std::to_string(seen) + " accounts of generation " + std::to_string(last_generation) + " with " +
                             std::to_string(sum) + " in sum");
     const int64_t first = std::max(last_generation, last_account < 0 ? -1 : last_account / accounts_) + 1;
-    transfers_.store(static_cast<uint64_t>(first * accounts_) * kTransfersPerAccount, std::memory_order_relaxed);  // no thread has it yet
+    // Relaxed: no other thread uses it yet.
+    transfers_.store(static_cast<uint64_t>(first * accounts_) * kTransfersPerAccount, std::memory_order_relaxed);
     return status;
   }
 
-  // One operation: an audit (kScan, of the generation in `key`), or a transfer
-  // from `key` to `last_key`.
+  // Plans one operation: either an audit of the generation in `key` (kScan), or a transfer from
+  // `key` to `last_key`.
   void plan(Random& random, int64_t value, Plan* plan) override {
     PlannedOperation operation;
     const bool audits = plan->read_only || random.below(100) < options_.scan_percent;
-    // relaxed: a count; it orders nothing.
+    // Relaxed: the counter does not order other accesses.
     const uint64_t transfers = audits ? transfers_.load(std::memory_order_relaxed) : transfers_.fetch_add(1, std::memory_order_relaxed);
     const int64_t generation = static_cast<int64_t>(transfers / (kTransfersPerAccount * accounts_));
     if (audits) {

@@ -1,11 +1,13 @@
-// The workload claims: threads race to claim slots. A unique index ensures that at most one row has
-// a slot at a time. A list holds the claims of a slot: a reader sees the rows that hold the slot. A
-// correct list is empty or has one claim; two claims would show that a slot was claimed twice.
+// The workload claims: threads compete to claim slots. A unique index ensures that at most one row
+// holds a slot at a time. In the history, each slot is a list of its claims; a reader finds the
+// rows that hold the slot. A correct list is empty or has one claim. A list with two claims would
+// show that a slot was claimed twice.
 //
-// A claim reads its slot through its result. If it is accepted, the slot was free; if it is
-// refused, it looks up the holder. A holder may pass its slot to another row, together with the
-// claim. A checker does not see this; in the index it is a removal and an insertion of the
-// same value. Slots are retired after 32 attempts, as keys of other workloads are.
+// The result of a claim also tells what the slot contained. If the claim is accepted, the slot was
+// free. If it is refused, the transaction looks up the holder. A holder may pass its slot, together
+// with the claim, to another row. A checker does not see this transfer, but the index entry is
+// removed and the same value is inserted again. Slots are retired after 32 attempts, like the keys
+// of other workloads.
 #include <algorithm>
 #include <array>
 
@@ -15,17 +17,20 @@
 namespace elider::bench {
 namespace {
 
-constexpr uint64_t kParked = uint64_t{1} << 63;  // slots that no claim is for: where a row waits until it claims one
+// The first of the slots that are never claimed; a row holds one of them until it claims a real
+// slot.
+constexpr uint64_t kParked = uint64_t{1} << 63;
 
 struct ClaimRow {
   uint64_t slot = 0;
-  int64_t claim = 0;  // the value that claimed it
+  int64_t claim = 0;  // the value written by the claim
 };
 
 class Claims : public Workload {
   static constexpr int64_t kScanSpanMax = 8;
-  // The ways to claim a slot: insert a row; insert a row elsewhere and move it to the slot with an
-  // update or a put; or pass on a slot that another row holds.
+  // The ways to claim a slot. A transaction may insert a row with the slot. It may insert a row
+  // with a parked slot and then move the row to the slot, by an update or a put. Or it may pass on
+  // a slot that another row holds.
   enum ClaimVariant : Variant { kInsert, kUpdate, kPut, kHandOver, kClaimVariants };
   enum ScanVariant : Variant { kForward, kReverse, kScanVariants };
 
@@ -93,7 +98,7 @@ class Claims : public Workload {
         .unique_index("by_slot", {"slot"}, [](const ClaimRow& row) { return row.slot; });
   }
 
-  // The claims of slots from one to another, as reads of one list each.
+  // Reads the claims of a range of slots. Each slot is recorded as a read of one list.
   Status read(Transaction& txn, const PlannedOperation& operation, Attempt* attempt, Elements* of_first = nullptr,
               Key* holder = nullptr) const {
     std::array<Elements, kScanSpanMax> lists;
@@ -101,7 +106,7 @@ class Claims : public Workload {
     const ScanOptions options{.reverse = operation.variant == kReverse};
     Status status = txn.scan(by_slot_, range, options, [&](Key key, const View<ClaimRow>& view) {
       const auto slot = static_cast<int64_t>(view->slot);
-      // A row from outside the range shows as an element that its list cannot have.
+      // A row from outside the range is recorded as an element that the list cannot contain.
       if (slot < operation.key || slot > operation.last_key) {
         lists[0].push_back(-1 - slot);
         return true;

@@ -1,10 +1,9 @@
-// ElleSession: what one thread's transactions asked for and got, kept until the run
-// ends, and write_elle(), which writes all sessions as one history in Elle's JSON-lines
-// format (docs/history.md).
+// ElleSession records the requests and results of one thread's transactions until the run ends.
+// write_elle() writes all sessions as one history in Elle's JSON-lines format (docs/history.md).
 //
-// An event's index is drawn from one counter: the invocation's before the transaction begins, the
-// completion's after it has ended. So the order of the file is an order in real time, and what it
-// says about precedence is true: of two transactions the first ended before the second was begun.
+// The indexes of all events come from one counter. An invocation gets its index before the
+// transaction begins, and a completion after the transaction has ended. So if a completion precedes
+// an invocation in the file, that transaction really ended before the other one began.
 // Thread safety: a session belongs to its thread; write_elle() runs when the threads have ended.
 #pragma once
 
@@ -19,8 +18,8 @@
 
 namespace elider::bench {
 
-// Micro-operations in words: kind, key, then what the kind has. Compact,
-// since a run holds millions.
+// Micro-operations encoded as words: the kind, the key, and then the values that the kind requires.
+// The encoding is compact, because a run holds millions of micro-operations.
 class MicroOps {
  public:
   enum class Kind : int64_t { kAppend, kWrite, kReadList, kReadValue, kReadNull };
@@ -29,7 +28,8 @@ class MicroOps {
   void write(int64_t key, int64_t value) { put({static_cast<int64_t>(Kind::kWrite), key, value}); }
   void read_list(int64_t key, std::span<const int64_t> values);
   void read_value(int64_t key, std::optional<int64_t> value);
-  // Used in an invocation, whose result is not known yet. It is written as null in every workload.
+  // Records a read in an invocation, whose result is not known yet. It is written as null in every
+  // workload.
   void read_unknown(int64_t key) { put({static_cast<int64_t>(Kind::kReadNull), key}); }
   void add(const MicroOps& others) { words_.insert(words_.end(), others.words_.begin(), others.words_.end()); }
   void clear() { words_.clear(); }
@@ -74,9 +74,9 @@ class ElleSession {
   std::vector<int64_t> words_;
 };
 
-// Writes FILE and, where there are ranks, FILE.ranks, a JSON object from the index of each
-// completion of a committed transaction to its place in the engine's commit order.
-// kInvalidArgument: a file cannot be written.
+// Writes FILE. If there are ranks, also writes FILE.ranks, a JSON object that maps the index of
+// each completion of a committed transaction to the transaction's place in the engine's commit
+// order. kInvalidArgument: a file cannot be written.
 Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions, bool with_ranks = true);
 
 }  // namespace elider::bench

@@ -40,7 +40,7 @@ struct HistoryCommand {
       refuse_option("--resume", "is not supported by the workload procedures, whose tables depend on --seed");
     check_writable("--out", options.out);
     check_writable("--history", options.history_file);
-    // Range scans are what these workloads are for.
+    // These workloads exist to test range scans, so they scan more often by default.
     if (!scans_chosen && (options.workload == "scan" || options.workload == "claims")) options.scan_percent = 40;
     if (!scans_chosen && options.workload == "bank") options.scan_percent = 30;
   }

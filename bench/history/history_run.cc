@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the threads share.
+// The state that the threads share.
 struct Run {
   const HistoryOptions& options;
   Database& db;
@@ -25,12 +25,12 @@ struct Run {
   uint32_t procedure_id;
   Clock::time_point begin = Clock::now();
   std::atomic<uint64_t> next_index{0};  // the history's clock
-  std::atomic<uint64_t> started{0};     // transactions
+  std::atomic<uint64_t> started{0};     // number of transactions started
 
   uint64_t now_ns() const { return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - begin).count()); }
   bool goes_on() {
     if (interrupted()) return false;
-    // relaxed: a count; it orders nothing.
+    // Relaxed: the counter does not order other accesses.
     if (options.transactions != 0 && started.fetch_add(1, std::memory_order_relaxed) >= options.transactions) return false;
     return options.seconds == 0 || static_cast<double>(now_ns()) < options.seconds * 1e9;
   }
@@ -38,7 +38,7 @@ struct Run {
 
 class Client {
  public:
-  // `first`: the number of its first value.
+  // `first` is the number of this client's first value.
   Client(Run& run, uint32_t thread, int64_t first)
       : run_(run), random_(run.options.seed, thread), yields_(random_, run.options.yield_percent), next_value_(value_of(thread, first)),
         calls_(std::max(run.options.group, 1u)) {
@@ -50,11 +50,11 @@ class Client {
       if (run_.options.group == 0) one();
       else group();
     }
-    held_ = {};  // it outlives the database
+    held_ = {};  // the client outlives the database, but its snapshot must not
   }
 
   HistorySummary summary;
-  std::vector<std::unique_ptr<ElleSession>> sessions;  // each a process of the history
+  std::vector<std::unique_ptr<ElleSession>> sessions;  // each session is one process of the history
 
  private:
   // One transaction from its invocation to its completion.
@@ -77,9 +77,9 @@ class Client {
     complete(0);
   }
 
-  // Those of a group are invoked together and complete together.
+  // The transactions of a group are invoked together and completed together.
   void group() {
-    size_t count = 1;  // run_.goes_on() has counted the first
+    size_t count = 1;  // run_.goes_on() has already counted the first one
     while (count < calls_.size() && run_.goes_on()) ++count;
     for (size_t i = 0; i < count; ++i) invoke(i);
     GroupPolicy policy;
@@ -90,7 +90,7 @@ class Client {
     std::vector<size_t> whole;  // the transactions that are not calls of chopped procedures
     run_prepared(count, policy, &whole);
     std::vector<Status> outcomes(whole.size());
-    // Each call's outcome is looked at.
+    // Each call's outcome contains its error.
     static_cast<void>(run_.db.run_group(
         whole.size(),
         [&](size_t i, Touches& touches) {
@@ -108,8 +108,8 @@ class Client {
     for (size_t i = 0; i < count; ++i) complete(i);
   }
 
-  // Runs those of the first `count` that are calls of chopped procedures; which others there are
-  // goes to *whole.
+  // Runs the calls of chopped procedures among the first `count` calls. The positions of the other
+  // transactions are added to *whole.
   void run_prepared(size_t count, const GroupPolicy& policy, std::vector<size_t>* whole) {
     std::vector<std::pair<Call*, std::unique_ptr<PreparedCall>>> prepared;
     std::vector<ProcedureCall> chopped;
@@ -135,8 +135,8 @@ class Client {
     }
   }
 
-  // A call of a group begins, or goes on, or begins once more; or none does. What the sink was told
-  // last is the rank of the one that ran last, if that has committed.
+  // Called when a call of a group begins, continues or begins again, and with null when the group
+  // has ended. If the call that ran before has committed, RankSink::last() is its rank.
   void begins(Call* call) {
     if (running_ != nullptr && running_ != call) running_->rank = RankSink::last();
     RankSink::last() = {};
@@ -160,7 +160,7 @@ class Client {
     plan.read_only = random_.below(100) < options.read_only_percent;
     plan.roll_back = !plan.read_only && random_.below(100) < options.rollback_percent;
     plan.interactive = random_.below(4) == 0;
-    // Some give up at their first conflict, so that a history has failures of both kinds.
+    // Some transactions give up at their first conflict, so that a history also contains conflicts.
     plan.attempts_max = random_.below(4) == 0 ? 1 : 0;
     run_.workload.plan(random_, next_value_, &plan);
     next_value_ += options.operations;
@@ -174,7 +174,7 @@ class Client {
     return call.plan.roll_back ? Status::rollback() : Status();
   }
 
-  // The snapshot for read-only transactions. Null: the newest.
+  // The snapshot for read-only transactions; null: the newest one.
   const HeldSnapshot* snapshot() {
     if (!run_.options.held_snapshots) return nullptr;
     if (!held_) {
@@ -206,9 +206,9 @@ class Client {
     auto txn = held != nullptr ? run_.db.begin_read_only(*held) : call.plan.read_only ? run_.db.begin_read_only() : run_.db.begin();
     if (!txn.ok()) return txn.status();
     if (Status status = execute(**txn, call); !status.ok()) {
-      // Outside of run(), the engine does not validate what the procedure saw before it returns the
-      // error. Any error may come from an inconsistent read, so none of them is a failure. The
-      // transaction certainly did not commit.
+      // Outside of run(), the engine does not validate the procedure's reads before it returns an
+      // error. An inconsistent read may have caused the error, so it is recorded as a rollback. The
+      // transaction has certainly not committed.
       txn->rollback();
       return Status::rollback();
     }
@@ -231,8 +231,8 @@ class Client {
       if (summary.complaints++ == 0) summary.first_complaint = call.attempt.complaint;
       return;
     }
-    // A failed transaction's writes are named as they were asked for: values that depend on a read
-    // may be written again by one that commits.
+    // The invocation of a failed transaction is recorded instead of its writes. A value that
+    // depends on a read may be written again, by a transaction that commits.
     if (certainly_not_committed(call.status.code())) {
       ++summary.failed;
       return session.record(index, run_.now_ns(), EventType::kFail, call.asked);
@@ -246,8 +246,8 @@ class Client {
   HeldSnapshot held_;
   Yields yields_;
   int64_t next_value_;
-  std::vector<Call> calls_;  // of a group, or one
-  Call* running_ = nullptr;  // of a group
+  std::vector<Call> calls_;  // the calls of a group, or one call
+  Call* running_ = nullptr;  // the call of a group that is running
 };
 
 void add(const HistorySummary& part, HistorySummary* whole) {
@@ -259,7 +259,8 @@ void add(const HistorySummary& part, HistorySummary* whole) {
   if (whole->first_complaint.empty()) whole->first_complaint = part.first_complaint;
 }
 
-// The workload's table, made or found. *first: the number of each thread's first value.
+// Creates the workload's table or finds an existing one. *first receives the number of each
+// thread's first value.
 Status prepare(const HistoryOptions& options, Database& db, Workload& workload, int64_t* first, HistorySummary* summary) {
   *first = 0;
   const std::string table = workload.schema().name;

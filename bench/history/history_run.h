@@ -1,8 +1,8 @@
-// run_history(): drives one workload on several threads and writes what they did as a history.
+// run_history(): runs one workload on several threads and writes a history of their transactions.
 //
-// It is not a benchmark: it yields the processor between operations, keeps everything in memory
-// until the end, and measures nothing.
-// Thread safety: called by one thread; it starts its own.
+// It is not a benchmark: it yields the processor between operations, keeps the whole history in
+// memory until the end, and does not measure anything.
+// Thread safety: called by one thread; it starts its own threads.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 namespace elider::bench {
 
 struct HistorySummary {
-  std::string about;  // what the workload says of itself; "": nothing
+  std::string about;  // the workload's note on itself; "": none
   uint64_t committed = 0;
   uint64_t failed = 0;           // certainly not committed: conflicts, rollbacks
-  uint64_t unknown = 0;          // a status that should not occur: written as `info`
-  uint64_t complaints = 0;       // committed, though an invariant of the workload was broken
-  std::string first_unknown;     // its message
+  uint64_t unknown = 0;          // transactions with a status that should not occur; they are written as `info`
+  uint64_t complaints = 0;       // committed transactions that saw a broken invariant of the workload
+  std::string first_unknown;     // the message of the first such status
   std::string first_complaint;
   double seconds = 0;
-  std::string resumed;           // what --resume found, in words; empty without
+  std::string resumed;           // describes what --resume found; empty without --resume
 };
 
-// kInvalidArgument: the options do not go together, or a file cannot be written.
+// kInvalidArgument: the options are incompatible, or a file cannot be written.
 Result<HistorySummary> run_history(const HistoryOptions& options);
 
 }  // namespace elider::bench

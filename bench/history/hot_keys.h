@@ -1,9 +1,10 @@
-// HotKeys: the few keys that all threads contend for. Each takes 32 writes and is then retired; a
-// fresh key takes its place, so that lists stay short and first inserts never end.
+// HotKeys: the few keys that all threads contend for. Each key is retired after 32 writes, and a
+// new key replaces it. So lists stay short, and there are first inserts throughout the run.
 //
-// A write is claimed before its transaction runs and stays claimed if it aborts: a key can get
-// fewer than 32 writes, never more. Retired keys keep their rows, and scans go on reading them.
-// Thread safety: all.
+// A write is claimed before its transaction runs, and stays claimed if the transaction aborts. So a
+// key gets at most 32 writes, and possibly fewer. Retired keys keep their rows, which scans still
+// read.
+// Thread safety: all threads may use it.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,12 @@ inline constexpr uint32_t kWritesPerKey = 32;
 class HotKeys {
  public:
   explicit HotKeys(uint32_t count) : count_(count), slots_(new std::atomic<uint64_t>[count]) { begin_at(0); }
-  // Before any thread has it: from this key on, as those below are another run's.
+  // Called before any thread uses the keys. Starts with this key, because an earlier run has used
+  // the smaller ones.
   void begin_at(int64_t first) {
     first_ = first;
     for (uint32_t i = 0; i < count_; ++i)
-      slots_[i].store(pack(static_cast<uint64_t>(first) + i, 0), std::memory_order_relaxed);  // relaxed: no thread has it yet
+      slots_[i].store(pack(static_cast<uint64_t>(first) + i, 0), std::memory_order_relaxed);  // relaxed: no other thread uses it yet
     next_.store(static_cast<uint64_t>(first) + count_, std::memory_order_relaxed);            // likewise
   }
 
@@ -37,7 +39,7 @@ class HotKeys {
   }
   int64_t to_read(Random& random) const { return key_of(slots_[random.below(count_)].load()); }
 
-  // All keys that have been used are smaller.
+  // Returns a key that is larger than all keys used so far.
   int64_t end() const { return static_cast<int64_t>(next_.load()); }
 
   int64_t to_write(Random& random) {
@@ -57,13 +59,14 @@ class HotKeys {
   static_assert(kWritesPerKey < 256);
 
   const uint32_t count_;
-  int64_t first_ = 0;           // constant once threads have it
-  std::atomic<uint64_t> next_;  // a key that was never used
+  int64_t first_ = 0;           // constant after begin_at()
+  std::atomic<uint64_t> next_;  // the next unused key
   const std::unique_ptr<std::atomic<uint64_t>[]> slots_;
 };
 
-// Plans a transaction of reads, writes and scans of these keys. Each operation is one of the given
-// number of variants. The first value written is `value`, and each further value is larger by one.
+// Plans a transaction that reads, writes and scans these keys. Each operation uses one of the given
+// number of variants, chosen at random. The first write has the value `value`; each further write
+// has a value larger by one.
 inline void plan_on_hot_keys(const HistoryOptions& options, Variant read_variants, Variant write_variants, int64_t scan_span_max,
                              HotKeys& keys, Random& random, int64_t value, Plan* plan) {
   const uint64_t count = random.between(1, options.operations);

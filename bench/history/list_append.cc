@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kCapacity = kWritesPerKey;
 
 struct ListRow {
-  uint64_t tag = 0;  // key * 2 + (count is odd): what the index orders by
+  uint64_t tag = 0;  // key * 2 + (count is odd); the index is ordered by this column
   uint64_t count = 0;
   int64_t elements[kCapacity] = {};
 
@@ -131,11 +131,11 @@ class ListAppend : public Workload {
 
   Status scan(Transaction& txn, const PlannedOperation& operation, Attempt* attempt) const {
     std::array<Elements, 2 * kScanSpanMax> lists;
-    // Rows 2k and 2k+1 are of key k; so are tags 2k and 2k+1.
+    // The rows of key k are 2k and 2k+1, and so are its tags.
     const KeyRange range{cell_row(operation.key, 0), cell_row(operation.last_key, 1)};
     const auto visit = [&](Key row_key, const View<ListRow>& view) {
       const int64_t key = static_cast<int64_t>(row_key / 2);
-      // A row from outside the range shows as an element that its list cannot have.
+      // A row from outside the range is recorded as an element that the list cannot contain.
       if (key >= operation.key && key <= operation.last_key) add_elements(*view, &lists[static_cast<size_t>(key - operation.key)]);
       else lists[0].push_back(-1 - key);
       return true;

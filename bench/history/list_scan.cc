@@ -1,7 +1,7 @@
-// The workload scan: list-append where each element is a row of its own, so that a list is a range
-// of keys (k, position), its reader is a range scan, and every append inserts a row into a range
-// that others have scanned: what phantom protection is for. Tables without an order find a list
-// through the secondary index, or row by row until one is absent.
+// The workload scan is like list-append, but each element is a row of its own. A list is the range
+// of keys (k, position), and a range scan reads it. Every append inserts a row into a range that
+// other transactions have scanned, so this workload tests phantom protection. If the table is not
+// ordered, a list is read through the secondary index, or row by row until a row is absent.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -31,7 +31,7 @@ class ListScan : public Workload {
 
   Status resume(Database& db, int64_t* values) override {
     int64_t last = -1;
-    uint64_t position = 0;  // of the element before
+    uint64_t position = 0;  // of the previous element
     std::string wrong;
     Status status = for_each_row(db, by_list_, [&](Key row_key, const View<ElementRow>& view) {
       const int64_t list = static_cast<int64_t>(row_key / kWritesPerKey);
@@ -52,7 +52,7 @@ class ListScan : public Workload {
     const uint64_t count = random.between(1, options_.operations);
     for (uint64_t i = 0; i < count; ++i) {
       PlannedOperation operation;
-      // The last two ways need a table with an order.
+      // The last two ways of reading require an ordered table.
       operation.variant = static_cast<Variant>(random.below(is_ordered(options_.index) ? kReadVariants : kForward));
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
@@ -89,7 +89,7 @@ class ListScan : public Workload {
  private:
   SchemaOf<ElementRow> described() const {
     return SchemaOf<ElementRow>("elements")
-        .zoned(options_.zoned ? 2 : 0)  // 0: it is not
+        .zoned(options_.zoned ? 2 : 0)  // 0: the table is not zoned
         .key_index(options_.index)
         .column("list", &ElementRow::list)
         .column("value", &ElementRow::value)
@@ -99,8 +99,7 @@ class ListScan : public Workload {
   Status append(Transaction& txn, const PlannedOperation& operation, const std::vector<int64_t>& list, Yields& yields) const {
     if (list.size() >= kWritesPerKey)
       return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
-    // Now and then the last element is taken out and put back: no change of
-    // the list, but of its rows.
+    // Sometimes the last element is removed and inserted again. This changes rows but not the list.
     if (!list.empty() && yields.random().below(8) == 0) {
       const Key last = element_key(operation.key, list.size() - 1);
       if (Status status = txn.remove(table_, last); !status.ok()) return status;
@@ -116,7 +115,7 @@ class ListScan : public Workload {
     const ScanOptions options{.reverse = operation.variant == kReverse || operation.variant == kByIndexReverse};
     const auto visit = [&](Key row_key, const View<ElementRow>& view) {
       const int64_t list = static_cast<int64_t>(row_key / kWritesPerKey);
-      // A row from outside the range shows as an element that its list cannot have.
+      // A row from outside the range is recorded as an element that the list cannot contain.
       if (list >= operation.key && list <= operation.last_key) (*lists)[static_cast<size_t>(list - operation.key)].push_back(view->value);
       else lists->front().push_back(-1 - list);
       return true;
@@ -130,8 +129,8 @@ class ListScan : public Workload {
     return status;
   }
 
-  // Scans once, or a page at a time. A page may end between rows of one list, which have equal
-  // values.
+  // Scans the range at once or page by page. A page may end between two rows of one list, which
+  // have the same index value.
   template <class Visit>
   Status scan_by_list(Transaction& txn, IndexRange rest, bool reverse, Yields& yields, Visit&& visit) const {
     const uint64_t page = yields.random().below(2) == 0 ? kNoLimit : yields.random().between(1, 8);
@@ -149,7 +148,7 @@ class ListScan : public Workload {
     }
   }
 
-  // All rows of the table, of which these lists' count.
+  // Reads all rows of the table. Only rows of the requested lists are recorded.
   Status read_all(Transaction& txn, const PlannedOperation& operation, std::vector<std::vector<int64_t>>* lists) const {
     constexpr unsigned kThreads = 2;
     std::vector<std::pair<Key, int64_t>> found[kThreads];

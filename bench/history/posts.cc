@@ -1,16 +1,17 @@
-// The workload posts. A list is a row with room for 32 elements. Each element has a row of its own,
-// its post, and is counted in one of a few counts. Under Protocol::kChopped some writers are calls
-// of a chopped procedure: the list is its core; the post, a new row, and the count, which is only
-// added to, are its tail. Other writers are ordinary transactions that do the same.
+// The workload posts. A list is a row with room for 32 elements. Each element also has a row of its
+// own, its post, and is counted in one of a few counters. Under Protocol::kChopped some writers
+// call a chopped procedure. Its core writes the list. Its tail inserts the post and adds to the
+// counter. Other writers are ordinary transactions that do the same.
 //
-// To a checker, the post is a list of its own with one element. A reader that sees the element but
-// not the post has seen half a call. A reader complains if a count is less than its list.
+// A checker sees the post as a separate list with one element. A reader that sees the element but
+// not the post has seen half of a call. A reader reports a complaint if a counter is smaller than
+// the list.
 //
-// If the run defers, the post is the call's deferred part, and calls of a second procedure
-// subscribe. Each of them looks for two posts that are about to appear, and appends to a note,
-// which is another list that readers read. Calls of a third procedure append to lists as the first
-// does, but do not make a post. They see the cores of the first procedure's calls, and answer when
-// these calls are published.
+// If the run defers, the post is the deferred part of the call, and there are two more procedures.
+// Calls of the second procedure subscribe: each looks for two posts that are about to appear, and
+// appends to a note, which is another list. Calls of the third procedure append to lists like the
+// first one, but do not create a post. They see the cores of the first procedure's calls, and
+// return after these calls have been published.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,8 +26,8 @@
 namespace elider::bench {
 namespace {
 
-constexpr int64_t kPostLists = int64_t{1} << 62;  // the list of a post: after all other lists
-constexpr int64_t kNoteLists = int64_t{1} << 61;  // the list of a note: between the two
+constexpr int64_t kPostLists = int64_t{1} << 62;  // the lists of posts follow all other lists
+constexpr int64_t kNoteLists = int64_t{1} << 61;  // the lists of notes are between the other two kinds
 constexpr int64_t kCounts = 8;
 
 struct PostedRow {
@@ -67,7 +68,7 @@ class Posts : public Workload {
     return install(db);
   }
 
-  // Each run has counts of its own, in addition to those of earlier runs.
+  // Each run adds its own counters to those of earlier runs.
   Status fill(Database& db) override {
     return db.run([&](Transaction& txn) -> Status {
       for (Key key = 0; key < kCounts; ++key) ELIDER_TRY(txn.insert(counts_, first_count_ + key, CountRow{}));
@@ -170,11 +171,11 @@ class Posts : public Workload {
   }
 
  private:
-  static constexpr int64_t kKeysAhead = 1 << 16;  // that a run may have drawn and not written
+  static constexpr int64_t kKeysAhead = 1 << 16;  // the number of keys that a run may have drawn without writing them
   struct Call {
     const Plan* plan;
     Yields* yields;
-    std::function<void()> begins;  // or none
+    std::function<void()> begins;  // may be null
     const PlannedOperation& operation() const { return plan->operations.front(); }
     void did(Attempt* attempt) const { Posts::did(operation(), attempt); }
   };
@@ -205,7 +206,7 @@ class Posts : public Workload {
         .column("elements", &PostedRow::elements);
   }
 
-  // Lists are put: they may be new.
+  // Lists are put, because they may not exist yet.
   Status install(Database& db) {
     using chopping::Operation;
     Procedures procedures;
@@ -255,13 +256,13 @@ class Posts : public Workload {
                                               return call.plan->roll_back ? Status::rollback() : Status();
                                             }));
     InstallOptions options;
-    options.always_in_pieces = db.sync() != SyncPolicy::kElided;  // there a call is to be a hardware transaction
+    options.always_in_pieces = db.sync() != SyncPolicy::kElided;  // under kElided, calls should run as hardware transactions
     options.choices.deferring = options_.deferring;
     options.answers_at_once = options_.answers_at_once;
     return db.install(std::move(procedures), options);
   }
 
-  // Looks up the lists one key at a time, because a hashed table is not ordered.
+  // Looks up the lists one key at a time, because a hash table is not ordered.
   static Status look_through(Database& db, const Table<PostedRow>& table, const std::string& what, int64_t* last, int64_t* values,
                              std::string* wrong) {
     return db.run_read_only([&](Transaction& txn) -> Status {
@@ -309,7 +310,7 @@ class Posts : public Workload {
     return {};
   }
 
-  // The list, its last post, and its count.
+  // Reads the list, its last post and its counter.
   Status read(Transaction& txn, int64_t key, Yields& yields, Attempt* attempt) const {
     View<PostedRow> list;
     ELIDER_TRY(find(txn, lists_, static_cast<Key>(key), &list));
@@ -331,7 +332,7 @@ class Posts : public Workload {
 
   const HistoryOptions& options_;
   HotKeys keys_, note_keys_;
-  std::array<std::atomic<int64_t>, 8> recent_{};  // values that calls are about to post, or have posted
+  std::array<std::atomic<int64_t>, 8> recent_{};  // values that calls are about to post or have posted
   Key first_count_ = 0;
   Table<PostedRow> lists_;
   Table<PostRow> posts_;

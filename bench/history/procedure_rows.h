@@ -1,4 +1,4 @@
-// The rows of the workload procedures, and what its operations do with them (procedures.cc).
+// The rows of the workload `procedures`, and the steps of its operations (procedures.cc).
 // Thread safety: values.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace elider::bench {
 
-// A cell's: two lists and a count.
+// A row of a cell. It has two lists and a count.
 struct CellRow {
-  int64_t x[1 + kWritesPerKey] = {};  // how many elements, and these
+  int64_t x[1 + kWritesPerKey] = {};  // the number of elements, then the elements
   int64_t y[1 + kWritesPerKey] = {};
   uint64_t z = 0;
 
@@ -43,16 +43,16 @@ class Elements {
   size_t count_ = 0;
 };
 
-// A post or a pledge. Its list holds the transaction that made it and, for a pledge, the one that
-// claimed it.
+// A post or a pledge. Its list contains the transaction that created it and, for a pledge, the
+// transaction that claimed it.
 struct ShortList {
-  int64_t list[1 + 2] = {};  // how many elements, and these
+  int64_t list[1 + 2] = {};  // the number of elements, then the elements
 };
 struct TokenRow {
   int64_t made_by = 0;
 };
 
-// What a body does where its operation declares it.
+// One action of an operation's body, which the operation's declaration also covers.
 struct Step {
   enum class Does : uint8_t {
     kRead,
@@ -71,8 +71,8 @@ struct Step {
   };
   Does does = Does::kRead;
   uint32_t table = 0, column = 0;
-  int parity = -1;       // of the keys that it may touch; -1: any
-  uint32_t partner = 0;  // kHandOut, kRedeem: the step that made the pledge, or claimed its token
+  int parity = -1;       // the parity of the keys that the step may use; -1: both
+  uint32_t partner = 0;  // for kHandOut: the step that created the pledge; for kRedeem: the step that claimed the token
 };
 
 }  // namespace elider::bench

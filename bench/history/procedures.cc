@@ -1,22 +1,24 @@
-// The workload procedures: random declarations of chopped procedures, and programs that obey them.
-// A run has many groups of procedures (--declarations), each with tables of its own, so that each
-// is analyzed by itself. The clients proceed from group to group together.
+// The workload procedures: random declarations of chopped procedures, and programs that obey their
+// declarations. A run has many groups of procedures (--declarations). Each group has its own
+// tables, so that it is analyzed separately. All clients work on one group and then move to the
+// next.
 //
-// A group has three tables of cells, and three tables of posts, pledges and tokens. A row of a
-// table of cells is part of a cell (workload.h). It holds two lists, x and y, each of which is a
-// commit group, and a count z that calls only add to; the sum of all counts is compared at the end.
-// An operation
-//   - reads a list, appends to one, or adds to a count,
-//   - inserts a row with two lists of one element,
-//   - moves a cell to its other row,
-//   - scans,
-//   - inserts a post, which is a list of one element that no other operation inserts, or reads it.
-// Some procedures make a pledge, which is a list that only its token leads to, and hand the token
-// out. Others claim a token, and append to its pledge.
+// A group has three tables of cells, and three tables for posts, pledges and tokens. A row of a
+// table of cells is part of a cell (workload.h). It holds two lists, x and y, and a count z. Each
+// list is a commit group. Calls only add to the count, and the total of all counts is compared at
+// the end.
+// An operation may
+//   - read a list, append to a list, or add to a count,
+//   - insert a row with two lists of one element,
+//   - move a cell to its other row,
+//   - scan,
+//   - insert a post, which is a list of one element that no other operation inserts, or read it.
+// Some procedures create a pledge, which is a list that can be found only through its token, and
+// hand out the token. Other procedures claim a token and append to its pledge.
 //
-// Half of the transactions are calls. Others do the same as ordinary transactions, but insert a
-// cell that they would append to if it does not exist. The remaining ones read across the group on
-// a snapshot.
+// Half of the transactions are calls. Others do the same work as ordinary transactions; they insert
+// a cell that they should append to if it does not exist. The remaining transactions are readers,
+// which read all tables of the group on a snapshot.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -36,21 +38,22 @@ namespace elider::bench {
 namespace {
 
 constexpr uint32_t kTables = 3, kColumns = 2;
-constexpr uint32_t kPostsOfACall = 16;  // the same maximum applies to pledges
+constexpr uint32_t kPostsOfACall = 16;  // a call makes at most as many pledges
 constexpr int64_t kListsOfPosts = int64_t{1} << 62;
 constexpr int64_t kKeysFilledMax = 64;
 
-constexpr int64_t kCellsScanned = 5;  // the maximum
+constexpr int64_t kCellsScanned = 5;  // at most
 constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
 
 class Procedures : public Workload {
-  enum Way : Variant { kInPieces, kAtOnce, kReader };  // of a transaction: in the first operation of its plan
-  enum StepVariant : Variant { kDone, kLeftOut };      // of a step: in the operations after the first
+  enum Way : Variant { kInPieces, kAtOnce, kReader };  // how a transaction runs; stored in the first operation of its plan
+  enum StepVariant : Variant { kDone, kLeftOut };      // whether a step was left out; stored in the operations after the first
   struct Done {
     MicroOps did;
     bool added = false, claimed = false;
   };
-  // Bodies do not allocate memory: an allocation may abort the region that they run in.
+  // Bodies do not allocate memory, because an allocation may abort the hardware transaction that
+  // they run in.
   struct Call {
     Call(const Procedures& its_workload, const Plan& its_plan, Yields& its_yields, std::function<void()> it_begins = nullptr)
         : workload(&its_workload), plan(&its_plan), yields(&its_yields), begins(std::move(it_begins)),
@@ -61,7 +64,7 @@ class Procedures : public Workload {
     const Procedures* workload;
     const Plan* plan;
     Yields* yields;
-    std::function<void()> begins;  // of one in a group: told by each operation
+    std::function<void()> begins;  // for a call in a group: run by each operation
     std::vector<Done> done;        // by step
   };
   struct Operation {
@@ -76,14 +79,14 @@ class Procedures : public Workload {
   struct Group {
     explicit Group(uint32_t keys) : hot{HotKeys(keys), HotKeys(keys)} {}
     std::array<Table<CellRow>, kTables> tables;
-    std::array<std::array<Columns<CellRow>, kColumns>, kTables> columns;  // each list's
+    std::array<std::array<Columns<CellRow>, kColumns>, kTables> columns;  // the columns of each list
     Table<ShortList> posts;
     Table<ShortList> pledges;
     Table<TokenRow> tokens;
-    std::array<HotKeys, 2> hot;                          // by a key's parity
+    std::array<HotKeys, 2> hot;                          // by the parity of the keys
     std::array<std::atomic<int64_t>, 4> recent{};        // posts that calls are about to insert, or have inserted
-    std::array<std::atomic<int64_t>, 4> pledged{};       // the same of pledges
-    std::array<std::atomic<uint64_t>, kTables> added{};  // to its counts, by transactions that committed
+    std::array<std::atomic<int64_t>, 4> pledged{};       // pledges that calls are about to create, or have created
+    std::array<std::atomic<uint64_t>, kTables> added{};  // total that committed transactions have added to each table's counts
     std::vector<Procedure> procedures;
   };
 
@@ -114,7 +117,7 @@ class Procedures : public Workload {
     return install(db);
   }
 
-  // Three of four cells that most runs come to; others come from inserts.
+  // Creates three of every four cells that most transactions use. Transactions insert the others.
   Status fill(Database& db) override {
     for (const Group& group : groups_)
       ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
@@ -138,7 +141,8 @@ class Procedures : public Workload {
     head.variant = plan->read_only ? kReader : random.below(3) == 0 ? kAtOnce : kInPieces;
     head.last_key = static_cast<int64_t>(random.below(group.procedures.size()));
     plan->operations.push_back(head);
-    std::set<std::pair<uint32_t, int64_t>> written;  // once by a call: its elements are all the same
+    // The lists that the call appends to: each only once, because a call's elements are equal.
+    std::set<std::pair<uint32_t, int64_t>> written;
     uint32_t posts = 0;
     for (const Step& step : steps_of(*plan)) {
       PlannedOperation operation;
@@ -153,7 +157,7 @@ class Procedures : public Workload {
         case Step::Does::kRedeem: operation.key = plan->operations[step.partner + 1].key; break;
         default: operation.key = draw_key(random, group, step);
       }
-      operation.last_key = operation.key + static_cast<int64_t>(random.below(kCellsScanned));  // of a scan
+      operation.last_key = operation.key + static_cast<int64_t>(random.below(kCellsScanned));  // the end of a scan
       if ((step.does == Step::Does::kAppend || step.does == Step::Does::kInsert) && !written.insert({step.table, operation.key}).second)
         operation.variant = kLeftOut;
       plan->operations.push_back(operation);
@@ -269,7 +273,7 @@ class Procedures : public Workload {
     const PlannedOperation& head = plan.operations.front();
     return groups_[static_cast<size_t>(head.key)].procedures[static_cast<size_t>(head.last_key)];
   }
-  // The steps of a reader read each table's rows and posts, whatever the group's procedures do.
+  // A reader's steps read the rows and posts of each table, whatever the group's procedures do.
   const std::vector<Step>& steps_of(const Plan& plan) const {
     return plan.operations.front().variant == kReader ? reader_steps_ : procedure_of(plan).steps;
   }
@@ -280,7 +284,7 @@ class Procedures : public Workload {
     const bool writes = step.does == Step::Does::kAppend || step.does == Step::Does::kInsert;
     return 2 * (writes ? hot.to_write(random) : hot.to_read(random)) + parity;
   }
-  // The list of the x or y of a cell.
+  // The number of the cell's list x or y in the history.
   static int64_t list_of(const Plan& plan, const Step& step, uint32_t column, int64_t key) {
     return ((plan.operations.front().key * kTables + step.table) * kColumns + column) << 40 | key;
   }
@@ -310,7 +314,7 @@ class Procedures : public Workload {
     options.choices.deferring = options_.deferring;
     options.answers_at_once = options_.answers_at_once;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided && random.below(4) != 0;
-    options.check_accesses = true;  // a program that does not obey would prove nothing
+    options.check_accesses = true;  // a program that does not obey its declaration would not prove anything
     chopping::Plan plan;
     ELIDER_TRY(db.install(std::move(procedures), options, &plan));
     describe(plan);
@@ -320,8 +324,8 @@ class Procedures : public Workload {
   void describe(const chopping::Plan& plan) {
     const auto in_pieces =
         std::count_if(plan.procedures.begin(), plan.procedures.end(), [](const auto& its) { return its.pieces.size() > 1; });
-    // Counts only deferrals that a procedure waits for or looks for: the others do not change
-    // anything.
+    // Counts only deferrals that have subscribers or that other calls wait for, because other
+    // deferrals have no effect.
     const auto deferrals = std::count_if(plan.deferrals.begin(), plan.deferrals.end(),
                                          [](const auto& its) { return its.granted && !its.subscribers.empty(); });
     about_ = std::to_string(groups_.size()) + " declarations of " + std::to_string(plan.procedures.size()) +
@@ -335,8 +339,8 @@ class Procedures : public Workload {
     const std::string pledges = table_name(g, kTables + 1), tokens = table_name(g, kTables + 2);
     elider::Procedure<Call> declared(name);
     const uint32_t count = static_cast<uint32_t>(random.between(2, 4));
-    // Half of them have to do with tokens: in operation `first` and, with what came of it, in
-    // `second`.
+    // Half of the procedures use tokens: operation `first` does, and operation `second` uses its
+    // result.
     const bool has_tokens = random.below(2) == 0, claims = random.below(2) == 0;
     const uint32_t first = static_cast<uint32_t>(random.below(count)), second = static_cast<uint32_t>(random.between(first, count - 1));
     uint32_t partner = 0;
@@ -542,7 +546,7 @@ class Procedures : public Workload {
     done.did.read_list(list, row ? std::span(row->list + 1, count) : std::span<const int64_t>());
     return {};
   }
-  // One list of it, and nothing else.
+  // Reads only the given columns of the cell.
   static Status find_cell(Transaction& txn, const Table<CellRow>& table, int64_t key, const Columns<CellRow>& columns,
                           Cell<CellRow>* cell) {
     for (const int half : {0, 1}) ELIDER_TRY(find(txn, table, cell_row(key, half), &cell->half[half], columns));
@@ -556,7 +560,7 @@ class Procedures : public Workload {
       if (row) found.add(row->list(column));
     return found;
   }
-  // What all rows of a table count.
+  // Adds up the counts of all rows of a table.
   Status count(Transaction& txn, const Group& group, uint32_t table, uint64_t* counted) const {
     *counted = 0;
     for (int64_t key = 0, end = std::max(keys_filled_, 2 * std::max(group.hot[0].end(), group.hot[1].end())); key < end; ++key) {
@@ -578,7 +582,7 @@ class Procedures : public Workload {
   std::deque<Group> groups_;
   std::vector<Step> reader_steps_;
   std::string about_;
-  const uint64_t turn_;  // transactions that clients spend on a group
+  const uint64_t turn_;  // number of transactions that the clients run on each group
   const int64_t keys_filled_;
   std::atomic<uint64_t> drawn_{0};
 };

@@ -1,12 +1,12 @@
-// RankSink: learns from the engine the place of each committed transaction in the commit order, and
-// passes transactions on to a history file if there is one. It does not pass on transactions before
-// begin(): they look at the rows of earlier runs, so they read values whose writes are not in this
+// RankSink records the place of each committed transaction in the engine's commit order. It also
+// forwards transactions to a history file, if there is one. It does not forward transactions that
+// run before begin(), because they read values whose writes, in earlier runs, are not part of this
 // history.
 //
-// The engine reports a transaction on the thread that ran it, before that thread gets the result.
-// So the last rank that the sink has stored for a thread is that of the transaction that the thread
-// has just ended.
-// Thread safety: as HistorySink; last() belongs to the calling thread.
+// The engine reports a transaction on the thread that ran it, before it returns the transaction's
+// result. So the last rank stored for a thread is the rank of the transaction that the thread has
+// just committed.
+// Thread safety: that of HistorySink; last() belongs to the calling thread.
 #pragma once
 
 #include "bench/history/elle_record.h"
@@ -25,7 +25,7 @@ class RankSink : public HistorySink {
     if (transaction.committed) last() = {transaction.snapshot, transaction.order, transaction.read_only, true};
     if (next_ != nullptr && begun_) next_->on_transaction(transaction);
   }
-  // Before the threads whose transactions are the history.
+  // Must be called before the threads start whose transactions form the history.
   void begin() { begun_ = true; }
 
   // The rank of the transaction that this thread committed last.
@@ -36,7 +36,7 @@ class RankSink : public HistorySink {
 
  private:
   HistorySink* const next_;  // may be null
-  bool begun_ = false;       // constant once threads run
+  bool begun_ = false;       // constant while threads run
 };
 
 }  // namespace elider::bench

@@ -2,8 +2,8 @@
 // commit group of its own. There are three kinds of keys, by key modulo 4:
 //   0     written blindly, by a put into row 2k or by a write of the value's column; never moved
 //   1, 2  updated, moved, removed and inserted again
-//   3     counters: changed only by add(1), which does not read; the transaction then reads its own
-//         result, so that the history can tell Elle which value it replaced and which it wrote
+//   3     counters: changed only by add(1), which does not read. The transaction then reads its own
+//         result, so that the history can tell Elle which value was replaced and which was written
 #include <algorithm>
 #include <array>
 
@@ -94,8 +94,8 @@ class RwRegister : public Workload {
         .index("by_key", {"key"}, [](const RegisterRow& row) { return row.key; });
   }
 
-  // If the register is in both rows, or under a wrong key, the result is a value that no
-  // transaction wrote. The checker of the native history and the driver's own complaint refuse it.
+  // If the register is in both rows, or under a wrong key, records a value that no transaction
+  // wrote. The driver's own check and the checker of the native history then report an error.
   static void give(const Cell<RegisterRow>& cell, int64_t key, Attempt* attempt) {
     const int place = cell.place();
     if (cell.half[0] && cell.half[1]) attempt->complaint = "register " + std::to_string(key) + " was in both of its rows";

@@ -1,11 +1,17 @@
-// Workload: one kind of history. It defines the tables, how a transaction is drawn, how it runs
-// against the database, and how Elle's micro-operations express it. Seven workloads are registered:
-// list-append (a list is a row), scan (a list is a range of rows), claims (a list has the claims of
-// a slot), rw-register, bank, posts (calls of a chopped procedure), and procedures (calls of random
-// chopped procedures).
+// Workload: one kind of history. It defines the tables, how a transaction is drawn, how the
+// transaction runs against the database, and how Elle's micro-operations express it. The registered
+// workloads are:
+//   list-append  a list is a row
+//   scan         a list is a range of rows
+//   claims       a list holds the claims of a slot
+//   rw-register  a register is a row
+//   bank         transfers between accounts, and audits
+//   posts        calls of a chopped procedure
+//   procedures   calls of random chopped procedures
 //
-// A transaction is drawn as a whole before it runs (Plan), so that every attempt does the same.
-// Thread safety: all threads may call plan() and execute() at once, each with its own arguments.
+// A transaction is drawn completely before it runs (Plan), so every attempt does the same work.
+// Thread safety: all threads may call plan() and execute() concurrently, each with its own
+// arguments.
 #pragma once
 
 #include <cstdint>
@@ -32,28 +38,28 @@ struct HistoryOptions {
   uint64_t seed = 1;
   std::string out;
   std::string history_file;
-  bool client_alone = false;  // the database is opened without a sink: the clients record what they got
+  bool client_alone = false;  // the database is opened without a sink; only the clients record results
   KeyIndex index = KeyIndex::kOrdered;
   SyncPolicy sync = SyncPolicy::kAutomatic;
   HtmBackend htm = HtmBackend::kAutomatic;
   Protocol protocol = Protocol::kOcc;
-  uint32_t operations = 4;         // of a transaction: the maximum
+  uint32_t operations = 4;         // the maximum per transaction
   uint32_t read_only_percent = 20;
-  uint32_t scan_percent = 10;      // of operations
+  uint32_t scan_percent = 10;      // of all operations
   uint32_t rollback_percent = 2;
-  uint32_t yield_percent = 20;     // before an operation
-  bool zoned = false;              // of scan: the table is zoned, and a read-only transaction scans all of it
-  bool answers_at_once = false;  // of chopped calls: InstallOptions::answers_at_once, which needs `deferring`
-  bool deferring = false;    // of posts: the posts appear later, and some calls look for them; of procedures: some operations defer
-  uint32_t declarations = 50;  // of procedures: how many groups of random procedures
-  bool held_snapshots = false;     // read-only transactions read a snapshot that their client holds, and sometimes advances
-  uint32_t group = 0;              // transactions that a client passes on at once; 0: no groups
+  uint32_t yield_percent = 20;     // probability of a yield before each operation
+  bool zoned = false;              // for scan: the table is zoned, and a read-only transaction scans the whole table
+  bool answers_at_once = false;  // for chopped calls: InstallOptions::answers_at_once, which requires `deferring`
+  bool deferring = false;    // posts: the posts are deferred, and some calls look for them; procedures: some operations are deferred
+  uint32_t declarations = 50;  // for procedures: the number of groups of random procedures
+  bool held_snapshots = false;     // read-only transactions use a snapshot that their client holds and sometimes advances
+  uint32_t group = 0;              // the number of transactions that a client runs as one group; 0: no groups
   uint32_t block_threshold_bytes = 2048;
   uint64_t memory_limit_bytes = 0;
   DataOptions data;
 };
 
-// The way to carry out an operation. Each workload gives the numbers a meaning.
+// A number that selects how an operation is executed. Each workload defines its own variants.
 using Variant = uint32_t;
 
 struct PlannedOperation {
@@ -73,7 +79,7 @@ struct Plan {
   uint32_t attempts_max = 0;
 };
 
-// What one attempt did. It counts only if the attempt commits.
+// The record of one attempt. It counts only if the attempt commits.
 struct Attempt {
   void clear() {
     did.clear();
@@ -81,12 +87,12 @@ struct Attempt {
     complaint.clear();
   }
   MicroOps did;
-  std::vector<uint64_t> added;  // what it has added to, in numbers of the workload
-  std::string complaint;  // an invariant that the workload itself saw broken
+  std::vector<uint64_t> added;  // what the attempt added to, in the workload's own numbering
+  std::string complaint;  // describes a broken invariant that the workload saw
 };
 
-// Before an operation, sometimes gives the processor to another thread. On few processors,
-// transactions would seldom conflict otherwise.
+// Sometimes yields the processor before an operation. Without yields, transactions would seldom
+// conflict on a machine with few processors.
 class Yields {
  public:
   Yields(Random& random, uint32_t percent) : random_(random), percent_(percent) {}
@@ -98,15 +104,16 @@ class Yields {
   uint32_t percent_;
 };
 
-// A call of a chopped procedure that runs in a group (Database::call_group). It lives until
-// the group has run.
+// A call of a chopped procedure in a group (Database::call_group). The object exists until the
+// group has run.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
   virtual ProcedureCall call() = 0;
-  virtual void did(Attempt* attempt) const = 0;  // once it has committed
+  virtual void did(Attempt* attempt) const = 0;  // called after the call has committed
 };
-// A call of a procedure. Its is the call's type, whose did(attempt) reports what the call did.
+// A call of one procedure. `Its` is the type of the call. Its member did(attempt) reports what the
+// call did.
 template <class Its>
 class Prepared final : public PreparedCall {
  public:
@@ -122,35 +129,37 @@ class Prepared final : public PreparedCall {
 class Workload {
  public:
   virtual ~Workload() = default;
-  virtual Schema schema() const = 0;  // of its table
+  virtual Schema schema() const = 0;  // of the workload's table
   virtual Status create(Database& db) = 0;
-  // Called after create(), and after the history has begun: inserts the rows that a run begins
+  // Called after create(), once the history is being recorded. Inserts the rows that the run starts
   // with.
   virtual Status fill(Database&) { return {}; }
-  // Called after create(), if earlier runs have left rows. The run continues with keys that these
-  // runs have not used, so that its own history explains everything that it reads. *values: the
-  // largest of their values, by value_number(). kCorrupt: no run can have left these rows.
+  // Called after create(), if earlier runs have left rows. The run continues with unused keys, so
+  // that its own history explains everything that it reads. *values receives the largest number, as
+  // returned by value_number(), of a value of these runs. kCorrupt: no run can have left these
+  // rows.
   virtual Status resume(Database& db, int64_t* values) = 0;
-  // Fills in the operations; the caller draws the rest of the plan. `value` is the first of a range
-  // of unique values, one for each operation that the transaction may have.
+  // Draws the operations; the caller draws the rest of the plan. `value` is the first of a range of
+  // unique values, one for each operation that the transaction may have.
   virtual void plan(Random& random, int64_t value, Plan* plan) = 0;
-  // The part that is known before it runs: reads without results, and writes whose values do not
-  // depend on reads.
+  // The part of the record that is known before the transaction runs: reads without results, and
+  // writes whose values do not depend on reads.
   virtual void invocation(const Plan& plan, MicroOps* operations) const;
-  // Touches what a transaction of a group will access.
+  // Names in advance the rows that a transaction in a group will access.
   virtual void touch(const Plan&, Touches&) const {}
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
-  // Whether the transaction is a call of a chopped procedure instead.
+  // Returns true if the transaction runs as a call of a chopped procedure, through call() or
+  // prepare().
   virtual bool in_pieces(const Plan&) const { return false; }
-  // Like call(), for a call in a group. begins() is called whenever the call begins, which may be
+  // Like call(), for a call in a group. The call runs begins() whenever it begins, which can happen
   // more than once.
   virtual std::unique_ptr<PreparedCall> prepare(const Plan&, Yields&, std::function<void()> /*begins*/) { return nullptr; }
-  // Called after create(). A note for the reader of the run's summary, or "".
+  // Called after create(). Returns a note for the summary of the run, or "".
   virtual std::string about() const { return ""; }
   // Called after each transaction that committed.
   virtual void committed(const Attempt&) {}
-  // Called after all threads have ended. Describes an error in the rows that the history does not
-  // show, or returns "".
+  // Called after all threads have ended. Returns a description of an error in the rows that the
+  // history does not show, or "".
   virtual std::string complaint(Database&) const { return ""; }
   virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) {
     return Status(Code::kUnsupported, "nothing is in pieces");
@@ -170,19 +179,19 @@ std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
 
 // -- what several workloads share -----------------------------------------------------------------
 
-// A unique value: [62..32] thread  [31..0] number, the same numbers for all threads.
+// A unique value: [62..32] thread  [31..0] number. Different threads use the same numbers.
 inline int64_t value_of(uint32_t thread, int64_t number) { return int64_t{thread} << 32 | number; }
 inline int64_t value_number(int64_t value) { return value & 0xffffffff; }
-inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // the maximum that earlier runs may have used
+inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // earlier runs must have used fewer numbers
 
 inline Status left_by_no_run(const std::string& what) { return Status(Code::kCorrupt, "--resume: no run can have left " + what); }
-// The result of a workload's resume(): status, or a description of what is wrong with the rows; "":
-// they are correct.
+// The result of a workload's resume(). `wrong` describes an error in the rows; "" means that they
+// are correct.
 inline Status resumed(Status status, const std::string& wrong) {
   return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
 }
 
-// The workload's table, and the index of it that has this name.
+// Creates the workload's table, and returns the table and its index of the given name.
 template <class Row>
 Status create_table(Database& db, const SchemaOf<Row>& described, std::string_view index_name, Table<Row>* table, Index<Row>* index) {
   auto made = db.create_table(described);
@@ -194,13 +203,13 @@ Status create_table(Database& db, const SchemaOf<Row>& described, std::string_vi
   return {};
 }
 
-// How a range is scanned. Tables without an order are scanned through their index alone.
+// How a range is scanned. Tables that are not ordered are scanned only through their index.
 enum class ScanWay : Variant { kForward, kReverse, kByIndex, kByIndexReverse };
 inline Variant draw_scan_way(Random& random, KeyIndex index) {
   constexpr auto kByIndex = static_cast<Variant>(ScanWay::kByIndex), kByIndexReverse = static_cast<Variant>(ScanWay::kByIndexReverse);
   return static_cast<Variant>(is_ordered(index) ? random.below(kByIndexReverse + 1) : random.between(kByIndex, kByIndexReverse));
 }
-// Scans in the operation's way: by the table's keys or by the index's values.
+// Scans in the way that the operation chose: by the table's keys or by the index's values.
 template <class Row, class Visit>
 Status scan_in_its_way(Transaction& txn, const PlannedOperation& operation, const Table<Row>& table, const KeyRange& keys,
                        const Index<Row>& index, const KeyRange& values, Visit&& visit) {
@@ -210,13 +219,13 @@ Status scan_in_its_way(Transaction& txn, const PlannedOperation& operation, cons
   return by_index ? txn.scan(index, values, options, visit) : txn.scan(table, keys, options, visit);
 }
 
-// Visits all rows of earlier runs, in the order of an index that every workload's table has.
+// Visits all rows of earlier runs in the order of the given index.
 template <class Row, class Visit>
 Status for_each_row(Database& db, const Index<Row>& index, Visit&& visit) {
   return db.run_read_only([&](Transaction& txn) { return txn.scan(index, KeyRange{}, ScanOptions{}, visit); });
 }
 
-// Finds a row. If the row does not exist, the result is ok and the view is false.
+// Finds a row. If it does not exist, the status is ok and the view converts to false.
 template <class Row>
 Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view, const Columns<Row>& columns = {}) {
   auto found = txn.get(table, key, columns);
@@ -225,10 +234,10 @@ Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view,
   return {};
 }
 
-// A cell represents a logical key, and is stored in one of two rows, 2k and 2k+1. A write may move
-// it from one to the other: it removes one row and inserts the other, and the logical key keeps its
-// value. So histories that cannot express a removal still exercise removals. A reader that sees
-// both rows, or neither, gets a value that no checker accepts.
+// A cell represents a logical key. It is stored in one of two rows, 2k and 2k+1. A write may move
+// the cell to the other row: it removes one row and inserts the other, and the value of the logical
+// key does not change. So histories that cannot express a removal still exercise removals. A reader
+// that sees both rows, or neither, gets a value that no checker accepts.
 inline Key cell_row(int64_t key, int half) { return static_cast<Key>(key) * 2 + static_cast<Key>(half); }
 
 inline void touch_cells(const Plan& plan, const TableRef& table, Touches& touches) {
@@ -239,7 +248,8 @@ inline void touch_cells(const Plan& plan, const TableRef& table, Touches& touche
 template <class Row>
 struct Cell {
   View<Row> half[2];
-  // The row that holds the cell; -1: neither. If both hold it (which is an error), the first.
+  // The index of the row that holds the cell, or -1 if neither does. If both do, which is an error,
+  // returns the first.
   int place() const { return half[0] ? 0 : half[1] ? 1 : -1; }
 };
 
