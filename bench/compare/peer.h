@@ -9,7 +9,6 @@
 // describes how the store is opened.
 // Thread safety: one thread opens, loads and closes a Peer, and creates a client for each thread. A
 // client belongs to one thread.
-// client belongs to one thread.
 #pragma once
 
 #include <cstdint>

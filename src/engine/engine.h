@@ -75,8 +75,9 @@ class Engine : public recovery::RecoveryTarget {
   virtual std::vector<TableRef> tables() const = 0;
 
   // Recovers the contents of the data folders and starts the log. Called once, before any other
-  // function. Returns ok if there are no data folders. On failure, *may_skip says whether an error
-  // in the checkpoint was the cause, so that a new engine can recover from an older checkpoint.
+  // function. Returns ok if the database does not have data folders. On failure, *may_skip says
+  // whether an error in the checkpoint was the cause, so that a new engine can recover from an
+  // older checkpoint.
   virtual Status open_data(const recovery::OpenHow& how, bool* may_skip) = 0;
   // Like the functions of the same names in Database. kEverything means every transaction that
   // committed before the call.

@@ -3,7 +3,6 @@
 // The memory is 16-byte aligned and not initialized. The arena keeps its first block between
 // transactions and frees larger ones. If hardware transactions write into it, each block is written
 // beforehand (htm/prefault.h). Thread safety: none; it belongs to one transaction.
-// beforehand (htm/prefault.h). Thread safety: none; it belongs to one transaction.
 #pragma once
 
 #include <cstddef>

@@ -1,17 +1,19 @@
-// Protocol: how transactions execute and commit. It is the third variation point of the engine,
-// next to the backend of hardware transactions (htm/backend.h) and the sync policy of the indexes
-// (sync/policy.h). EngineOf<Sync, Protocol> (engine/engine_of.h) uses only what this concept lists,
-// and a protocol does not depend on an engine.
+// Protocol: the algorithm by which transactions execute and commit. The engine has three variation
+// points: the protocol, the hardware transaction backend (htm/backend.h), and the sync policy of
+// the indexes (sync/policy.h). EngineOf<Sync, Protocol> (engine/engine_of.h) uses only what this
+// concept lists, and a protocol does not depend on an engine.
 //
-// A protocol is a class template over the sync policy. A database has one object of it, which is
-// constructed with the database's Store; the Store outlives it. The object holds what all
-// transactions share beyond the Store, and runs procedures: each protocol has its own retry loop.
-// It gives each worker a Transaction. What does not depend on the protocol is in src/txn: reads
-// (reads.h), read-write transactions (read_write), the bytes and versions that a commit installs
-// (install.h), the log's record (commit_record.h), histories (history_recorder.h), attempts and
-// retries (retry.h), reclamation (reclaim.h, late_unlinks.h), snapshots (snapshot_transaction.h).
+// A protocol is a class template over the sync policy. A database has one protocol object, which is
+// constructed with the database's Store; the Store outlives it. The object contains what all
+// transactions share beyond the Store. It creates a Transaction for each worker, and runs
+// procedures with the protocol's own retry loop. Code that does not depend on the protocol is in
+// src/txn: reads (reads.h), read-write transactions (read_write), the bytes and versions that a
+// commit installs (install.h), the log record (commit_record.h), histories (history_recorder.h),
+// attempts and retries (retry.h), reclamation (reclaim.h, late_unlinks.h), and snapshots
+// (snapshot_transaction.h).
 //
-// Thread safety: all threads use a protocol's object; one thread at a time uses a Transaction.
+// Thread safety: all threads may use the protocol object. Only one thread at a time may use a
+// Transaction.
 #pragma once
 
 #include <concepts>
@@ -33,30 +35,31 @@ struct Execution;
 struct ExecutableProcedure;
 
 // What an engine, a worker and a retry loop require of a transaction, including read-only ones. The
-// caller's worker is inside from begin() until after commit() or rollback().
+// caller's worker must be inside the epoch from before begin() until after commit() or rollback().
 template <class T>
 concept RunnableTransaction =
     std::derived_from<T, Transaction> && requires(T txn, const T& seen, uint32_t attempt, uint32_t procedure, Cause cause) {
       txn.begin(attempt, procedure);
-      // The caller, and not a procedure, ends the one that has begun.
+      // Declares that the caller, not a procedure, will end the current transaction.
       txn.stays_open();
-      // The rows that it need not look up; the caller passes an empty span before the next begin().
+      // Passes rows that have already been looked up, so that the transaction need not look them up
+      // again. The caller must pass an empty span before the next begin().
       txn.expect(std::span<const TouchedRow>());
-      // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
+      // Ends the transaction. Ok: it has committed. Otherwise none of its writes took effect.
       { txn.commit() } -> std::same_as<Status>;
       txn.rollback(cause);
-      // Ok: the procedure's result, which depends on its reads, can be trusted. Otherwise the
-      // conflict that a commit would meet.
+      // Ok: the reads are still valid, so the procedure's result, which depends on them, can be
+      // trusted. Otherwise returns the conflict that a commit would find.
       { txn.reads_hold() } -> std::same_as<Status>;
-      // Ok, or why it can only be rolled back.
+      // Ok, or the reason why the transaction can only be rolled back.
       { seen.why_doomed() } -> std::convertible_to<Status>;
-      // Once the commit with this number is durable, so is everything that it read and wrote. Set
-      // only if there is a log.
+      // The number of the commit. Once the commit with this number is durable, everything that the
+      // transaction read and wrote is durable. Set only if there is a log.
       { seen.commit_number() } -> std::same_as<SnapshotNumber>;
       { seen.active() } -> std::same_as<bool>;
     };
 
-// While this exists, the running transaction expects these rows.
+// While this object exists, the running transaction uses these rows instead of looking them up.
 template <class Txn>
   requires requires(Txn& txn) { txn.expect(std::span<const TouchedRow>()); }
 class Expecting {
@@ -70,7 +73,8 @@ class Expecting {
   Txn& txn_;
 };
 
-// While this exists, a read-only transaction begins at a held snapshot; 0: at the newest.
+// While this object exists, a read-only transaction begins at the held snapshot with this number,
+// or at the newest snapshot if the number is 0.
 template <class Snapshot>
 class ReadingAt {
  public:
@@ -85,40 +89,42 @@ class ReadingAt {
 
 template <class P>
 concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Counters& counters, const Call& call) {
-  // Its name, and whether it runs under the sync policy that it was instantiated for.
+  // The protocol's name, and whether the protocol supports the sync policy for which it was
+  // instantiated.
   { P::kName } -> std::convertible_to<elider::Protocol>;
   { P::kTakesPolicy } -> std::convertible_to<bool>;
-  // Bytes that the protocol keeps in front of each cell (storage/record.h), in addition to the
-  // commit word. Leaves and buckets only have the version that all protocols use.
+  // The number of bytes that the protocol stores in front of each cell (storage/record.h), in
+  // addition to the commit word. Leaves and buckets have only the version that all protocols use.
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
-  // The transaction that writes, and the one that reads a snapshot, the newest or a held one. The
-  // latter is the same for all protocols (txn/snapshot_transaction.h).
+  // The read-write transaction, and the read-only transaction, which reads the newest snapshot or a
+  // held one. The read-only transaction is the same for all protocols (txn/snapshot_transaction.h).
   requires RunnableTransaction<typename P::Transaction>;
   requires RunnableTransaction<typename P::Snapshot>;
   requires std::constructible_from<ReadingAt<typename P::Snapshot>, typename P::Snapshot&, SnapshotNumber>;
   { protocol.make_transaction(worker, counters) } -> std::same_as<typename P::Transaction>;
-  // Runs the procedure on this transaction, or on a read-only one, until it has committed or given
-  // up.
+  // Runs the procedure on this transaction, or on a read-only one, until the transaction has
+  // committed or the protocol has given up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
-  // Makes one attempt on a transaction that has begun, by a worker that is inside. The attempt is a
-  // member of a group, which has the retry loop (engine/group.h): it tries the other members before
-  // it retries this one.
+  // Makes one attempt. The transaction has begun, and its worker is inside the epoch. Used for the
+  // members of a group. The group has its own retry loop (engine/group.h), which tries the other
+  // members before it retries this one.
   { protocol.attempt_once(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
-  // Calls f(name, counts) for its own sites of regions.
+  // Calls f(name, counts) for each site of the protocol's own regions.
   seen.for_each_site([](std::string_view, const htm::SiteCounts&) {});
 };
 
-// A protocol that runs calls of declared procedures in pieces (txn/chopping). Under other protocols
-// such a call is one transaction.
+// A protocol that runs calls of declared procedures in pieces (txn/chopping). Under the other
+// protocols, such a call is one transaction.
 template <class P>
 concept RunsCalls = ProtocolObject<P> && requires(P protocol, typename P::Transaction& txn, const Execution& execution,
                                                   const ExecutableProcedure& procedure, void* arguments, const Call& call,
                                                   std::span<const TouchedRow> rows, SnapshotNumber* number) {
-  // Runs the call until it has committed, at *number, or given up. The caller's worker is inside
-  // since before it found `rows`, which the call will read; `rows` may be empty.
+  // Runs the call until it has committed or given up. Sets *number to the number of the commit.
+  // `rows` are rows that the call will read and that were looked up in advance; it may be empty.
+  // The caller's worker must have entered the epoch before that lookup and must still be inside.
   { protocol.run_call(txn, execution, procedure, arguments, call, rows, number) } -> std::same_as<Status>;
-  // Called after run_call() and before the call answers; the worker need not be inside.
+  // Called after run_call() and before the call answers. The worker need not be inside the epoch.
   protocol.await_answer(txn, execution, procedure, static_cast<Status*>(nullptr));
 };
 

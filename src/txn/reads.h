@@ -1,25 +1,27 @@
-// Reads: get, multi_get and the scans, the same for every kind of transaction (DBX, Algorithm 2;
+// Reads: get, multi_get and the scans. All kinds of transactions share this code (DBX, Algorithm 2;
 // section 5.3, "range query").
 //
-// Transactions differ in what they record of their reads. Derived has
+// Transactions differ in what they record of their reads. Derived provides the following members:
 //   kTracks                           whether it validates what it has read
 //   read_row(table, row, key, set, image, header) -> Status
-//       copies columns of a row to the image; kNotFound: the row is absent. The header's row and
-//       key are set.
+//       copies columns of a row to the image and sets the header's row and key; kNotFound if the
+//       row is absent
 //   view_block(table, row, header, view, status) -> bool
-//       shows a row that is kept as one block in place; false: the caller must copy it. Always true
-//       for sized rows, which are never copied by columns
-//   kClaimsLeaves                     whether tracking a leaf may be refused, which dooms it
+//       shows a row in place if the row is stored as one block; false if the caller must copy the
+//       row. Always true for variable-size rows, which are never copied by columns.
+//   kClaimsLeaves                     whether tracking a leaf may be refused; a refusal dooms the
+//                                     transaction
 //   track_absent(table, witness, key)
-//   version_read(header)              for a history: the version of the row that was read last
+//   version_read(header)              the version of the row that was read last; for histories
 //   index_value(table, index, key, image)
 //   KeyScan(derived, table), IndexScan(derived, table, index)   the state of one scan, with
-//       leaf(witnesses, covered)      which part of the range a leaf covers; called before its
-//                                     entries are visited
+//       leaf(witnesses, covered)      the part of the range that a leaf covers; called before the
+//                                     entries of the leaf are visited
 //       row(row, there), or entry(row, value, matches)
-//       stop(entry, direction)        the transaction does not depend on what lies beyond
+//       stop(entry, direction)        called if a scan ends early; the transaction does not depend
+//                                     on the rest of the range
 //
-// Thread safety: none; it belongs to one worker.
+// Thread safety: none. The object belongs to one worker.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +42,8 @@ namespace elider::txn {
 template <class Sync, class Derived>
 class Reads : public TransactionBase {
  public:
-  // The rows that a group has looked up for the running transaction; empty when it has ended.
+  // Passes the rows that a group has looked up for the running transaction. The span is empty after
+  // the transaction has ended.
   void expect(std::span<const TouchedRow> rows) {
     touched_ = rows;
     next_touched_ = 0;
@@ -70,8 +73,8 @@ class Reads : public TransactionBase {
     hot_.begin(worker_.global_epoch());
   }
 
-  // Shows a row to a scan: copies the columns to the image that its view shows or, if the row is
-  // kept as one block, shows the row in place.
+  // Shows a row to a scan. If the row is stored as one block, it is shown in place. Otherwise the
+  // columns are copied to the image that the view shows.
   [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, bool blocks,
                                                    std::byte* image, detail::ImageHeader* header, RawView* view) {
     if (blocks) [[unlikely]] {
@@ -83,8 +86,8 @@ class Reads : public TransactionBase {
     return derived().read_row(table, row, key, set, image, header);
   }
 
-  // Returns the row block of the key, which may be absent, and sets the key to the row's. If the
-  // index does not contain the key, returns null and tracks that.
+  // Returns the row block of the key, which may be absent, and sets `key` to the row's own copy of
+  // the key. If the index does not contain the key, tracks the absent key and returns null.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
     if (Row* const known = known_row(table, key)) return known;
@@ -95,8 +98,8 @@ class Reads : public TransactionBase {
     return row;
   }
 
-  // Whether the transaction was refused the lock of a leaf or bucket that it has read. What it saw
-  // there may change, so it must not be returned.
+  // Whether the lock of a leaf or bucket that was just read has been refused. The contents of this
+  // leaf may change, so they must not be returned to the caller.
   [[gnu::always_inline]] inline bool refused_leaf() const {
     if constexpr (Derived::kClaimsLeaves) return state_ == State::kDoomed;
     else return false;
@@ -116,7 +119,7 @@ class Reads : public TransactionBase {
       if (derived().view_block(table, row, header, view, &status)) return status;
     }
     std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
-    auto* header = reinterpret_cast<detail::ImageHeader*>(memory);  // which read_row sets
+    auto* header = reinterpret_cast<detail::ImageHeader*>(memory);  // set by read_row()
     if (Status status = derived().read_row(table, row, key, set, memory + kHeaderBytes, header); !status.ok()) [[unlikely]] return status;
     *view = RawView(memory + kHeaderBytes, header);
     return {};
@@ -129,8 +132,8 @@ class Reads : public TransactionBase {
     return table.keys().visit([&]<class Index>(Index&) { return get_from<Index>(table, key, *set, view); });
   }
 
-  // One function for each kind of index, so that each saves only the registers that its own lookup
-  // uses.
+  // A separate function for each kind of index saves only the registers that the lookup of that
+  // index uses.
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
     Row* row = known_row(table, key);
@@ -146,7 +149,7 @@ class Reads : public TransactionBase {
       }();
       row = TableType::as_row(index.get(index::key_of<typename Index::Key>(key), hint, witness));
       if (row == nullptr) [[unlikely]] {
-        derived().track_absent(table, index::Witness(witness), key);  // a copy: this one stays in registers
+        derived().track_absent(table, index::Witness(witness), key);  // a copy, so that `witness` stays in registers
         return answer_absent(table, key);
       }
       key = table.key_of(row, key);
@@ -197,7 +200,7 @@ class Reads : public TransactionBase {
     HistoryRecorder::Scan history(recorder_, table, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::KeyScan tracked(derived(), table);
-    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // sized rows are shown where they are
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are shown in place
     detail::ImageHeader header;
     header.generation = generation();
     RawView view(image, &header);
@@ -248,11 +251,11 @@ class Reads : public TransactionBase {
   template <class Index>
   Status scan_entries(TableType& table, Index& index, uint32_t i, const detail::EntryRange& range, const ScanOptions& options,
                       const ColumnSet& wanted_set, EntryVisitor visit) {
-    const ColumnSet& set = table.layout().with_index(wanted_set, i);  // the value must be computed to be believed
+    const ColumnSet& set = table.layout().with_index(wanted_set, i);  // also read the columns of the index, because an entry may be stale
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::IndexScan tracked(derived(), table, i);
-    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // sized rows are shown where they are
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are shown in place
     detail::ImageHeader header;
     header.generation = generation();
     RawView view(image, &header);
@@ -268,16 +271,16 @@ class Reads : public TransactionBase {
       const KeyRef key = table.key_of(row, index::primary_of(entry));
       const uint64_t value = index::value_of(entry);
       const auto removed = [&] { return word::removed(row->cell(table.layout(), 0).load()); };
-      // The block has left its table and the entry is about to be removed: the key's row, if it
-      // exists, has another entry, and the leaf of that entry is tracked.
+      // The block has been unlinked and this entry is about to be removed. If the key's row exists,
+      // it has another entry, and the leaf of that entry is tracked.
       if (removed()) [[unlikely]] return true;
       const size_t recorded = recorder_.count();
       Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);
       if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
-      if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // it says nothing of the key
+      if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // shows nothing about the key
       const bool matches = status.ok() && derived().index_value(table, i, key, view.bytes()) == value;
       tracked.entry(row, value, matches);
-      if (!matches) return true;  // no row, or an entry of an earlier or a later value
+      if (!matches) return true;  // the row is absent, or has a value other than the entry's
       history.found(value, [&] { return table.number_of(key); });
       const bool more = visit(key, value, view);
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
@@ -292,8 +295,7 @@ class Reads : public TransactionBase {
     return result;
   }
 
-  // Like find_many(), except for rows that were looked up beforehand. Returns rows and witnesses in
-  // the same way.
+  // Like find_many(), except that rows which were looked up beforehand are not looked up again.
   void find_others(TableType& table, const KeyRef* keys, size_t count, const ColumnSet& set, index::Handle* rows,
                    index::Witness* witnesses) {
     KeyRef others[kBatch];
@@ -316,8 +318,8 @@ class Reads : public TransactionBase {
   }
 
   // Returns the row of this key if it was looked up beforehand and a lookup would find it now. The
-  // search begins where the last one ended and does not cover all rows, so that an access that
-  // was not announced does not cost more than its lookup.
+  // search begins where the last search ended and covers only a few rows. So an access that was not
+  // announced does not cost much more than its lookup.
   [[gnu::noinline]] Row* find_touched(const TableType& table, KeyRef key) {
     size_t at = next_touched_;
     for (size_t left = std::min(touched_.size(), kTouchedAhead); left > 0; --left) {
@@ -335,7 +337,8 @@ class Reads : public TransactionBase {
   Hints<Sync> hints_;
 
  private:
-  // Returns the row that a lookup would find now, if it is known without one.
+  // Returns the row that a lookup would find now, if the row can be determined without a lookup.
+  // Otherwise returns null.
   [[gnu::always_inline]] inline Row* known_row(const TableType& table, KeyRef key) {
     if (!touched_.empty()) [[unlikely]]
       if (Row* const row = find_touched(table, key)) return row;
@@ -346,12 +349,12 @@ class Reads : public TransactionBase {
   }
   static bool bytes_as_keys(const TableType& table) { return TableType::kByteKeys && table.byte_keys(); }
 
-  static constexpr size_t kBatch = 32;         // of multi_get
-  static constexpr size_t kTouchedAhead = 16;  // where the touches are not quite in the order of the accesses
+  static constexpr size_t kBatch = 32;         // the number of keys that multi_get looks up together
+  static constexpr size_t kTouchedAhead = 16;  // tolerates touches that are not exactly in the order of the accesses
 
   HotRows hot_;
   std::span<const TouchedRow> touched_;
-  size_t next_touched_ = 0;  // where the next access looks first
+  size_t next_touched_ = 0;  // the touched row at which the next search begins
 
   Derived& derived() { return static_cast<Derived&>(*this); }
 };

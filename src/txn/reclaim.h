@@ -1,7 +1,6 @@
 // Reclaim: the work that follows a commit or an abort after a grace period (DBX, section 5.5).
 //
 //   A removed row           is absent from the commit on. After one grace period no snapshot needs
-//   A removed row           is absent from the commit on. After one grace period no snapshot needs
 //                           it, so it is unlinked from all indexes and marked removed. After a
 //                           second one its memory is reused. If the commit saw no reader that may
 //                           need it, it is unlinked at once: a later reader finds it absent at its
@@ -36,29 +35,30 @@
 
 namespace elider::txn {
 
-// retire_row() and retire_entry() are called when a commit cannot be undone any more, so they do
-// not fail. If memory for a task is exhausted, a row block stays in its indexes, absent, until its
-// key is used again. An entry that cannot be listed stays, and so do, from then on, all row blocks
-// of its table.
+// retire_row() and retire_entry() do not fail, because they are called when a commit can no longer
+// be undone. If memory for a task is exhausted, an absent row block stays in its indexes until its
+// key is used again. If an entry cannot be listed, the entry stays in its index, and from then on
+// no row block of its table is unlinked.
 
-// The row block is absent with this word in group 0: unlinks it after a grace period.
+// Schedules the unlinking of a row block after a grace period. The block is absent, with this word
+// in group 0.
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// Unlinks the row block now. Only within the grace period in which it became absent with this word,
-// and if no snapshot needs it.
+// Unlinks the row block now. This is allowed only within the grace period in which the block became
+// absent with this word, and only if no snapshot needs the row.
 template <class Sync>
 void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// The entry (value, key) of the index may match no version of the row any more.
+// Schedules the removal of an entry (value, key) that may no longer match any version of the row.
 template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value);
 
 namespace reclaim {
 
-// A transaction found the entry and needs it: if it is stale, it belongs to the transaction from
-// now on. Returns false if it is not listed. The caller holds the mutex of the table's stale
-// entries.
+// Called by a transaction that found the entry and needs it. If the entry is listed as stale, it is
+// removed from the list, so that it now belongs to the transaction. Returns false if the entry is
+// not listed. The caller holds the mutex of the table's stale entries.
 template <class Sync>
 bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t value) {
   const auto found = table.stale().by_row.find(row);
@@ -68,7 +68,8 @@ bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t valu
   return listed;
 }
 
-// A copy of the key of a row that may be gone when the key is used. Throws std::bad_alloc.
+// A copy of the key of a row whose memory may be freed before the key is used. Throws
+// std::bad_alloc.
 template <class Sync>
 class OwnKey {
  public:
@@ -121,7 +122,7 @@ inline void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(words[g]);
 }
 
-// Copies the columns of the newest version; the caller holds the row's locks.
+// Copies columns of the newest version. The caller holds the row's locks.
 inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, std::byte* image) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     if (set.begin[g] == set.begin[g + 1]) continue;
@@ -142,18 +143,19 @@ void free_row_now(Worker& worker, void* object, uint64_t table_address) {
   storage::free_row(worker, reinterpret_cast<Table<Sync>*>(table_address)->layout(), static_cast<Row*>(object));
 }
 
-// If the table has secondary indexes, a row waits for two grace periods. A transaction that found
-// the row before it was unlinked may have added an entry for it, seen the row removed, and removed
-// the entry again. A reader that saw that entry entered at most one epoch after the unlinking.
+// The memory of a row in a table with secondary indexes waits for two grace periods. A transaction
+// that found the row before it was unlinked may have added an entry for the row, noticed that the
+// row is removed, and removed the entry again. A reader that saw this entry entered at most one
+// epoch after the unlinking.
 template <class Sync>
 void free_row(Worker& worker, void* object, uint64_t table_address) {
   if (reinterpret_cast<Table<Sync>*>(table_address)->secondary_count() == 0) free_row_now<Sync>(worker, object, table_address);
   else retire_memory_of<Sync>(worker, static_cast<Row*>(object), table_address, free_row_now<Sync>);
 }
 
-// Computes the row's values in secondary indexes `first` to `last`; the caller holds the row's
-// locks. Returns false if a key function threw or memory is exhausted; the caller then changes
-// nothing.
+// Computes the row's values in the secondary indexes from `first` to `last`. The caller holds the
+// row's locks. Returns false if a key function threw or memory is exhausted; the caller must then
+// not change anything.
 template <class Sync>
 bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
   const Layout& layout = table.layout();
@@ -174,13 +176,13 @@ bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, 
 template <class Sync>
 bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t word_before) {
   const index::Handle handle = reinterpret_cast<index::Handle>(row);
-  const bool filled = row->cell(table.layout(), 0).snapshot() != 0;  // by some commit
+  const bool filled = row->cell(table.layout(), 0).snapshot() != 0;  // some commit has filled the row
   uint64_t values[kSecondaryIndexesMax];
   if (filled && !values_locked(table, row, 0, table.secondary_count() - 1, values)) return false;
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return false;
-  // Must precede the removal of the stale entries: a transaction that makes one afterwards sees it
-  // (retire_entry).
+  // The removed bit must be set before the stale entries are removed. A transaction that creates a
+  // stale entry afterwards then sees the bit (retire_entry).
   row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
   if (filled)
     for (uint32_t i = 0; i < table.secondary_count(); ++i) table.secondary(i).remove(worker, values[i], key, handle);
@@ -190,9 +192,9 @@ bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// Unlinks the row from its indexes if it is still absent with this word. The caller must know that
-// the row's memory has not been reused. Returns false if another transaction holds one of the
-// locks.
+// Unlinks the row from its indexes if it is still absent with this word. The caller must make sure
+// that the row's memory has not been reused. Returns false if another transaction holds one of the
+// row's locks.
 template <class Sync>
 bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word) {
   const Layout& layout = table.layout();
@@ -205,11 +207,11 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   ELIDER_TEST_POINT("gc.before_unlink");
   uint64_t sequence_max = 0;
   for (uint32_t g = 0; g < layout.group_count(); ++g) sequence_max = std::max(sequence_max, word::sequence(words[g]));
-  table.raise_sequence_floor(sequence_max + 1);  // before a new block of this key can come
+  table.raise_sequence_floor(sequence_max + 1);  // before a new block of this key can be inserted
   if (table.secondary_count() == 0) {
     row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
   } else if (!remove_entries(worker, table, row, key, words[0])) {
-    unlock_row(layout, row, words);  // absent, until its key is used again
+    unlock_row(layout, row, words);  // the row stays absent until its key is used again
     return true;
   }
   table.remove(worker, key, row);
@@ -219,27 +221,27 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// If memory is exhausted a task may be dropped: an absent row then stays until its key is used
-// again, and a stale entry, which is on its row's list, is removed with its row.
+// If memory is exhausted, the task may be dropped. An absent row then stays until its key is used
+// again. A stale entry stays on its row's list, and is removed together with the row.
 template <class Task>
 void retire_task(Worker& worker, Reclaim step, Task* task) {
   if (!worker.retire_linked(step, task, 0)) delete task;
 }
 
-// Unlinks the row, unless another transaction has unlinked it or inserted a row into it again.
-// Returns false if another transaction holds one of its locks.
+// Unlinks the row, unless another transaction has already unlinked it or has inserted a row into
+// the block again. Returns false if another transaction holds one of the row's locks.
 template <class Sync>
 bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
   auto& [table, row, own_key, absent_word] = task;
   const KeyRef key = own_key;
   PrimaryHint hint;
   index::Witness unneeded;
-  // A word that is only locked may come back as it was.
+  // If only the lock bit of the word differs, the word may return to its earlier value.
   return table->find(key, hint, unneeded) != row || (row->cell(table->layout(), 0).load() & ~word::kLocked) != absent_word ||
          try_unlink_row(worker, *table, row, key, absent_word);
 }
 
-// The first step, a grace period later.
+// The first step of a removal, one grace period after the commit.
 template <class Sync>
 void unlink_row(Worker& worker, void* object, uint64_t) {
   auto* task = static_cast<UnlinkTask<Sync>*>(object);
@@ -261,18 +263,18 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   if (found == table->stale().by_row.end()) return;
   auto& list = found->second;
   auto at = std::find_if(list.begin(), list.end(), [&](const StaleEntry& e) { return e.ticket == entry.ticket; });
-  if (at == list.end()) return;  // a later change of the same entry has its own task; or the row is unlinked
+  if (at == list.end()) return;  // a later change of the same entry has its own task, or the row is unlinked
   uint64_t words[kCommitGroupsMax];
   if (!try_lock_row(layout, row, words)) {
     retire_task(worker, unlink_entry<Sync>, task.release());
     return;
   }
   bool matches = false;
-  if (row->cell(layout, 0).snapshot() != 0) {  // an absent row's last entry is its unlinking's
+  if (row->cell(layout, 0).snapshot() != 0) {  // the last entry of an absent row is removed when the row is unlinked
     uint64_t values[kSecondaryIndexesMax];
     if (!values_locked(*table, row, entry.index, entry.index, values)) {
       unlock_row(layout, row, words);
-      return;  // still on its list, so that it goes with its row
+      return;  // the entry stays on the list, and is removed together with its row
     }
     matches = values[entry.index] == entry.value;
   }
@@ -303,7 +305,7 @@ template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value) {
   std::lock_guard lock(table.stale().mutex);
   if (word::removed(row->cell(table.layout(), 0).load())) {
-    // The row has been unlinked with the entries that it had then; this entry was not one of them.
+    // This entry was not among those that were removed when the row was unlinked.
     table.secondary(index).remove(worker, value, key, reinterpret_cast<index::Handle>(row));
     return;
   }
@@ -316,7 +318,7 @@ void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint
     list.push_back(entry);
     reclaim::retire_task(worker, reclaim::unlink_entry<Sync>, task.release());
   } catch (const std::bad_alloc&) {
-    table.stale().unlisted = true;  // the entry stays, so its row must
+    table.stale().unlisted = true;  // the entry stays, so its row must stay as well
   }
 }
 

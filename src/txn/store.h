@@ -1,5 +1,5 @@
-// Store: what all transactions of one database share.
-// Thread safety: each member's own.
+// Store: the data that all transactions of one database share.
+// Thread safety: documented at each member.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class ProcedureNames {
   std::vector<std::string> names_;
 };
 
-// The sites of the regions of transactions, under a policy that elides.
+// The sites of the regions that transactions run, under a policy that elides.
 struct ElisionSites {
   explicit ElisionSites(const ElisionPolicy& policy) : record_read(policy), commit(policy) {}
   htm::Site record_read;
@@ -48,23 +48,26 @@ struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id);
   ~Store();
 
-  // Whether a transaction may not begin: it asks for more durability than the database can give,
-  // the log has failed and the database stops in that case, or this is a forked child.
+  // Whether a transaction may not begin. There are three reasons: the requested durability exceeds
+  // what the database can provide; the log has failed and the options stop the database in that
+  // case; or this process is a forked child.
   [[gnu::always_inline]] inline bool refuses(Durability durability) const {
     // relaxed: a transaction that is refused too late ends like one that began before
     if (carefree_in.load(std::memory_order_relaxed) != process_generation()) [[unlikely]] return refuses_now(durability);
     return durability > Durability::kNone && asks_too_much(durability);
   }
-  // Stops the database because something is half done and cannot be undone: no transaction begins
-  // or commits any more, and nothing more becomes durable. Only the first reason is kept.
+  // Stops the database because something is half done and cannot be undone. After this,
+  // transactions cannot begin or commit, and no further commit becomes durable. Only the first
+  // reason is kept.
   void stop(const Status& why);
   bool stopped() const { return has_stopped.load(); }
-  // The reason.
+  // The reason why transactions are refused.
   Status refusal() const;
-  // The slow path of refuses(), and whether the database cannot give that durability.
+  // The slow path of refuses(), and the check whether the requested durability exceeds what the
+  // database can provide.
   bool refuses_now(Durability durability) const;
   bool asks_too_much(Durability durability) const;
-  // Whether a commit is acknowledged only when it is on the disk.
+  // Whether a commit is acknowledged only after it is on the disk.
   bool acknowledges_durable(Durability durability) const {
     return log != nullptr && (durability == Durability::kDefault ? options.durability : durability) == Durability::kGroup;
   }
@@ -72,9 +75,10 @@ struct Store {
   bool must_wait(Durability durability, SnapshotNumber number) const {
     return acknowledges_durable(durability) && log->durable() < number && !process.in_child();
   }
-  // Called after a commit: stores its number if the caller requested it, and waits until the commit
-  // is durable if it must be before it is acknowledged. read_only: the transaction did not write,
-  // and waits for what it has read. The thread that waits does not hold a turn (engine/turns.h).
+  // Called after a commit. Stores the commit's number if the caller requested it. If the commit may
+  // be acknowledged only once it is durable, waits until then. A read-only transaction
+  // (`read_only`) waits for the commits that it has read. The waiting thread must not hold a turn
+  // (engine/turns.h).
   Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number, bool read_only) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
     if (!acknowledges_durable(durability)) [[likely]] return {};
@@ -82,31 +86,33 @@ struct Store {
   }
   Status await_durable(SnapshotNumber number, bool read_only) const;
 
-  // Workers in addition to Options::workers_max: for collect_garbage(), a checkpoint and a backup.
+  // The number of workers in addition to Options::workers_max. collect_garbage(), a checkpoint and
+  // a backup use these workers.
   static constexpr uint32_t kOwnWorkers = 3;
 
   // Constant after construction.
   const Options options;
-  const uint64_t id;  // of the database; unique in the process
+  const uint64_t id;  // the database's id, which is unique in the process
 
-  std::unique_ptr<ElisionSites> elision;  // null where transactions use no regions
+  std::unique_ptr<ElisionSites> elision;  // null if transactions do not use regions
 
   Workers workers;
   storage::Snapshots snapshots;
   ProcedureNames procedures;
-  log::Log* log = nullptr;  // null: none, or none yet; set_log() while no transaction runs
+  log::Log* log = nullptr;  // null: the database does not have a log, or not yet; set_log() is called before transactions run
   void set_log(log::Log* its) {
     log = its;
     if (its != nullptr) carefree_in.store(0);
   }
   const ForkGuard process;
-  // The process (base/fork.h) in which refuses() need not take its slow path; 0: no process,
-  // because there is a log or the database has stopped.
+  // The process generation (base/fork.h) in which refuses() need not take its slow path. 0 if the
+  // slow path is always needed, because there is a log or the database has stopped.
   std::atomic<uint32_t> carefree_in;
   std::atomic<bool> has_stopped{false};
   mutable std::mutex stop_mutex;          // guards why_stopped; a leaf
   Status why_stopped;
-  // Counts commits if a history is recorded: the serial order among those of one snapshot number.
+  // Counts the commits while a history is recorded. It gives the serial order of the commits that
+  // have the same snapshot number.
   alignas(64) std::atomic<uint64_t> commit_order{0};
 };
 

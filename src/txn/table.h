@@ -1,6 +1,6 @@
 // Table: a table with its indexes under one sync policy. It maps keys to row blocks.
 //
-// Thread safety: that of the indexes. Every call requires a Worker that is inside a grace period.
+// Thread safety: the same as the indexes. Every call requires a worker that is inside the epoch.
 #pragma once
 
 #include <cstring>
@@ -30,13 +30,13 @@ namespace word = storage::word;
 using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
 
-// Allocates a row block for this key that no other thread can reach yet. Its words are those of an
-// absent row. Null: memory is exhausted.
+// Allocates a row block for this key. The block is not reachable by other threads yet, and its
+// words are those of an absent row. Returns null if memory is exhausted.
 template <class Sync>
 Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word) {
   Row* const row = storage::allocate_row_block(worker, layout, key);
   if (row == nullptr) [[unlikely]] return nullptr;
-  // Scans may look at a slot of a zone at any time; its pages are in memory.
+  // Scans may read a slot of a zone at any time, so its pages are already in memory.
   if constexpr (Sync::kRegions)
     if (layout.zones() == nullptr) htm::prefault(row, layout.block_bytes());
   ELIDER_TEST_POINT("row.taken");
@@ -60,11 +60,11 @@ struct StaleEntry {
   uint64_t ticket;
 };
 struct StaleEntries {
-  std::mutex mutex;  // rank: after no cell lock but those taken by try; before index latches
+  std::mutex mutex;  // rank: after cell locks only if those are acquired by try_lock; before index latches
   uint64_t next_ticket = 0;
   std::unordered_map<Row*, std::vector<StaleEntry>> by_row;
-  // An entry could not be listed because memory was exhausted. From then on no row of the table is
-  // unlinked.
+  // Set when an entry could not be listed because memory was exhausted. From then on, rows of this
+  // table are not unlinked.
   bool unlisted = false;
 };
 
@@ -89,25 +89,27 @@ class Table final : public detail::TableBase {
   uint32_t secondary_count() const { return static_cast<uint32_t>(secondary_.size()); }
   StaleEntries& stale() { return stale_; }
 
-  // `ahead`: where the row is accessed next. The witness is set if the row does not exist.
+  // `ahead` is the part of the row that will be accessed next. The witness is set if the row does
+  // not exist.
   [[gnu::always_inline]] inline Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     if (Row* const row = find_inline(key)) return row;
     return find_in_index(key, hint, witness, ahead);
   }
-  // The witness is set in either case.
+  // The witness is set in all cases.
   [[gnu::always_inline]] inline Row* find_in_index(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     return as_row(keys_.get(key, hint, witness, ahead));
   }
-  // Returns the inline row at the place of its key, or null if only the index may have the row.
+  // Returns the inline row at the key's place. Returns null if the row, if it exists, can only be
+  // found through the index.
   [[gnu::always_inline]] inline Row* find_inline(KeyRef key) const {
     storage::InlineRows* const places = layout().inline_rows();
     if (places == nullptr) [[likely]] return nullptr;
     places->prefetch(key.number());
     return places->find(key.number());
   }
-  // Also prefetches the cache lines that a read of these columns touches. It searches the index,
-  // whose cache misses overlap: the places of inline rows are more cache lines, which would cost
-  // more here.
+  // Also prefetches the cache lines that a read of these columns touches. This searches the index
+  // even for inline rows. The cache misses of the index lookups overlap, whereas the places of
+  // inline rows occupy more cache lines and would cost more here.
   void find_many(const KeyRef* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
     keys_.multi_get(keys, count, rows, witnesses, columns.lines);
   }
@@ -123,18 +125,18 @@ class Table final : public detail::TableBase {
     return keys_.remove(worker, key, reinterpret_cast<index::Handle>(row));
   }
 
-  // Returns the row's key, which is valid as long as the row block: byte keys are stored in the
-  // row.
+  // Returns the row's key, which is valid as long as the row block. The row block contains byte
+  // keys.
   [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
     if constexpr (kByteKeys)
       if (byte_keys()) return KeyRef(row->key(layout()));
     return key;
   }
 
-  // The value of a row in secondary index i.
+  // Returns the value of a row in secondary index i.
   uint64_t index_value(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
 
-  // Calls f for the latches of all indexes.
+  // Calls f for each latch of each index.
   template <class F>
   void for_each_latch(F&& f) {
     const auto latch_of = [&](auto& index) {

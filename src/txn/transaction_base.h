@@ -1,7 +1,8 @@
-// TransactionBase: the common part of all transactions, whatever their protocol: the state and the
-// reason why it is doomed, the checks of arguments, the memory, the counters and the history.
+// TransactionBase: the common part of the transactions of all protocols. It contains the state, the
+// reason why a transaction is doomed, the argument checks, the memory, the counters and the history
+// recorder.
 //
-// Thread safety: none; it belongs to one worker.
+// Thread safety: none. A transaction belongs to one worker.
 #pragma once
 
 #include <atomic>
@@ -22,16 +23,17 @@ using detail::KeyRef;
 
 class TransactionBase : public Transaction {
  public:
-  // Ok, or why the transaction can only be rolled back.
+  // Returns ok, or the reason why the transaction can only be rolled back.
   const Status& why_doomed() const { return doom_; }
-  // Once the commit with this number is durable, so is everything that it read and wrote. Set only
-  // if there is a log.
+  // The number of the commit. Once the commit with this number is durable, everything that the
+  // transaction read and wrote is durable. Set only if there is a log.
   SnapshotNumber commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
   void stays_open() {}
 
  protected:
-  // kEditing: between do_edit and do_edited of columns that a secondary index reads.
+  // kEditing: the transaction is between do_edit and do_edited, for columns that a secondary index
+  // reads.
   enum class State : uint8_t { kFinished, kActive, kEditing, kDoomed };
 
   TransactionBase(Store& store, Worker& worker, Counters& counters, bool in_regions)
@@ -53,7 +55,7 @@ class TransactionBase : public Transaction {
 
   [[gnu::noinline]] void forget_doom() { doom_ = {}; }
 
-  // Returns the requested columns; null: refuse() returns the error.
+  // Returns the requested columns. If the result is null, refuse() returns the error.
   template <Purpose kPurpose>
   const detail::ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
     return state_ == State::kActive ? accept_arguments<kPurpose>(store_.id, table, columns) : nullptr;
@@ -73,7 +75,7 @@ class TransactionBase : public Transaction {
     doom_ = table.error(code, cause, key);
     return doom_;
   }
-  // Runs operation(), a write. If it throws, the write is half done and the transaction is doomed.
+  // Runs the write operation(). If it throws, the write is half done, so the transaction is doomed.
   template <class Operation>
   Status guarded(detail::TableBase& table, KeyRef key, Operation&& operation) {
     try {
@@ -85,9 +87,10 @@ class TransactionBase : public Transaction {
     }
   }
 
-  // Whether a scan may continue after its visitor has returned. `ended`: transactions_ended()
-  // before the visit. By then another transaction may run in this object, even on another thread,
-  // so this must be checked before anything else.
+  // Whether a scan may continue after its visitor has returned. `ended` is the value of
+  // transactions_ended() before the visit. Call this before anything else, because the visitor may
+  // have ended the transaction. Another transaction may then be running in this object, even on
+  // another thread.
   uint64_t transactions_ended() const { return ended_.load(std::memory_order_relaxed); }
   // The generation of this transaction's views and their headers (RawView::shows).
   uint32_t generation() const { return static_cast<uint32_t>(transactions_ended()); }
@@ -120,12 +123,13 @@ class TransactionBase : public Transaction {
 
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
-  // Increases with each transaction that ends here. It is atomic because a visitor that ends the
-  // transaction returns its worker, perhaps to another thread; relaxed: it orders nothing.
+  // Incremented when a transaction ends in this object. It is atomic because a visitor may end the
+  // transaction and so return the worker, perhaps to another thread. relaxed: no other data depends
+  // on it.
   std::atomic<uint64_t> ended_{0};
   SnapshotNumber commit_number_ = 0;
   Status doom_;
-  Cause cause_ = Cause::kNone;  // of a failed validation, and where
+  Cause cause_ = Cause::kNone;  // the cause of a failed validation; the next members say where it failed
   detail::TableBase* cause_table_ = nullptr;
   KeyRef cause_key_;
   Key cause_number_ = 0;                     // where cause_table_ is set: the key as a number, which outlives the key's bytes

@@ -1,7 +1,6 @@
 // CrashDisk: what a disk may hold after a crash, derived from the calls that MemoryFiles recorded.
 //
 // The crash model: the contents and length of a file are certain up to its last sync. Each 512-byte
-// The crash model: the contents and length of a file are certain up to its last sync. Each 512-byte
 // sector that changed since then may have its old or its new contents, and the file may have any
 // length that it reached. A failed sync does not make anything certain, and later syncs treat what
 // it left in memory as clean: only what is written again reaches the disk, and the length only as
