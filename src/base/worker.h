@@ -179,7 +179,7 @@ class Workers {
  public:
   // `memory` must outlive this. A worker costs 8 bytes until it is first acquired.
   Workers(Memory& memory, uint32_t workers_max, uint64_t seed);
-  // For studies. From now on, objects are reclaimed only when all workers are destroyed. All
+  // Used by studies. From now on, objects are reclaimed only when all workers are destroyed. All
   // workers must be outside.
   void stop_reclaiming() { reclaims_ = false; }
   // Reclaims everything, in each worker's order of retirement. All workers must be outside.

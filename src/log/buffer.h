@@ -1,10 +1,10 @@
-// Buffer: the records that one worker has appended and that the logger has not taken yet. It is a
-// ring of bytes of bounded size, with one writer and one reader, without locks. It also holds the
-// worker's announcement that it is inside a commit.
+// Buffer: the records that one worker has appended and the logger has not taken yet. It is a ring
+// of bytes of bounded size, with one writer and one reader, and without locks. It also holds the
+// worker's announcement that the worker is inside a commit.
 //
-// A record is written in place: reserve() returns the room, publish() makes the record visible to
-// the logger. A record that is larger than half the ring is stored in a block of its own. Such
-// blocks have at most as many bytes as the ring, or there is only one.
+// A record is written in place. reserve() returns the room, and publish() makes the record visible
+// to the logger. A record that is larger than half the ring is stored in a block of its own. All
+// such blocks together have at most as many bytes as the ring, unless there is only one block.
 //
 //   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, padded to a multiple of 16;
 //                or, for a block of its own, its address (8) and size (8)
@@ -31,21 +31,21 @@ class alignas(kCacheLinePairBytes) Buffer {
  public:
   // -- the worker ---------------------------------------------------------------------------------
 
-  // seq_cst in all three: the worker announces and then reads the snapshot number, while the logger
-  // raises that number and then reads the announcement (Dekker's pattern).
+  // seq_cst in all three: the worker announces a number and then reads the snapshot number. The
+  // logger raises the snapshot number and then reads the announcement (Dekker's pattern).
   void announce(SnapshotNumber number) { committing_.store(number); }
   void withdraw() { committing_.store(0, std::memory_order_release); }  // release: a thread that sees this also sees what was published
   bool unused() const { return memory_ == nullptr; }
 
   // Called before the first reservation. Returns false if memory is exhausted.
   bool open(size_t capacity) {
-    memory_.reset(new (std::nothrow) std::byte[capacity]);  // not set to zero: pages come as they are used
+    memory_.reset(new (std::nothrow) std::byte[capacity]);  // not set to zero, so the system provides pages only as they are used
     capacity_ = capacity;
     return memory_ != nullptr;
   }
-  // Reserves room for `bytes`. Returns null if the buffer is not open, memory for a block is
-  // exhausted (heap_exhausted()), or the logger must first take something. Discards an earlier
-  // reservation.
+  // Reserves room for `bytes` and discards an earlier reservation. Returns null if the buffer is
+  // not open, if memory for a block is exhausted (heap_exhausted()), or if the logger must first
+  // take some records.
   std::byte* reserve(size_t bytes) {
     if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
@@ -54,7 +54,7 @@ class alignas(kCacheLinePairBytes) Buffer {
     if (tail == end_) oldest_ns_.store(now_ns(), std::memory_order_relaxed);  // relaxed: a statistic
     const size_t to_end = capacity_ - offset(end_);
     const size_t skipped = to_end < needed ? to_end : 0;
-    const size_t blocks = block_bytes_.load(std::memory_order_relaxed);  // relaxed: a count; too large at worst, for it is raised here
+    const size_t blocks = block_bytes_.load(std::memory_order_relaxed);  // relaxed: a count, which may only be too large
     half_full_ = std::max<size_t>(end_ - tail, blocks) > capacity_ / 2;
     if (capacity_ - (end_ - tail) < skipped + needed) return nullptr;
     if (outside && blocks != 0 && blocks + bytes > capacity_) return nullptr;
@@ -67,13 +67,13 @@ class alignas(kCacheLinePairBytes) Buffer {
     return outside ? block_.get() : at(place_) + kHeaderBytes;
   }
 
-  // Whether memory was exhausted in the last reservation that the ring had room for.
+  // Whether memory was exhausted in the last call of reserve() that found room in the ring.
   bool heap_exhausted() const { return heap_exhausted_; }
-  // Whether, after the last reservation, the logger should take something before the buffer fills
-  // up.
+  // Whether the logger should take some records before the buffer fills up, as of the last
+  // reservation.
   bool half_full() const { return half_full_; }
 
-  // The first `bytes` of the reserved room are a record.
+  // Makes the first `bytes` of the reserved room a record.
   void publish(SnapshotNumber number, size_t bytes) {
     if (block_ != nullptr) {
       block_bytes_.fetch_add(block_size_, std::memory_order_relaxed);  // relaxed: a count
@@ -93,22 +93,23 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   uint64_t committing() const { return committing_.load(); }
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
-  // About when the oldest record was made, or a little earlier; the logger may be taking it.
+  // Approximately when the oldest record was made, or a little earlier. The logger may be taking
+  // that record.
   uint64_t oldest_ns() const { return oldest_ns_.load(std::memory_order_relaxed); }  // relaxed: a statistic
-  bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: the logger's own
+  bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: only the logger writes it
 
-  // Sets the limit of take_marked(), so that a round ends even if the worker continues.
+  // Sets the limit of take_marked(). So a round ends even if the worker continues to append.
   void mark() { marked_ = head(); }
-  bool marked_taken() const { return tail_.load(std::memory_order_relaxed) == marked_; }  // relaxed: the logger's own
+  bool marked_taken() const { return tail_.load(std::memory_order_relaxed) == marked_; }  // relaxed: only the logger writes it
   template <class F>
   bool take_marked(F&& take_one) {
     return take(marked_, take_one);
   }
-  // Calls take(number, bytes) for each record before `head`, until it returns false; that record
-  // stays.
+  // Calls take_one(number, bytes) for each record before `head`, until take_one() returns false.
+  // The record for which it returned false stays in the buffer.
   template <class F>
   bool take(uint64_t head, F&& take_one) {
-    uint64_t tail = tail_.load(std::memory_order_relaxed);  // relaxed: the logger's own
+    uint64_t tail = tail_.load(std::memory_order_relaxed);  // relaxed: only the logger writes it
     bool more = true;
     while (more && tail != head) {
       SnapshotNumber number;
@@ -132,7 +133,7 @@ class alignas(kCacheLinePairBytes) Buffer {
       }
       tail += kind == kOutside ? kHeaderBytes + kUnit : ring_bytes(bytes);
     }
-    tail_.store(tail, std::memory_order_release);  // pairs with reserve()'s acquire: the room is free
+    tail_.store(tail, std::memory_order_release);  // pairs with reserve()'s acquire, which then sees free room
     return more;
   }
 
@@ -145,8 +146,8 @@ class alignas(kCacheLinePairBytes) Buffer {
   static constexpr size_t kHeaderBytes = 16, kUnit = 16;
   static constexpr uint32_t kInside = 0, kOutside = 1, kSkip = 2;
   static constexpr size_t ring_bytes(size_t bytes) { return kHeaderBytes + (bytes + kUnit - 1) / kUnit * kUnit; }
-  // The logger has read these lines on another processor: they are fetched together rather than one
-  // by one when they are written.
+  // The logger has read these cache lines on another processor. Prefetching them overlaps the cache
+  // misses of the writes that follow.
   static void prefetch(const std::byte* from, size_t bytes) {
     constexpr size_t kBytesMax = 1024;
     for (size_t i = 0; i < std::min(bytes, kBytesMax); i += kCacheLineBytes) __builtin_prefetch(from + i, 1);
@@ -162,19 +163,19 @@ class alignas(kCacheLinePairBytes) Buffer {
   // Owned by the worker; memory_ and capacity_ are constant once head_ is not 0.
   std::unique_ptr<std::byte[]> memory_;
   size_t capacity_ = 0;  // a power of two
-  uint64_t end_ = 0;     // what head_ is
-  uint64_t place_ = 0;   // of the reservation
+  uint64_t end_ = 0;     // equal to head_
+  uint64_t place_ = 0;   // position of the reservation
   bool half_full_ = false;
   bool heap_exhausted_ = false;
   std::unique_ptr<std::byte[]> block_;
   size_t block_size_ = 0;
 
-  std::atomic<SnapshotNumber> committing_{0};  // no commit that is under way has a smaller number; 0: none is
+  std::atomic<SnapshotNumber> committing_{0};  // no commit in progress has a smaller number; 0: no commit is in progress
   std::atomic<uint64_t> head_{0};
   std::atomic<uint64_t> oldest_ns_{0};
-  std::atomic<size_t> block_bytes_{0};  // of records outside that the logger has not taken
-  alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // the logger's
-  uint64_t marked_ = 0;                                         // the logger's own
+  std::atomic<size_t> block_bytes_{0};  // bytes of the blocks that the logger has not taken
+  alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // written by the logger
+  uint64_t marked_ = 0;                                         // used only by the logger
 };
 
 }  // namespace elider::log

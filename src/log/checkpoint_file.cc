@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kPartMagic = 0x31504b43444c45;  // "ELDCKP1" and a zero
 constexpr uint32_t kBlockMagic = 0x4b4c4245;       // "EBLK"
 constexpr size_t kEndBytes = 24;
-// Periodic syncs leave little for the sync at the end, and the log's own syncs are not delayed by
-// it.
+// Periodic syncs leave little work for the sync at the end. They also keep that sync from delaying
+// the log's own syncs.
 constexpr uint64_t kSyncEveryBytes = 8u << 20;
 
 uint64_t seed_of(const DatabaseId& database, const CheckpointName& name) {
@@ -87,7 +87,8 @@ Status PartWriter::write(std::span<const std::byte> bytes) {
   return sync();
 }
 
-// After the sync, the system's cache drops the bytes, so that a large checkpoint does not fill it.
+// After the sync, lets the system drop the bytes from its cache, so that a large checkpoint does
+// not fill the cache.
 Status PartWriter::sync() {
   if (Status status = file_->sync(); !status.ok()) return status;
   file_->forget(facts_.bytes - unsynced_bytes_, unsynced_bytes_);
@@ -162,7 +163,7 @@ Status PartReader::next(CheckpointBlock* block) {
   const auto bytes = get<uint32_t>(header + 4);
   if (get<uint32_t>(header) != kBlockMagic)
     return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
-  // Checked before memory is allocated for it.
+  // This is checked before memory is allocated for the payload.
   if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes)
     return refuse(at, "block " + std::to_string(facts_.blocks) + " extends past the end of the file");
   if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than the format allows");

@@ -1,10 +1,10 @@
-// CheckpointFile: the files of a checkpoint, its parts, in the format of docs/formats.md. They are
-// written once, synced, and read back.
+// CheckpointFile: the files of a checkpoint, which are its parts, in the format of docs/formats.md.
+// Each file is written once, synced, and read back.
 //
-// A part is a header, blocks, and an end that counts them. This module handles bytes and counts and
-// does not depend on tables. The manifest says which parts make up a checkpoint, and whether it
-// counts. A reader does not trust its input: each block has a position, and a checksum that is
-// seeded with the database, the checkpoint and the part.
+// A part is a header, blocks, and an end block that counts them. This module handles bytes and
+// counts and does not depend on tables. The manifest says which parts make up a checkpoint, and
+// whether the checkpoint is valid. A reader does not trust its input: each block has a position,
+// and a checksum that is seeded with the database, the checkpoint and the part.
 //
 // Thread safety: a writer or a reader belongs to one thread at a time; several parts may be written
 // or read at once.
@@ -19,32 +19,33 @@
 
 namespace elider::log {
 
-inline constexpr uint32_t kCheckpointVersion = 2;  // tables are in tagged records; version 1 is still read
+inline constexpr uint32_t kCheckpointVersion = 2;  // since 2, tables are stored as tagged records; version 1 can still be read
 inline constexpr size_t kCheckpointHeaderBytes = 64;
 inline constexpr size_t kBlockHeaderBytes = 40;
-// A writer ends a block, or a part, that has reached this size.
+// A writer ends a block or a part that has reached this size.
 inline constexpr size_t kBlockBytesTarget = 1u << 20;
 inline constexpr uint64_t kPartBytesTarget = 64u << 20;
 inline constexpr size_t kBlockPayloadBytesMax = 64u << 20;
 
-// The number of a block tells what its payload is.
+// The kind of a block says what its payload contains.
 enum class BlockKind : uint32_t {
   kEnd = 0,        // the part is whole
   kTable = 1,      // a table's description
   kRows = 2,       // rows of one table
-  kSizedRows = 3,  // the same of a table whose rows have sizes of their own
+  kSizedRows = 3,  // rows of one table whose rows have variable sizes
 };
 
 struct CheckpointBlock {
   BlockKind kind = BlockKind::kEnd;
   uint32_t table = 0;
-  uint32_t count = 0;    // of rows
+  uint32_t count = 0;    // number of rows
   uint64_t offset = 0;   // of the block in its file
-  Bytes payload;         // lives until the next call
+  Bytes payload;         // valid until the next call
 };
 
-// The database that a part belongs to, as its header says. kCorrupt describes the fault,
-// kUnsupported names an unknown version; the message does not name the file.
+// Returns the database that a part belongs to, according to the part's header. kCorrupt: the
+// message describes the fault. kUnsupported: the message names an unknown version. The message does
+// not name the file.
 Status database_of_part(Bytes bytes, DatabaseId* database);
 
 struct PartFacts {
@@ -53,13 +54,13 @@ struct PartFacts {
 
 class PartWriter {
  public:
-  // Creates the file, or empties one that was left over.
+  // Creates the file. If a file was left over, empties it.
   static Status create(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                        std::unique_ptr<PartWriter>* writer);
   // `block` has kBlockHeaderBytes of room before its payload. kInvalidArgument: the payload is too
   // large.
   Status append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block);
-  // Ends the part and syncs it; nothing may be appended afterwards.
+  // Ends the part and syncs it. Nothing may be appended afterwards.
   Status finish();
 
   const PartFacts& facts() const { return facts_; }
@@ -81,8 +82,8 @@ class PartReader {
   // kNotFound, kCorrupt, kUnsupported, kIoError: the message names the file.
   static Status open(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                      std::unique_ptr<PartReader>* reader);
-  // The next block; after the last one, a kEnd block if the part is whole. kCorrupt: the message
-  // names file and offset. kMemoryLimit: memory is exhausted.
+  // Reads the next block. After the last one, returns a kEnd block if the part is whole. kCorrupt:
+  // the message names the file and the offset. kMemoryLimit: memory is exhausted.
   Status next(CheckpointBlock* block);
 
   const PartFacts& facts() const { return facts_; }
@@ -97,7 +98,7 @@ class PartReader {
   const std::unique_ptr<File> file_;
   const uint64_t seed_;
   const uint64_t size_;
-  std::unique_ptr<std::byte[]> buffer_;  // not set to zero, for it is filled from the file
+  std::unique_ptr<std::byte[]> buffer_;  // not set to zero, because it is filled from the file
   size_t buffer_bytes_ = 0;
   PartFacts facts_;
 };

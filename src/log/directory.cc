@@ -30,20 +30,20 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   }
   std::unique_ptr<Directory> directory(new Directory(files, std::move(paths)));
   if (Status status = directory->open_folders(folders); !status.ok()) return status;
-  // Checked before anything is created, including a lock file in a foreign folder.
+  // This is checked before anything is created, so no lock file is created in a foreign folder.
   bool there = false;
   const bool makes = create && rules.create_if_missing;
   const Status found = directory->find_database(makes, &there);
   if (!found.ok() && !found.not_found()) return found;
-  if (!there && rules.create_if_missing)  // whether it is made on the disk, or in memory alone
+  if (!there && rules.create_if_missing)  // whether it is created on the disk, or only in memory
     if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
   if (!found.ok() && !makes) return found;
   if (create)
     if (Status status = directory->make_folders(folders); !status.ok()) return status;
   if (Status status = directory->hold_folders(rules.hold); !status.ok()) return status;
   Status status = directory->load(makes, rules);
-  // It existed a moment ago. kNotFound would tell a caller that can do without a database that none
-  // exists.
+  // The database existed a moment ago, so the result must not be kNotFound. That would tell a
+  // caller that does not require a database that none exists.
   if (status.not_found()) return file_error("read", directory->manifest_path(), ENOENT);
   if (!status.ok()) return status;
   *opened = std::move(directory);
@@ -70,14 +70,15 @@ Status Directory::make_folders(const std::vector<std::string>& names) {
   return {};
 }
 
-// Holds every folder, since the second folder of an open database must not become the first one of
-// another database.
+// Locks every folder, because the second folder of an open database must not become the first
+// folder of another database.
 Status Directory::hold_folders(Hold hold) {
   for (size_t i = 0; i < folders_.size(); ++i) {
     if (folders_[i] == nullptr) return file_error("open the folder", paths_[i], ENOENT);
     if (Status status = folders_[i]->hold_file(kLockName, hold, &lock_files_.emplace_back()); !status.ok()) return status;
     if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // the lock file may have been removed
-    // Checks the folder that its path leads to: it may have been replaced before it was held.
+    // Checks the folder at the path, because it may have been replaced before this folder was
+    // locked.
     if (Status status = folders_[i]->check_place(); !status.ok()) return status;
   }
   return {};
@@ -98,8 +99,8 @@ Status Directory::find_database(bool makes, bool* there) {
     if (Status status = folders_.front()->list(&names); !status.ok()) return status;
   *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
   if (*there) return {};
-  // A caller that creates a database holds the locks before this check, since the folder may be the
-  // second one of an open database.
+  // A caller that creates a database locks the folder before this check, because the folder may be
+  // the second one of an open database.
   if (!makes)
     if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   if (folders_.front() == nullptr) return Status(Code::kNotFound, "the folder '" + paths_.front() + "' does not exist");
@@ -123,8 +124,8 @@ Status Directory::load(bool create, const Rules& rules) {
   return check_files();
 }
 
-// Files of a database without a manifest belong to a database whose manifest is lost, or to one
-// with another first folder.
+// If a folder has files of a database but not the manifest, then the manifest is lost, or the
+// database has another first folder.
 Status Directory::refuse_files_of_ours() {
   std::vector<std::string> names;
   for (const auto& folder : folders_) {
@@ -139,8 +140,9 @@ Status Directory::refuse_files_of_ours() {
   return {};
 }
 
-// Refuses to create a database among other files, since the path was probably mistyped. Before its
-// creation is complete, a database may have left its lock and its first manifest, not yet renamed.
+// Refuses to create a database among foreign files, because the path was probably mistyped. A
+// database whose creation did not complete may have left its lock file, and a first manifest that
+// was not renamed yet.
 Status Directory::refuse_files_of_others() {
   std::vector<std::string> names;
   for (const auto& folder : folders_) {
@@ -160,7 +162,7 @@ Status Directory::refuse_files_of_others() {
   return {};
 }
 
-// A database exists once its manifest does.
+// A database exists as soon as its manifest exists.
 Status Directory::make_manifest() {
   if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   manifest_.database = new_database_id();
@@ -172,7 +174,7 @@ Status Directory::make_manifest() {
 Status Directory::write_manifest(const Manifest& manifest, Published* published) {
   *published = Published::kNo;
   if (Status status = check_places(); !status.ok()) return status;
-  Manifest written = manifest;  // now: what throws once it counts would be taken for a failure
+  Manifest written = manifest;  // copied now, because an exception after the publication would look like a failure of it
   if (Status status = replace_manifest(*folders_.front(), manifest, published); !status.ok()) return status;
   if (Status status = sync(*folders_.front()); !status.ok()) return status;
   *published = Published::kYes;
@@ -196,9 +198,10 @@ Status Directory::check_places() {
   return {};
 }
 
-// If there are files of a generation that the manifest does not list yet, the manifest is an old
-// one. If there are files of another database, the folder is not this database's. Listed files are
-// checked when they are read; the others would be removed.
+// If a file belongs to a generation that the manifest does not list yet, the manifest is an old
+// one. If a file belongs to another database, the folder is not this database's. Only unlisted
+// files are checked here, because they would be removed. Listed files are checked when they are
+// read.
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
   const auto other_database = [](const std::string& path) {
@@ -225,7 +228,7 @@ Status Directory::check_files() const {
     DatabaseId database{};
     const Status known = of_log ? database_of(Bytes(header, count), &database) : database_of_part(Bytes(header, count), &database);
     if (known.code() == Code::kUnsupported) return reworded(known.code(), "'" + path + "' at byte 0: ", known);
-    return known.ok() && database != manifest_.database ? other_database(path) : Status();  // a torn header: left over from a crash
+    return known.ok() && database != manifest_.database ? other_database(path) : Status();  // a torn header was left by a crash
   });
 }
 
@@ -243,11 +246,11 @@ SnapshotNumber Directory::oldest_base() const {
   return manifest_.checkpoints.empty() ? 0 : std::min(manifest_.checkpoints.front().number, base_);
 }
 
-// Makes durable what recovery read from the page cache: the frames of a generation whose process
-// was killed, or whose log failed. This happens before the manifest relies on them by a cut. A
-// frame is synced before the next one of its stream is written, so only the last frame of each
-// stream may be missing on the disk. That frame is written again: after a failed sync the system
-// considers its pages clean, so another sync would not write them.
+// Makes durable what recovery read from the page cache, that is, the frames of a generation whose
+// process was killed or whose log failed. This happens before the manifest records a cut that
+// relies on these frames. A frame is synced before the next frame of its stream is written, so only
+// the last frame of each stream may be missing on the disk. That frame is written again, because
+// after a failed sync the system considers its pages clean, and another sync would not write them.
 Status Directory::make_durable(const Generation& generation) {
   if (ELIDER_MUTANT(kRelyOnUnsynced)) return {};
   ReadBuffer buffer;
@@ -299,7 +302,7 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
 Status Directory::end_generation(SnapshotNumber closed) {
   ReadBuffer manifest;
   if (Status status = manifest.read(*folders_.front(), kManifestName, kManifestBytesMax); !status.ok()) return status;
-  // Another program may have put other files into the folder, even an older copy of these.
+  // Another program may have replaced the files in the folder, even by an older copy.
   if (!std::ranges::equal(manifest.bytes(), encode(manifest_)))
     return Status(Code::kCorrupt, "'" + manifest_path() + "' is not the one that this database wrote");
   Manifest next = manifest_;
@@ -310,7 +313,7 @@ Status Directory::end_generation(SnapshotNumber closed) {
 
 // -- checkpoints ----------------------------------------------------------------------------------
 
-// Removes segments, and whole generations, that hold nothing after the oldest checkpoint.
+// Removes segments and whole generations that do not hold records after the oldest checkpoint.
 void Directory::drop_log(Manifest* manifest) {
   const Checkpoint& oldest = ELIDER_MUTANT(kRemoveKeptLog) ? manifest->checkpoints.back() : manifest->checkpoints.front();
   const uint64_t base = oldest.number + (ELIDER_MUTANT(kDropOneMore) ? 1 : 0);
@@ -335,7 +338,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
-  // Syncs the names of the checkpoint's files, and of the segments that become the first ones.
+  // Makes the names of the checkpoint's files durable, and those of the segments that become the
+  // first ones.
   for (const auto& folder : folders_)
     if (Status status = sync(*folder); !status.ok()) return status;
   if (ELIDER_MUTANT(kRemoveLogEarly)) {
@@ -350,8 +354,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   return remove_unlisted();
 }
 
-// Calls visit(folder, name) for each file that the manifest does not list: it was left over from a
-// crash, or is not needed any more.
+// Calls visit(folder, name) for each file that the manifest does not list. Such a file was left by
+// a crash, or is not needed any more.
 Status Directory::for_each_unlisted(const std::function<Status(Folder&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;

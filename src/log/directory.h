@@ -1,17 +1,18 @@
-// Directory: the folders of one database's files. It decides which manifest, checkpoints and
+// Directory: the folders that hold one database's files. It decides which manifest, checkpoints and
 // generations of the log are valid.
 //
-// Each folder is opened once, and locked twice: the folder itself, and its lock file, which is the
-// lock that older programs check. Before a manifest is written, the path of each folder must still
-// lead to the open folder. Otherwise a later program would not find what is written, so the log
-// must end (log_failure()).
+// Each folder is opened once and locked twice. One lock is on the folder itself. The other is on
+// its lock file, which is the lock that older programs check. Before a manifest is written, the
+// path of each folder must still lead to the open folder. Otherwise a later program would not find
+// the new files, so the log must end (log_failure()).
 //
-// Each opening writes a generation of its own and does not change older files, except that it syncs
-// what it accepts of a generation that a killed process left. Records of an older generation beyond
-// the last number that is whole in all of its streams are void. That number, the generation's cut,
-// is found when the generation is closed or, after a crash, when it is first read. It is kept in
-// the manifest, so that void records cannot become valid later. A checkpoint counts once the
-// manifest names it, and the log that it replaces is removed only then.
+// Each time a database is opened, it writes a new generation of the log and does not change older
+// files. The exception is the generation of a killed process, whose accepted records are synced.
+// The cut of a generation is the last number that is whole in all of its streams. Records with
+// larger numbers are void. The cut is determined when the generation is closed or, after a crash,
+// when it is first read. The manifest stores it, so that void records cannot become valid later. A
+// checkpoint is valid once the manifest names it, and only then is the log that it replaces
+// removed.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -33,16 +34,16 @@ namespace elider::log {
 
 // The result of recovery.
 struct RecoveryFacts {
-  SnapshotNumber last_number = 0;  // the largest number of a record that counts
-  SnapshotNumber closed = 0;       // the files hold all commits up to this number, whether there are any or not
+  SnapshotNumber last_number = 0;  // the largest number of a valid record
+  SnapshotNumber closed = 0;       // the files hold all commits up to this number, even if some numbers were not used
   uint64_t frames = 0, records = 0, bytes = 0;
-  uint64_t records_void = 0;  // whole, but after the last number that is whole in every stream
+  uint64_t records_void = 0;  // whole records after the last number that is whole in every stream
   std::vector<CutTail> cuts;
 };
 
-// The frames of a segment that have records that may count.
+// Frames of a segment that may contain valid records.
 struct LogPiece {
-  Folder* folder = nullptr;  // the directory's
+  Folder* folder = nullptr;  // owned by the directory
   SegmentName name;
   SnapshotNumber cut = 0;  // records with larger numbers are void
   FrameRange range;
@@ -53,9 +54,9 @@ class Directory {
   struct Rules {
     bool create_if_missing = true;
     bool error_if_exists = false;
-    Hold hold = Hold::kExclusive;  // kShared: the caller only reads, and others may do so meanwhile
+    Hold hold = Hold::kExclusive;  // kShared: the caller only reads, and other programs may also read meanwhile
   };
-  // Creates the folders and the manifest if neither they nor any other file exist.
+  // Opens the folders. Creates them and the manifest if neither they nor any other file exist.
   //   kNotFound          nothing exists, and `create` or Rules::create_if_missing is false
   //   kInvalidArgument   another database holds a folder, the folders are not those that the
   //                      database was created with, a database exists that should not, or there
@@ -63,62 +64,64 @@ class Directory {
   //   kCorrupt, kUnsupported, kIoError   the message names the file
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                      std::unique_ptr<Directory>* directory);
-  // Without rules; a directory that is not created is only read.
+  // Like the other open(), without rules. If `create` is false, the directory is only read.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory) {
     return open(files, folders, create, {.hold = create ? Hold::kExclusive : Hold::kShared}, directory);
   }
 
-  // -- recovery: these in this order; they change nothing on the disk -----------------------------
+  // -- recovery: call these in this order; they do not change anything on the disk ----------------
 
-  // Reads all of the log: checks whether it is whole, and finds the cut of each generation. Calls
-  // progress(bytes read, bytes in all), if given, from one thread at a time.
+  // Reads all of the log, checks whether it is whole, and finds the cut of each generation. Calls
+  // progress(bytes read, all bytes), if given, from one thread at a time.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
   // All listed segments in order, as judge() found them, and the cut of a generation.
   const std::vector<SegmentFacts>& segments() const { return segments_; }
   uint64_t cut_of(uint32_t generation) const;
-  // Chooses where recovery starts: the newest checkpoint up to `to_number`, not counting the
-  // `skipped` newest of these; none: an empty database.
-  //   kInvalidArgument  the state after that number is not in the files; the message says which are
+  // Chooses where recovery starts. This is the newest checkpoint up to `to_number`, after skipping
+  // the `skipped` newest of them. *base is empty if recovery starts from an empty database.
+  //   kInvalidArgument  the files do not contain the state after that number; the message lists
+  //                     those that they contain
   //   kNotFound         fewer checkpoints than `skipped` exist
   Status choose_base(SnapshotNumber to_number, size_t skipped, std::optional<Checkpoint>* base);
-  // The pieces with records after the base, in the order of their last numbers.
+  // Returns the pieces with records after the base, in the order of their last numbers.
   const std::vector<LogPiece>& pieces() const { return pieces_; }
-  // Calls visit(record) for each record of the piece, in order. The bytes of a record are valid as
-  // long as the buffer. kCorrupt: the piece differs from what judge() found.
+  // Calls visit(record) for each record of the piece, in order. The bytes of a record are valid
+  // until the buffer is reused or destroyed. kCorrupt: the piece differs from what judge() found.
   Status read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit);
 
-  // All of recovery except the checkpoint: calls visit(generation, stream, record) for each valid
-  // record after the base whose number is at most `to_number`. The records of a segment are visited
-  // in order.
+  // Performs all of recovery except the checkpoint. Calls visit(generation, stream, record) for
+  // each valid record after the base whose number is at most `to_number`. The records of a segment
+  // are visited in order.
   using Visit = std::function<Status(uint32_t generation, uint32_t stream, const Record& record)>;
   Status recover(SnapshotNumber to_number, const Visit& visit, RecoveryFacts* facts);
 
   // -- writing ------------------------------------------------------------------------------------
 
-  // Called after choose_base(): syncs what recovery accepted, records the cuts, and creates the
-  // next generation with `streams` streams. This discards records after the `to_number` of
-  // choose_base(). Files without valid data are removed. The numbers of the new generation are at
-  // least first_number().
+  // Must be called after choose_base(). Syncs the records that recovery accepted, writes the cuts
+  // to the manifest, and creates the next generation, with `streams` streams. Records with numbers
+  // above choose_base()'s `to_number` become void. Files without valid data are removed. All
+  // numbers in the new generation are at least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
   SnapshotNumber first_number() const { return first_number_; }
-  // The new generation's log has ended well and holds exactly the commits up to this number. Writes
-  // that to the manifest: from now on, a file of the generation that is shorter than expected is
-  // damage, not the result of a crash. This must be the last call. Not ok: the state is as after a
-  // crash.
+  // Call this last, if the new generation's log has ended well and holds exactly the commits up to
+  // this number. Records that in the manifest. From then on, if a file of the generation is shorter
+  // than expected, the file is damaged, because a crash cannot be the cause. If the status is not
+  // ok, the state is the same as after a crash.
   Status end_generation(SnapshotNumber closed);
-  // The checkpoint's files are whole and synced: from now on it counts. Then removes all
-  // checkpoints except the newest `kept`, and the log that only the removed ones need. `finished`:
+  // Makes a checkpoint valid, whose files are whole and synced. Then removes all checkpoints except
+  // the newest `kept`, and the log that only the removed checkpoints need. `finished` lists the
   // segments of this generation that were finished since the last call. If *published is kYes but
-  // the status is not ok, some of these files may remain.
+  // the status is not ok, some of the files to remove may remain.
   Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
-  // Ok, or why the log must end. Either the sync of a folder failed: then it is unknown which names
-  // are on the disk, whatever a later sync returns. Or a folder was moved or replaced.
+  // Returns ok, or the reason why the log must end. One reason is that the sync of a folder failed.
+  // Then it is unknown which names are on the disk, even if a later sync succeeds. The other reason
+  // is that a folder was moved or replaced.
   const Status& log_failure() const { return log_failure_; }
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
-  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // also that of a part
+  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // also the folder of a checkpoint's part
   std::vector<Folder*> folders() const;
   FileSystem& files() { return files_; }
 
@@ -151,8 +154,8 @@ class Directory {
   SnapshotNumber oldest_base() const;
 
   FileSystem& files_;
-  const std::vector<std::string> paths_;           // of the folders, absolute
-  std::vector<std::unique_ptr<Folder>> folders_;   // null: it is not there yet
+  const std::vector<std::string> paths_;           // absolute paths of the folders
+  std::vector<std::unique_ptr<Folder>> folders_;   // null: the folder does not exist yet
   std::vector<std::unique_ptr<File>> lock_files_;  // by folder
   Manifest manifest_;
   SnapshotNumber first_number_ = 1;
@@ -162,14 +165,15 @@ class Directory {
   SnapshotNumber to_number_ = kNumberMax;
   uint64_t base_ = 0;
   std::vector<uint64_t> cuts_;  // by position in the manifest
-  std::vector<Checkpoint> damaged_;  // damaged checkpoints that were skipped: they are kept until the next one exists, but do not count
+  std::vector<Checkpoint> damaged_;  // damaged checkpoints that were skipped. They are not valid, but are kept until the next one exists
   uint64_t closed_ = 0;
   std::vector<SegmentFacts> segments_;
-  std::vector<LogPiece> judged_;  // all with records that may count
+  std::vector<LogPiece> judged_;  // all pieces that may contain valid records
   std::vector<LogPiece> pieces_;
 
-  // The largest numbers of finished segments, by file name, as they were when each was read and
-  // verified, or written. What a file says later may be damaged, so removals do not rely on it.
+  // The largest number of each finished segment, by file name. It is determined when the segment is
+  // written, or read and verified. The file may be damaged later, so removals rely on this number
+  // and not on the file.
   std::map<std::string, uint64_t> finished_;
 };
 

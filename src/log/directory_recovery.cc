@@ -1,5 +1,5 @@
-// The recovery part of Directory: which parts of the log count, from which checkpoint on, and how
-// they are read.
+// The recovery part of Directory. It determines which parts of the log are valid and from which
+// checkpoint recovery starts, and reads the log.
 #include <algorithm>
 #include <mutex>
 #include <tuple>
@@ -55,7 +55,7 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
     if (Status status = file_bytes(folder, file_name(names[i]), kSegmentBytesMax, &file_sizes[i]); !status.ok()) return status;
     all_bytes += file_sizes[i];
   }
-  std::mutex mutex;  // guards done, and progress
+  std::mutex mutex;  // guards `done` and calls of progress()
   Status status = parallel(threads, names.size(), [&](uint32_t thread, size_t i) {
     const auto unneeded = [](const FrameView&) { return Status(); };
     Status read = read_segment(folder_of(names[i].stream), manifest_.database, names[i], &buffers[thread], unneeded, &segments[i]);
@@ -144,7 +144,7 @@ Status Directory::choose_base(SnapshotNumber to_number, size_t skipped, std::opt
   if (to_number < oldest || (to_number > newest && to_number != kNumberMax))
     return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not stored in '" + paths_.front() +
                                     "', which has the states after numbers " + std::to_string(oldest) + " to " + std::to_string(newest));
-  size_t count = 0;  // of checkpoints up to that number
+  size_t count = 0;  // number of checkpoints up to that number
   while (count < all.size() && all[count].number <= to_number) ++count;
   if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + paths_.front() + "' does not contain an older checkpoint");
   base->reset();

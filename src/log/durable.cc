@@ -8,12 +8,12 @@
 
 namespace elider::log {
 
-// Each waiter waits on its own word, so that a later group's waiter is not woken by this group.
+// Each waiter waits on its own word, so that this group does not wake a waiter for a later group.
 Status Durable::wait(SnapshotNumber number) {
-  // thread_local, since the thread that notifies may still use its address after the wait has
+  // thread_local, because the notifying thread may still use the word's address after the wait has
   // ended.
   thread_local std::atomic<uint32_t> told{0};
-  told.store(0, std::memory_order_relaxed);  // relaxed: no other thread has its address yet
+  told.store(0, std::memory_order_relaxed);  // relaxed: no other thread has the address yet
   Status result;
   std::atomic<uint32_t>& mine = told;
   try {
@@ -22,7 +22,7 @@ Status Durable::wait(SnapshotNumber number) {
       mine.store(1, std::memory_order_release);
       mine.notify_one();
     });
-  } catch (const std::bad_alloc&) {  // memory is exhausted: poll instead
+  } catch (const std::bad_alloc&) {  // memory is exhausted, so the loop below polls
     while (this->number() < number && !failed()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     return this->number() >= number ? Status() : failure();
   }
@@ -47,7 +47,7 @@ void Durable::when(SnapshotNumber number, Told told) {
   told(status);
 }
 
-// Notifies the waiters one by one: a list of those that are due would require memory.
+// Notifies the waiters one by one, because a list of the waiters that are due would require memory.
 void Durable::tell(SnapshotNumber number, const Status& status) {
   for (;;) {
     Waiter due;

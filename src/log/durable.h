@@ -1,10 +1,10 @@
-// Durable: the number up to which everything is on the disk, the callers that wait for a number,
-// and whether the log has failed.
+// Durable: stores the number up to which all commits are on the disk, the callers that wait for a
+// number, and whether the log has failed.
 //
-// It does not write and does not decide what is durable: the log does. A failure is final: what is
-// not durable then never becomes so, and all waiting callers are notified.
+// The log decides what is durable; this class does not write. A failure is final: commits that are
+// not durable by then never become durable, and all waiting callers are notified.
 //
-// Thread safety: all.
+// Thread safety: all threads may call all functions.
 #pragma once
 
 #include <atomic>
@@ -30,19 +30,19 @@ class Durable {
     std::lock_guard lock(mutex_);
     return failure_;
   }
-  // A forked child does not have the threads that write the log: nothing becomes durable there.
+  // A forked child does not have the threads that write the log, so nothing becomes durable there.
   bool in_child() const { return process_.in_child(); }
 
-  // Waits until the number is durable (ok) or the log has failed (returns the failure; the number
-  // may be durable or not).
+  // Waits until the number is durable or the log has failed. Returns ok if the number is durable.
+  // Otherwise returns the failure, and the commits may be on the disk or not.
   Status wait(SnapshotNumber number);
   // Calls told(what wait() would return) once: immediately, or in the thread that calls raise() or
   // fail().
   void when(SnapshotNumber number, Told told);
 
-  // Called by the log. Ignores numbers that are smaller than before.
+  // Called by the log. Ignores a number that is smaller than an earlier one.
   void raise(SnapshotNumber number);
-  // Called by the log. Only the first failure counts.
+  // Called by the log. Later failures are ignored.
   void fail(const Status& status);
 
  private:
@@ -55,10 +55,10 @@ class Durable {
 
   std::atomic<SnapshotNumber> number_{0};
   const ForkGuard process_;
-  std::atomic<uint32_t> works_in_{process_.generation()};  // the process (base/fork.h) in which the log works; 0: none, it has failed
+  std::atomic<uint32_t> works_in_{process_.generation()};  // the process (base/fork.h) in which the log works; 0: the log has failed
 
-  mutable std::mutex mutex_;  // guards what follows, and the raising of the two above; a leaf lock
-  std::vector<Waiter> waiters_;  // a heap, the smallest number first
+  mutable std::mutex mutex_;  // guards the following members, and changes of number_ and works_in_; a leaf lock
+  std::vector<Waiter> waiters_;  // a heap with the smallest number first
   Status failure_;
 };
 

@@ -1,5 +1,6 @@
-// The files of the operating system (src/io), under the names that the log uses.
-// Thread safety: as io/file.h says.
+// The names that the log uses for the operating system's files (src/io).
+//
+// Thread safety: that of io/file.h.
 #pragma once
 
 #include "io/file.h"

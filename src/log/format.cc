@@ -76,7 +76,7 @@ Status check_header(Bytes bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return Status(Code::kCorrupt, "the segment's header is cut short");
   if (get<uint64_t>(bytes.data()) != kSegmentMagic)
     return Status(Code::kCorrupt, "the segment's header does not begin with its magic number");
-  // The checksum is at this offset in every version, so an unknown version is reported as such and
+  // The checksum is at this offset in every version. So an unknown version is reported as such, and
   // not as damage.
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0))
     return Status(Code::kCorrupt, "the segment header's checksum does not match");
@@ -169,9 +169,10 @@ bool take_record(Bytes* payload, Record* record) {
 namespace {
 constexpr size_t kManifestFixedBytes = 56;    // before the checkpoints
 constexpr size_t kManifestFixedBytes1 = 48;   // of version 1, before the generations
-constexpr size_t kManifestEntryBytes = 16;    // of a checkpoint; of a generation, before its first segments
+constexpr size_t kManifestEntryBytes = 16;    // of a checkpoint's entry, and of a generation's before its first segments
 
-// Decodes the generations, which must fill `from`. first_segments: whether the format has them.
+// Decodes the generations, which must fill `from`. `first_segments` says whether the format
+// contains first segments.
 bool take_generations(Bytes from, uint64_t count, bool first_segments, std::vector<Generation>* generations) {
   generations->clear();
   for (; count > 0; --count) {
@@ -268,7 +269,7 @@ Status decode(Bytes bytes, Manifest* manifest) {
   manifest->next_number = get<uint64_t>(bytes.data() + 32);
   manifest->checkpoints.clear();
   const auto generations = get<uint64_t>(bytes.data() + 40);
-  const bool old = version == 1;  // which knew no checkpoints
+  const bool old = version == 1;  // version 1 does not have checkpoints
   Bytes rest = bytes.first(bytes.size() - 8).subspan(old ? kManifestFixedBytes1 : std::min(kManifestFixedBytes, bytes.size() - 8));
   if (!old) {
     const uint64_t count = bytes.size() < kManifestFixedBytes + 8 ? kNumberMax : get<uint64_t>(bytes.data() + 48);

@@ -18,9 +18,9 @@ Status FreshFolder::make(FileSystem& files, const std::string& path, std::unique
   if (status = folder.hold(Hold::kExclusive); !status.ok()) return status;
   fresh->holds_ = true;
   if (status = folder.sync_name(); !status.ok()) return status;
-  if (status = fresh->require_empty(); !status.ok()) return status;  // before a lock file is made in it
+  if (status = fresh->require_empty(); !status.ok()) return status;  // checked before a lock file is created in it
   if (status = folder.hold_file(kLockName, Hold::kExclusive, &fresh->lock_file_); !status.ok()) return status;
-  if (status = fresh->require_empty(); !status.ok()) return status;  // an older program holds the lock file alone
+  if (status = fresh->require_empty(); !status.ok()) return status;  // checked again, because an older program locks only the lock file
   fresh->ours_ = true;
   *made = std::move(fresh);
   return {};
@@ -51,7 +51,7 @@ FreshFolder::~FreshFolder() {
   try {
     remove_all();
   } catch (const std::bad_alloc&) {
-    // It stays as it is.
+    // The folder stays as it is.
   }
 }
 

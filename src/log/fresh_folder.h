@@ -1,9 +1,9 @@
-// FreshFolder: the folder that a copy of a database is written to: a backup or a restored one.
+// FreshFolder: the folder that a backup or a restored database is written to.
 //
-// It must be empty or missing at first, and is held exclusively. It becomes a database when
-// publish() succeeds. Otherwise the destructor removes all database files from it, and the folder
-// itself if make() created it. Even if that fails, opening the rest finds all of the database or
-// refuses it.
+// The folder must be empty or missing at first, and is locked exclusively. It becomes a database
+// when publish() succeeds. Otherwise the destructor removes all database files from the folder, and
+// the folder itself if make() created it. Even if that fails, a program that opens the folder later
+// finds the whole database or refuses to open it.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -18,13 +18,13 @@ namespace elider::log {
 
 class FreshFolder {
  public:
-  // kInvalidArgument: the folder is not empty, or another process holds it. kIoError.
+  // kInvalidArgument: the folder is not empty, or another process has locked it. kIoError.
   static Status make(FileSystem& files, const std::string& path, std::unique_ptr<FreshFolder>* fresh);
   ~FreshFolder();
 
   Folder& folder() { return *folder_; }
-  // The files that the manifest lists are in the folder, and synced. Makes the folder a database of
-  // its own. kIoError.
+  // Makes the folder a database of its own. All files that the manifest lists must be in the folder
+  // and synced. kIoError.
   Status publish(Manifest manifest);
 
   FreshFolder(const FreshFolder&) = delete;
@@ -35,10 +35,10 @@ class FreshFolder {
   Status require_empty();
   void remove_all();
 
-  const bool made_;             // by make()
-  bool holds_ = false;          // the folder
-  bool ours_ = false;           // it was found to be empty, and both locks are held
-  bool lock_file_made_ = true;  // by make()
+  const bool made_;             // make() created the folder
+  bool holds_ = false;          // the folder is locked
+  bool ours_ = false;           // the folder was empty, and both locks are held
+  bool lock_file_made_ = true;  // make() created the lock file
   std::unique_ptr<Folder> folder_;
   std::unique_ptr<File> lock_file_;
   Published published_ = Published::kNo;

@@ -17,9 +17,9 @@ namespace elider::log {
 namespace {
 constexpr auto kShortWait = std::chrono::microseconds(50);
 constexpr uint64_t kAwaitNs = 50'000;
-constexpr uint32_t kYieldsBeforeSleep = 16;  // yields to another thread that probably wants this very core
+constexpr uint32_t kYieldsBeforeSleep = 16;  // yields to another thread that probably waits for this core
 
-Status heap_exhausted() { return Status(Code::kMemoryLimit, Cause::kMemoryLimit); }  // without words, which would need memory
+Status heap_exhausted() { return Status(Code::kMemoryLimit, Cause::kMemoryLimit); }  // without a message, which would need memory
 }  // namespace
 
 Log::Log(const LogOptions& options, NumberSource& source, uint32_t streams)
@@ -39,7 +39,8 @@ Status Log::start(const LogOptions& options, const DatabaseId& database, uint32_
     log->loggers_.push_back(std::make_unique<Logger>(std::move(stream)));
     log->loggers_.back()->written = log->loggers_.back()->closed = base;
   }
-  // Before any frame is written: if one stream has a frame, every stream has its file.
+  // This comes before any frame is written. So if one stream has a frame, every stream has its
+  // file.
   for (Folder* const folder : options.folders)
     if (Status status = folder->sync(); !status.ok()) return status;
   log->durable_.raise(base);
@@ -51,11 +52,11 @@ Status Log::start(const LogOptions& options, const DatabaseId& database, uint32_
 
 Log::~Log() {
   uint64_t unneeded = 0;
-  static_cast<void>(close(&unneeded));  // a failure leaves no more to do
+  static_cast<void>(close(&unneeded));  // a failure cannot be handled here
 }
 
 Status Log::close(SnapshotNumber* closed) {
-  // Lets every stream close the numbers that any of them has.
+  // Lets every stream close the numbers that any stream has.
   if (loggers_.size() == options_.streams && loggers_.back()->thread.joinable()) static_cast<void>(wait_durable(source_.current()));
   {
     std::lock_guard lock(mutex_);
@@ -101,15 +102,15 @@ Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   }
 }
 
-// Makes the loggers begin the next group immediately. A logger that is about to wait may miss this,
-// and then waits as usual.
+// Makes the loggers begin the next group immediately. A logger that is about to wait may miss this
+// request, and then waits as usual.
 void Log::ask_for_room() {
   if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
 }
 
-// Makes the loggers immediately do what a caller waits for. Does not lock if the loggers are awake:
-// this thread stores the number before it reads the count of sleepers, and a logger increments that
-// count before it reads the number (seq_cst).
+// Makes the loggers write immediately, because a caller waits. Does not lock if all loggers are
+// awake: this thread stores the number before it reads the count of sleepers, and a logger
+// increments that count before it reads the number (seq_cst).
 void Log::demand(SnapshotNumber number) {
   for (uint64_t wanted = wanted_.load(); wanted < number;) {
     if (!wanted_.compare_exchange_weak(wanted, number)) continue;
@@ -137,9 +138,10 @@ void Log::when_durable(SnapshotNumber number, Durable::Told told) {
   durable_.when(number, std::move(told));
 }
 
-// A commit whose rows others may have read is either announced, or its record is in its worker's
-// buffer, in a frame, or durable. The function checks these places in this order, in which the
-// record moves. A logger that still runs may have taken records that it has not counted yet.
+// The record of a commit whose rows other transactions may have read is announced, in its worker's
+// buffer, in a frame, or durable. The record moves through these states in this order, and the
+// function checks them in the same order. A logger that is still running may have taken records
+// that it has not counted yet.
 bool Log::has_lost_nothing(SnapshotNumber number) const {
   bool none_left = true;
   for (uint32_t i = 0; i < loggers_.size(); ++i)
@@ -181,14 +183,14 @@ void Log::run(uint32_t index) {
 }
 
 void Log::run_rounds(uint32_t index) {
-  ::pthread_setname_np(::pthread_self(), "elider-log");  // for those who look at the process's threads
+  ::pthread_setname_np(::pthread_self(), "elider-log");  // for tools that list the process's threads
   Logger& logger = *loggers_[index];
   const auto interval = std::chrono::microseconds(options_.flush_interval_us);
   for (uint32_t idle = 0;;) {
     bool demanded;
     {
       std::unique_lock lock(mutex_);
-      // A demand is due at once. Without progress since the last round, a worker is inside a
+      // A demand is due at once. If the last round did not make progress, a worker is inside a
       // commit, and the logger retries after a short wait.
       const auto due = [&] { return stopping_ || failed() || is_due(logger) || crowded_.exchange(false); };
       if (idle > kYieldsBeforeSleep && due()) {
@@ -213,16 +215,16 @@ void Log::run_rounds(uint32_t index) {
   }
 }
 
-// Whether a waiting caller needs this logger: it has numbers to close, or must write a frame with
-// its closed number, because another stream has had a record since this one closed numbers without
-// writing. Called under the mutex.
+// Whether a waiting caller needs this logger. One case is that the logger has numbers to close. The
+// other case is that it has closed numbers without writing a frame, and another stream has had a
+// record since. Then it must write a frame with its closed number. Called under the mutex.
 bool Log::is_due(const Logger& logger) const {
   const uint64_t wanted = wanted_.load();
   return wanted > logger.closed || (wanted > durable() && logger.written < logger.closed && logger.written < newest_number());
 }
 
-// A caller that has waited will probably wait again soon, and waking the logger takes longer than
-// this.
+// Waits for a short time before the logger sleeps. A caller that has waited will probably wait
+// again soon, and waking the logger takes longer than this.
 void Log::await_demand(const Logger& logger) {
   const uint64_t begin_ns = now_ns();
   while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // closed: this thread's own
@@ -241,8 +243,9 @@ bool Log::round(uint32_t index, bool demanded) {
   bool all = false, frame = false;
   while (!all) {
     all = collect(index);
-    // A frame that leaves records in the buffers does not close numbers. A quiet stream only needs
-    // a frame if other streams have records that its closed number holds back.
+    // A frame does not close numbers if records are left in the buffers. A stream without records
+    // needs a frame only if its closed number in the last frame would void records of other
+    // streams.
     const uint64_t says = all || ELIDER_MUTANT(kCloseFullFrame) ? std::max(closed, before) : before;
     if (!all && logger.header.records == 0) {
       fail(heap_exhausted());
@@ -263,9 +266,9 @@ bool Log::round(uint32_t index, bool demanded) {
   return frame || closed > before;
 }
 
-// The largest number with which none of this stream's workers can commit any more.
+// Returns the largest number that none of this stream's workers can still commit with.
 SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
-  // Only if it matters: a quiet database keeps its number.
+  // Raises the number only if necessary, so that an idle database keeps its number.
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
   SnapshotNumber closed = raise ? source_.advance() : source_.current() - 1;
   for_each_buffer(index, [&](Buffer& buffer) {
@@ -273,7 +276,7 @@ SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
     ELIDER_TEST_POINT("log.before_look");
     const uint64_t committing = buffer.committing();
     if (committing != 0) closed = std::min(closed, committing - 1);
-    // After the announcement was read, so all records with closed numbers are before the mark.
+    // Marks after reading the announcement, so all records with closed numbers are before the mark.
     if (!ELIDER_MUTANT(kMarkEarly)) buffer.mark();
     return true;
   });
@@ -284,8 +287,8 @@ bool Log::pending(uint32_t index) const {
   return !for_each_buffer(index, [](const Buffer& buffer) { return buffer.empty(); });
 }
 
-// Makes room in the frame for this many more bytes; doubles the capacity if it has to grow. Returns
-// false if memory is exhausted.
+// Makes room in the frame for this many more bytes. If the frame must grow, doubles its capacity.
+// Returns false if memory is exhausted.
 bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   if (frame->capacity() - frame->size() >= bytes) return true;
   try {
@@ -296,9 +299,9 @@ bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   return true;
 }
 
-// Moves records into the frame, up to the marks. Returns false if the frame is full, or memory is
-// exhausted, and some records are left. It must not throw: that would leave records in the buffer
-// that are already in the frame.
+// Moves records into the frame, up to the marks. Returns false if some records are left, because
+// the frame is full or memory is exhausted. It must not throw, because an exception would leave
+// records in the buffer that are already in the frame.
 bool Log::collect(uint32_t index) {
   Logger& logger = *loggers_[index];
   logger.frame.resize(kFrameHeaderBytes);
@@ -341,7 +344,8 @@ Status Log::write_frame(Logger& logger, SnapshotNumber closed) {
   return logger.stream->append(logger.header, logger.frame);
 }
 
-// `closed` is closed and all records up to it are on the disk. `frame`: a frame also says so.
+// Notes that this logger has closed `closed` and that all its records up to that number are on the
+// disk. `frame`: a frame also contains the closed number.
 void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
   SnapshotNumber durable;
   {
@@ -367,7 +371,7 @@ void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
   durable_.raise(durable);
 }
 
-// What recovery would find: the smallest of the numbers in the streams' frames.
+// Returns the number that recovery would find, the smallest of those in the streams' frames.
 uint64_t Log::written() const {
   SnapshotNumber smallest = kNumberMax;
   for (const auto& logger : loggers_) smallest = std::min(smallest, logger->written);
@@ -380,8 +384,8 @@ SnapshotNumber Log::newest_number() const {
   return newest;
 }
 
-// The smallest closed number of all streams. A number that was closed without a frame counts if no
-// stream has a record that recovery, which only sees frames, would cut.
+// Returns the smallest closed number of all streams. Numbers that were closed without a frame are
+// included only if recovery, which sees only frames, would not void any record.
 uint64_t Log::durable_now() const {
   const uint64_t written = this->written();
   SnapshotNumber closed = kNumberMax, largest = 0;
@@ -396,7 +400,7 @@ uint64_t Log::durable_now() const {
 void Log::fail(const Status& status) {
   durable_.fail(status);
   {
-    std::lock_guard lock(mutex_);  // so that a logger that is about to wait sees it
+    std::lock_guard lock(mutex_);  // a logger that is about to wait sees the failure
   }
   wake_.notify_all();
 }

@@ -13,7 +13,7 @@ Status replace_manifest(Folder& folder, const Manifest& manifest, Published* pub
   Status status = folder.open(fresh, OpenMode::kCreateNew, &file);
   if (status.ok()) status = file->write_and_sync(0, bytes);
   if (!status.ok()) {
-    static_cast<void>(folder.remove(fresh));  // a full disk may need the room
+    static_cast<void>(folder.remove(fresh));  // frees disk space if the disk is full
     return status;
   }
   *published = Published::kUnknown;
@@ -24,7 +24,7 @@ bool withdraw_manifest(Folder& folder) {
   for (const std::string& name : {std::string(kManifestName), new_manifest_name()}) static_cast<void>(folder.remove(name));
   std::vector<std::string> names;
   if (!folder.list(&names).ok()) return false;
-  if (!folder.sync().ok()) return false;  // before the files that it lists are removed
+  if (!folder.sync().ok()) return false;  // must precede the removal of the files that it lists
   return std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end();
 }
 

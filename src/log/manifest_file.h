@@ -1,4 +1,4 @@
-// The manifest's file. It is replaced as a whole or not at all: the new one is written under
+// The manifest's file. It is replaced as a whole or not at all: the new manifest is written under
 // another name, synced, and renamed.
 //
 // Thread safety: one thread at a time per folder.
@@ -13,8 +13,8 @@ namespace elider::log {
 
 // Whether a manifest that is being published is valid.
 enum class Published : uint8_t {
-  kNo,       // it does not; the files that it lists may be removed
-  kUnknown,  // the rename of the manifest, or the sync of its name, failed: it may count; its files stay
+  kNo,       // it is not valid; the files that it lists may be removed
+  kUnknown,  // its rename, or the sync of its name, failed, so it may be valid; the files that it lists must stay
   kYes,
 };
 
@@ -23,7 +23,7 @@ inline std::string new_manifest_name() { return std::string(kManifestName) + ".n
 // Writes the manifest and renames it. The caller then syncs the folder.
 // *published: kNo if nothing was renamed, otherwise kUnknown.
 Status replace_manifest(Folder& folder, const Manifest& manifest, Published* published);
-// Removes a manifest that nothing depends on yet. Returns false if it may still exist.
+// Removes a manifest that nothing depends on yet. Returns false if the manifest may still exist.
 bool withdraw_manifest(Folder& folder);
 
 }  // namespace elider::log

@@ -18,9 +18,9 @@ Status in_file(const std::string& file, const Status& status) {
 }
 
 // Searches the segment's bytes from `from` on for a whole frame with a sequence from `first` to
-// `last`. Ok: the bytes do not contain one. Frames need not be aligned, so the search checks every
-// byte. It checks a header's fields before the checksum, and limits the number of checksummed
-// bytes; otherwise a tail that consists of headers only would take quadratic time.
+// `last`. Returns ok if it does not find one. Frames need not be aligned, so the search checks
+// every byte. It checks a header's fields before the checksum, and limits the number of checksummed
+// bytes. Otherwise a tail that consists only of headers would take quadratic time.
 Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last,
                      SegmentFacts* facts) {
   constexpr uint64_t kTimes = 16;
@@ -45,8 +45,8 @@ class Pieces {
   Pieces(Folder& folder, std::string name, uint64_t bytes, ReadBuffer* buffer)
       : folder_(folder), name_(std::move(name)), bytes_(bytes), buffer_(buffer) {}
 
-  // Returns at least this many bytes from `at` on, or fewer if the file ends before. Invalidates
-  // the bytes that were returned earlier.
+  // Returns at least this many bytes from `at` on, or fewer if the file ends earlier. The bytes
+  // that earlier calls returned become invalid.
   Status take(uint64_t at, uint64_t wanted, Bytes* taken) {
     wanted = std::min(wanted, bytes_ - at);
     if (at < begin_ || at - begin_ > buffer_->bytes().size() || buffer_->bytes().size() - (at - begin_) < wanted || !filled_) {
@@ -112,10 +112,10 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   if (Status status = pieces.take(0, kSegmentHeaderBytes, &rest); !status.ok()) return status;
   SegmentHeader header;
   if (Status status = decode(rest, database, name, &header); !status.ok()) {
-    // A crash during the creation of the segment leaves it without frames.
+    // A crash during the creation of a segment leaves the segment without frames.
     facts->header_fault = in_file(facts->file, status);
     if (status.code() != Code::kCorrupt) return facts->header_fault;
-    facts->tail_fault = words_of(status);  // a crash left it: this is not damage
+    facts->tail_fault = words_of(status);  // caused by a crash, so it is not damage
     if (status = pieces.take(0, facts->bytes, &rest); !status.ok()) return status;
     facts->bytes = rest.size();
     return find_no_frame(facts->file, rest, 0, seed, 0, kNumberMax, facts).ok() ? Status() : facts->header_fault;
@@ -128,7 +128,8 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
     if (peek_frame(rest, &frame.header))
       if (Status status = pieces.take(at, kFrameHeaderBytes + frame.header.payload_bytes, &rest); !status.ok()) return status;
     if (!open_frame(rest, seed, &frame.header)) {
-      // Read the bytes again before judging: another process may be writing to the file.
+      // Reads the bytes again before it judges them, because another process may be writing to the
+      // file.
       if (Status status = pieces.take(at, facts->bytes - at, &rest); !status.ok()) return status;
       if (!open_frame(rest, seed, &frame.header)) break;
     }
@@ -144,8 +145,8 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   }
   facts->whole_bytes = at;
   facts->bytes = at + rest.size();
-  // Reserved room that was not used. If a frame had been lost there, the next segment would not
-  // begin where this one ends.
+  // The rest is reserved room that was not used. If a frame had been lost here, the next segment
+  // would not begin at the sequence at which this one ends.
   if (std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; })) {
     facts->bytes = at;
     return {};
@@ -200,7 +201,7 @@ std::string describe(const CutTail& cut) {
 
 namespace {
 
-// Checks that the segment follows those in `facts`. *next: the sequence of the next frame.
+// Checks that the segment follows those in `facts`. `next` is the sequence of the next frame.
 Status check_place(const SegmentFacts& segment, bool begins, uint64_t next, const StreamFacts& facts) {
   if (segment.first_frame != next)
     return damaged(
@@ -228,7 +229,7 @@ Status join_segments(const std::string& folder, std::span<const SegmentFacts> se
       facts->cuts.push_back({segment.file, 0, segment.bytes, segment.tail_fault});
       return {};
     }
-    // The frames before a stream's first segment were removed with a checkpoint.
+    // The frames before a stream's first segment were removed when a checkpoint was published.
     if (i == 0 && first != 0) next = segment.first_frame;
     if (Status status = check_place(segment, i == 0, next, *facts); !status.ok()) return status;
     facts->found = true;

@@ -9,8 +9,9 @@ namespace elider::log {
 
 namespace {
 constexpr uint64_t kForgetBytes = 1u << 20;
-// Small frames, for which callers usually wait, are written to preallocated room for many of them:
-// a sync that need not enlarge the file takes two thirds of the time. Large frames would not gain.
+// Callers usually wait for small frames. These are written to preallocated room for many frames,
+// because a sync that need not enlarge the file takes two thirds of the time. Large frames would
+// not gain from that.
 constexpr uint64_t kRoomBytes = 256u << 10;
 constexpr size_t kSmallFrameBytes = 16u << 10;
 }
@@ -18,7 +19,7 @@ constexpr size_t kSmallFrameBytes = 16u << 10;
 Status Stream::begin_segment(uint32_t segment) {
   name_.segment = segment;
   seed_ = seed_of(database_, name_);
-  // If no path leads to the folder any more, the segment would be lost.
+  // If the path does not lead to the folder any more, later programs would not find the segment.
   if (Status status = folder_.check_place(); !status.ok()) return status;
   if (Status status = folder_.open(file_name(name_), OpenMode::kCreate, &file_); !status.ok()) return status;
   std::vector<std::byte> bytes;
@@ -35,7 +36,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   const bool begins = offset_ > kSegmentHeaderBytes && offset_ + frame.size() > segment_bytes_;
   if (begins) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;
-    // Synced before a frame in the segment counts, because otherwise a crash could remove the file.
+    // The folder is synced before a frame in the segment counts. Otherwise a crash could remove the
+    // file.
     if (Status status = folder_.sync(); !status.ok()) return status;
     ++syncs_;
   }
@@ -53,8 +55,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   closed_ = header.closed;
   last_number_ = std::max(last_number_, header.last_number);
   if (begins) finished_.push_back(before);
-  // Lets the system reuse the memory of written bytes for new ones while it is still in the
-  // processor's caches.
+  // Lets the system drop written bytes from its cache, so that their memory is reused for new bytes
+  // while it is still in the processor's caches.
   if (offset_ - forgotten_ >= kForgetBytes) {
     file_->forget(forgotten_, offset_ - forgotten_);
     forgotten_ = offset_;

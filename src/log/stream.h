@@ -1,8 +1,9 @@
-// Stream: the writing end of one logger's files: frames into segments, each segment up to a size.
+// Stream: writes frames to the files of one logger. Each segment grows up to a size.
 //
 // A frame is one write and one sync, and the next frame begins after that sync has succeeded. So a
-// whole frame after a broken one means damage, never a crash. After an error the stream must not be
-// used again.
+// broken frame before a whole one is damage, and never the effect of a crash. After an error the
+// stream must not be used again.
+//
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -19,21 +20,21 @@ namespace elider::log {
 
 class Stream {
  public:
-  // The folder must outlive it.
+  // The folder must outlive the stream.
   Stream(Folder& folder, const DatabaseId& database, uint32_t generation, uint32_t stream, uint64_t segment_bytes)
       : folder_(folder), database_(database), segment_bytes_(segment_bytes), name_{generation, stream, 0} {}
 
-  // Creates the first segment; its name is durable only after the folder is synced.
+  // Creates the first segment. Its name is durable only after the folder has been synced.
   Status create(SnapshotNumber closed) {
     closed_ = closed;
     return begin_segment(0);
   }
 
-  // `frame` has kFrameHeaderBytes of room before its payload. Ok: it is on the disk.
+  // `frame` has kFrameHeaderBytes of room before its payload. Ok: the frame is on the disk.
   Status append(FrameHeader header, std::span<std::byte> frame);
-  // Called when nothing more will be appended: returns the room that the last segment did not use.
-  // Its frames are synced, and the room reads as zeros, so the file may have either length after a
-  // crash.
+  // Called when no more frames will be appended. Gives back the room that the last segment did not
+  // use. The segment's frames are synced, and unused room reads as zeros, so after a crash the file
+  // may have either length.
   void finish() {
     if (room_ > offset_) file_->trim(offset_);
   }
@@ -51,14 +52,14 @@ class Stream {
   SegmentName name_;
   std::unique_ptr<File> file_;
   uint64_t seed_ = 0;
-  uint64_t offset_ = 0;  // where the next frame goes
-  uint64_t room_ = 0;       // was made up to here
-  uint64_t forgotten_ = 0;  // the system was told up to here
+  uint64_t offset_ = 0;  // of the next frame
+  uint64_t room_ = 0;       // the end of the reserved room
+  uint64_t forgotten_ = 0;  // the end of the bytes that forget() was called for
   uint64_t next_frame_ = 0;
-  uint64_t closed_ = 0;  // as the last frame says
-  SnapshotNumber last_number_ = 0;  // of the segment's records
+  uint64_t closed_ = 0;  // the closed number in the last frame
+  SnapshotNumber last_number_ = 0;  // the largest number of the segment's records
   std::vector<FinishedSegment> finished_;
-  uint64_t syncs_ = 0;  // of files and folders
+  uint64_t syncs_ = 0;  // syncs of files and folders
 };
 
 }  // namespace elider::log
