@@ -1,12 +1,12 @@
-// SnapshotTransaction: a read-only transaction on the newest snapshot (DBX, section 5.4), or on one
-// that is held (engine/held_snapshot.h).
+// SnapshotTransaction: a read-only transaction that reads the newest snapshot (DBX, section 5.4) or
+// a held one (engine/held_snapshot.h).
 //
-// It takes a number at its begin and reads the newest version of every row at or below that number,
-// through the same indexes. It does not validate, never aborts and does not write. All protocols
-// share it. Versions of an older state are kept only while a transaction reads it or a program
-// holds it.
+// It gets a snapshot number when it begins. It then reads, through the same indexes as other
+// transactions, the newest version of every row at or below that number. It does not validate,
+// never aborts and does not write. All protocols share this class. Old versions are kept only while
+// a transaction reads them or the application holds their snapshot.
 //
-// Thread safety: none; it belongs to one worker.
+// Thread safety: none. A transaction belongs to one worker.
 #pragma once
 
 #include <algorithm>
@@ -32,16 +32,17 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
  public:
   SnapshotTransaction(Store& store, Worker& worker, Counters& counters) : Base(store, worker, counters) { this->read_only_ = true; }
 
-  // Sets the number at which it will begin. The caller holds that snapshot until the transaction
-  // has ended. 0: the newest snapshot.
+  // Sets the snapshot number for the next begin(). The caller must hold that snapshot until the
+  // transaction has ended. 0 means the newest snapshot.
   void read_at(SnapshotNumber held) { held_ = held; }
 
-  // The caller's worker must have entered before, so that every version that a commit keeps for
-  // this reader stays.
+  // The caller's worker must already be inside the epoch, so that the versions that commits keep
+  // for this reader are not freed.
   void begin(uint32_t attempt, uint32_t procedure) {
     this->begin_attempt(attempt, procedure);
     snapshot_ = held_ == 0 ? store_.snapshots.begin_reading(worker_.id()) : held_;
-    // Once this number is durable, so is everything that the transaction reads.
+    // Once the commit with this number is durable, everything that the transaction reads is
+    // durable.
     this->commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : snapshot_;
   }
   Status commit() {
@@ -84,13 +85,13 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status do_edit(const TableRef& table, KeyRef, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edit_view(const TableRef& table, const RawView&, const ColumnsRef&, void**) override { return refuse_write(table); }
   Status do_edited(const TableRef& table, void*) override { return refuse_write(table); }
-  void do_edit_threw(const TableRef&, KeyRef) override {}  // no edit ever begins
+  void do_edit_threw(const TableRef&, KeyRef) override {}  // not needed, because an edit never begins
   Status do_write(const TableRef& table, KeyRef, const ColumnsRef&, const void*) override { return refuse_write(table); }
   Status do_add(const TableRef& table, KeyRef, uint32_t, ColumnType, const void*) override { return refuse_write(table); }
   Status do_remove(const TableRef& table, KeyRef) override { return refuse_write(table); }
 
  private:
-  // Records the reads for a history, as one scan of all keys in key order.
+  // Records the reads for a history, as one scan over all keys in key order.
   void record(std::vector<ZoneScan::Seen>& seen, bool whole, detail::TableBase& table) {
     std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.group > b.group; });
     HistoryRecorder::Scan history(this->recorder_, table, detail::KeyRefRange(KeyRange{}), false);
@@ -176,7 +177,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   using Base::store_;
   using Base::worker_;
   SnapshotNumber snapshot_ = 0;
-  SnapshotNumber held_ = 0;  // it reads there, by another's slot; 0: by its own
+  SnapshotNumber held_ = 0;  // the number of a held snapshot, which another reader's slot protects; 0: use this transaction's own slot
 };
 
 }  // namespace elider::txn

@@ -1,6 +1,6 @@
 // Occ: the protocol of DBX: optimistic execution, validation at commit (txn/read_write).
 //
-// Thread safety: as a protocol's (txn/protocol.h).
+// Thread safety: the same as any protocol (txn/protocol.h).
 #pragma once
 
 #include <memory>

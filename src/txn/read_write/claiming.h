@@ -1,4 +1,4 @@
-// ReadWriteTransaction: rows that are claimed when they are touched, under a protocol that does so
+// How ReadWriteTransaction claims rows when it accesses them, under a protocol with claims
 // (txn/claims.h). Under other protocols these functions compile to nothing.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace elider::txn {
 
-// Dooms the transaction after a claim was refused for good.
+// Dooms the transaction after a claim has been refused finally.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
   return doom(table, Code::kConflict, Cause::kClaimed, key);
@@ -53,8 +53,8 @@ template <class Sync, class Claims>
   if constexpr (Claims::kLeaves) {
     ELIDER_TEST_POINT("locks.leaf_looked_at");
     if (!claims_.read_leaf(witness.version)) [[unlikely]] return static_cast<void>(refuse_claim(table, key));
-    // The lock was taken after the leaf was read: of a commit in between, only a part would be
-    // seen.
+    // The leaf's lock was acquired after the leaf was read. If a commit changed the leaf in
+    // between, this transaction could see only a part of that commit.
     if (!witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
       static_cast<void>(doom(table, Code::kConflict, Cause::kPhantom, key));
   }
@@ -71,7 +71,7 @@ template <class Sync, class Claims>
   return {};
 }
 
-// The transaction's claims are gone, and what it read may have changed since.
+// Dooms a transaction that has lost its claims, because what it read may have changed since.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),

@@ -1,4 +1,5 @@
-// ReadWriteTransaction: the commit (DBX, Algorithm 1; the order of its steps: storage/snapshots.h).
+// The commit of ReadWriteTransaction (DBX, Algorithm 1; storage/snapshots.h explains the order of
+// the steps).
 #pragma once
 
 #include "base/full_fence.h"
@@ -9,9 +10,9 @@ namespace elider::txn {
 
 // -- locks ----------------------------------------------------------------------------------------
 
-// Takes the word's lock or, if kTake is false, only waits until it is free; locked_from is then the
-// word. Returns false if another transaction holds the lock for longer than `patience`, or if the
-// row is not in the state that the write requires.
+// Acquires the word's lock. If kTake is false, only waits until the lock is free, and stores the
+// word in locked_from. Returns false if another transaction holds the lock for longer than
+// `patience`, or if the row is not in the state that the write requires.
 template <class Sync, class Claims>
 template <bool kTake>
 [[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
@@ -29,7 +30,7 @@ template <bool kTake>
       return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
     if (word::removed(w)) [[unlikely]] return failed(Cause::kRowRemoved, write.table, write.key);
     if constexpr (!kTake) {
-      // The region compares.
+      // the region compares the word
     } else if constexpr (Sync::kConcurrent) {
       if (!cell.lock_from(w)) [[unlikely]] continue;
     } else {
@@ -40,12 +41,14 @@ template <bool kTake>
   }
 }
 
-// Returns how many writes are locked: all of them, or those before the one that failed.
+// Locks the words of the writes. Returns how many are locked: all of them, or those before the
+// first failure.
 //
-// First the locks are taken in the order of the writes, practically without waiting; if that fails,
-// in the order of their addresses. Invariant: a transaction that waits for a lock does not hold one
-// of a greater address, and a transaction that locks in another order does not wait. So no cycle of
-// waits can form, and two commits that meet in opposite orders both succeed.
+// The first try acquires the locks in the order of the writes, practically without waiting. If that
+// fails, the second try acquires them in the order of their addresses. Invariant: a transaction
+// that waits for a lock does not hold a lock with a greater address, and a transaction that locks
+// in another order does not wait. So waits cannot form a cycle, and two commits that lock the same
+// rows in opposite orders both succeed.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline size_t ReadWriteTransaction<Sync, Claims>::lock_writes() {
   const size_t locked = lock_each(Patience::kShort);
@@ -90,8 +93,8 @@ template <class Sync, class Claims>
 
 // -- validation -----------------------------------------------------------------------------------
 
-// Whether everything that was read is unchanged at the instant of the call. The reads of updates
-// are recorded in the writes only: a commit compares them when it locks the rows.
+// Whether everything that was read is unchanged at the instant of the call. The read of an update
+// is recorded only in its write, so a commit compares it when it locks the row.
 template <class Sync, class Claims>
 template <bool kHeld>
 bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
@@ -99,11 +102,11 @@ bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
   if (!ELIDER_MUTANT(kSkipReadValidation)) {
     for (const ReadEntry& read : reads_) {
       if (Claims::kReads && !some_validated_) break;
-      if (read.cell == nullptr) continue;  // a write expects its word
+      if (read.cell == nullptr) continue;  // the row's write compares the word
       const uint64_t w = read.cell->load();
       if (w == read.word) [[likely]] continue;
       if (word::locked(w) && (!kHeld || (w & ~word::kLocked) == read.word)) {
-        if (kHeld && (writes_.has(read.cell) || ELIDER_MUTANT(kIgnoreLockBit))) continue;  // by this commit
+        if (kHeld && (writes_.has(read.cell) || ELIDER_MUTANT(kIgnoreLockBit))) continue;  // locked by this commit
         return failed(Cause::kReadLocked, read.table, read.key);
       }
       return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, read.table, read.key);
@@ -122,9 +125,10 @@ bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
   return true;
 }
 
-// Called after reads_stand() returned false: whether the change concerns only data that the
-// transaction did not read. The caller must then call reads_stand() again, and a commit must take
-// new numbers before that, since repair may have seen a commit with a larger number than its own.
+// Called after reads_stand() has returned false. Returns true if the change concerns only data that
+// the transaction did not read. The caller must then call reads_stand() again. A commit must read
+// new numbers before that, because the repair may have read the effects of a commit with a larger
+// number.
 template <class Sync, class Claims>
 [[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
@@ -133,13 +137,14 @@ template <class Sync, class Claims>
   try {
     repaired = repair();
   } catch (const std::bad_alloc&) {
-    failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // rows may be locked: no exception leaves
+    failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // an exception must not leave this function, because rows may be locked
   }
   repairing_under_ = Locks::kNone;
   return repaired;
 }
 
-// Validates the reads of a transaction that ends without a commit and so has not locked anything.
+// Validates the reads of a transaction that ends without a commit. Such a transaction has not
+// locked anything.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::reads_hold() {
   if constexpr (Claims::kWrites)
@@ -150,7 +155,7 @@ Status ReadWriteTransaction<Sync, Claims>::reads_hold() {
 
 // -- the whole ------------------------------------------------------------------------------------
 
-// Ends a commit whose locks or validation failed; nothing has been changed yet.
+// Ends a commit whose locks or validation failed. Nothing has been changed yet.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::give_up(size_t locked) {
   unlock_writes(locked);
@@ -169,7 +174,7 @@ template <class Sync, class Claims>
   return reads_stand();
 }
 
-// The log refuses the commit; nothing has been locked yet.
+// Ends a commit that the log refuses. Nothing has been locked yet.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   free_unused(worker_, writes_);
@@ -177,7 +182,7 @@ Status ReadWriteTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   return status;
 }
 
-// Publishes the record of commit n, after its writes were locked or written.
+// Publishes the record of commit n. The writes must be locked or already written.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   bool ends = true;
@@ -186,7 +191,8 @@ void ReadWriteTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   commit_number_ = n;
 }
 
-// The position of a recorded commit in the serial order of the commits with its number.
+// Returns the position of a recorded commit in the serial order of all commits with the same
+// number.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
   if constexpr (RunsPieces<Claims>)
@@ -194,11 +200,11 @@ uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
   return store_.commit_order.fetch_add(1);
 }
 
-// Commits without writes: everything that was read is valid at the instant of the validation. A
-// transaction that read a single row did so at one instant, so it need not validate.
+// Commits a transaction that did not write. All its reads must be valid at the instant of the
+// validation. A transaction that read a single row read it at one instant, so it need not validate.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_reads() {
-  fence_between_loads();  // two that only read agree on the order of what they met; partner: the same line of another one
+  fence_between_loads();  // two transactions that only read agree on the order of what they saw; partner: the same line of the other one
   if (reads_.size() != 1 || !nodes_.empty() || recorder_.on()) return commit_validated_reads();
   return finish_reads();
 }
@@ -238,12 +244,13 @@ Status ReadWriteTransaction<Sync, Claims>::commit() {
   return writes_.empty() ? alone([this]() __attribute__((always_inline)) { return commit_reads(); }) : commit_writes();
 }
 
-// The transaction has ended, is doomed, or has a pending edit.
+// Returns the reason why commit() cannot commit: the transaction has ended, is doomed, or has a
+// pending edit.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_to_commit() {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
   Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
-  // The exception may stem from rows that never existed together.
+  // The procedure may have thrown because it read rows that never existed together.
   if (status.code() == Code::kProcedureThrew)
     if (Status held = reads_hold(); !held.ok()) status = std::move(held);
   rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
@@ -266,9 +273,9 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
-  // The loads of validation, and of S, come after the locks, and a thread that sees a written byte
-  // also sees its lock. Partners: the same line in other commits, Snapshots::begin_reading(),
-  // Cell::unchanged().
+  // This fence orders the loads of the validation, and of S, after the locks. A thread that sees a
+  // written byte then also sees the lock. Partners: the same line in other commits,
+  // Snapshots::begin_reading(), Cell::unchanged().
   fence_after_locked_rmw();
   ELIDER_TEST_POINT("occ.commit.after_lock");
   log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register
@@ -307,7 +314,7 @@ template <class Sync, class Claims>
   return finish(n, order, newest_reader);
 }
 
-// Ends a commit after everything has been written and released.
+// Ends a commit after all writes are installed and all locks are released.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::finish(SnapshotNumber n, uint64_t order,
                                                                                 SnapshotNumber newest_reader) {
@@ -349,8 +356,8 @@ void ReadWriteTransaction<Sync, Claims>::rollback(Cause cause) {
   end();
 }
 
-// Retires row blocks that are absent because of this commit, whose number is n, or still are. read:
-// the commit saw a reader.
+// Retires the row blocks that are absent because of this commit, or that this transaction created
+// and did not fill. n is the number of the commit. read: the commit saw a reader.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read) {
   for (const WriteEntry& write : writes_) {
@@ -366,7 +373,7 @@ void ReadWriteTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read
   }
 }
 
-// The transaction did not commit, so the row blocks that it created remain absent.
+// Retires the row blocks that this transaction created. It did not commit, so they stay absent.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::give_up_rows() {
   for (const WriteEntry& write : writes_)

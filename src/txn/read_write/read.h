@@ -1,5 +1,5 @@
-// ReadWriteTransaction: how a row is read (DBX, Algorithm 2), including own writes. The callers are
-// in txn/reads.h.
+// How ReadWriteTransaction reads a row (DBX, Algorithm 2), including its own writes. The callers
+// are in txn/reads.h.
 #pragma once
 
 #include "base/bits.h"
@@ -29,9 +29,10 @@ template <class Sync, class Claims>
   return {};
 }
 
-// The row does not exist. A removed row block has left its index since the lookup; in between, the
-// key did not have a row. The word that is recorded is one that the block will never have again, so
-// the commit's validation fails and looks up the key again (repair.h).
+// Records that the row does not exist. A removed row block has left its index since the lookup, and
+// at some instant in between, the key did not have a row. The recorded word is one that the block
+// will never have again. So the validation at the commit fails, and the repair looks up the key
+// again (repair.h).
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
@@ -57,8 +58,8 @@ Status ReadWriteTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry
   recorder_.read(table, write.key, g, true, word::sequence(w));
   copy_image(*write.columns, g, image, write.image);
   if (write.additions != nullptr) {
-    // The caller may not have requested the addition's column; then its bytes in the image are not
-    // used.
+    // If the caller has not requested the column of an addition, that column's bytes in the image
+    // are not used.
     apply_additions(*write.additions, image);
   }
   return {};
@@ -84,7 +85,7 @@ template <class Sync, class Claims>
   ReadTogether together;
   if (Status status = claim_and_read_together<Purpose::kRead>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
     return status;
-  // A region reads the groups from the last to the first, so that a recorded scan finds the version
+  // A region reads the groups from the last to the first, so that a recorded scan reads the version
   // of the first group last (version_read()).
   for (uint32_t rest = groups; rest != 0;) {
     const auto g = static_cast<uint32_t>(RunsInRegion<Claims> ? 31 - std::countl_zero(rest) : std::countr_zero(rest));
@@ -103,9 +104,9 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Views a row that is kept as one block in place; the grace period keeps the block alive. Returns
-// false if the row is kept otherwise, or if this transaction has written it and it is not a sized
-// row.
+// Shows a row in place if it is stored as one block. The grace period keeps the block alive.
+// Returns false if the row is not stored as one block, or if this transaction has written the row
+// and the row does not have variable size.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
                                                     Status* status) {
@@ -118,8 +119,8 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
   }
   *status = claim_groups<Purpose::kRead>(table, row, header->key, 1);
   if (!status->ok()) [[unlikely]] return true;
-  // Reading no columns returns the word. A block that is read while the word does not change
-  // belongs to that version.
+  // A read of zero columns returns only the word. If the word is unchanged after the block pointer
+  // was read, the block belongs to that version.
   for (;;) {
     header->read_index = read_index_of(table);
     const size_t recorded = recorder_.count();
@@ -137,8 +138,8 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
   }
 }
 
-// A view of a sized row that this transaction has written: a copy, since later writes must not
-// show.
+// Shows a variable-size row that this transaction has written. The view is a copy, because later
+// writes must not change it.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);

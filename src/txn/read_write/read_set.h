@@ -1,4 +1,4 @@
-// What an optimistic transaction records of its reads (DBX, section 5.2).
+// The records that an optimistic transaction keeps of its reads (DBX, section 5.2).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace elider::txn {
 
 using detail::KeyRef;
 
-// A commit group of a row, and the word that it had when it was copied or found absent.
+// A commit group of a row, and the commit word that the group had when it was copied or found
+// absent.
 struct ReadEntry {
   storage::Cell* cell;
   uint64_t word;
@@ -23,14 +24,14 @@ struct ReadEntry {
   detail::TableBase* table;
 };
 
-// The ReadEntries of a transaction, in the order of its reads. It keeps its memory between
+// The ReadEntries of a transaction, in the order of its reads. The set keeps its memory between
 // transactions. Thread safety: none.
 class ReadSet {
  public:
   ReadSet() : ReadSet(kFirstEntries) {}
   ReadSet(ReadSet&& other) noexcept : begin_(std::move(other.begin_)), end_(other.end_), limit_(other.limit_) {}
 
-  // If it throws std::bad_alloc, it is unchanged.
+  // If it throws std::bad_alloc, the set is unchanged.
   [[gnu::always_inline]] inline void push(const ReadEntry& entry) {
     if (end_ == limit_) [[unlikely]] grow();
     *end_++ = entry;
@@ -64,39 +65,40 @@ class ReadSet {
   ReadEntry* limit_;
 };
 
-// A leaf or bucket in which no key may have been added or removed since a scan, or a read of an
-// absent key. `seen` rows were present in the part that was read, apart from own writes. A leaf of
-// a secondary index has a list of ranges instead, so that the many unique checks of one transaction
-// need only one entry per leaf.
+// A leaf or bucket that was read by a scan or for an absent key, and in which no key may have been
+// added or removed since. `seen` is the number of rows that were present in the part that was read,
+// not counting the transaction's own writes. For a leaf of a secondary index, the entry refers to a
+// list of ranges instead. So the many unique checks of one transaction need only one entry per
+// leaf.
 struct NodeEntry {
   static constexpr uint32_t kUnknown = ~uint32_t{0};
   enum class Kind : uint8_t {
     kKey,           // one key, `from`
     kRange,         // the keys from `from` up to `to`, or to the end
-    kIndexRanges,   // `seen`: the newest of the leaf's ScannedEntries
-    kMoreWitness,   // a further witness of the entry at position `seen`
+    kIndexRanges,   // `seen` is the position of the newest of the leaf's ScannedEntries
+    kMoreWitness,   // an additional witness of the entry at position `seen`
   };
   index::Witness witness;
   detail::TableBase* table;
   KeyRef from, to;
-  uint32_t seen;  // kUnknown: an own blind write covers one of them
+  uint32_t seen;  // kUnknown: an own blind write covers one of the rows
   Kind kind;
   bool to_end = false;
-  // The key that an error names.
+  // The key to name in an error.
   KeyRef key() const { return from; }
   bool is_of(const index::Witness& w) const { return witness.version == w.version && witness.value == w.value; }
 };
 static_assert(sizeof(NodeEntry) == 48);
 
-// The part of a leaf of a secondary index that was read: the entries from `from` up to `to`, or to
-// the end. `seen` of them belonged to rows that were present and had that value, apart from own
-// writes. Entries are in the form of txn/kept_key.h.
+// A part of a leaf of a secondary index that was read: the entries from `from` up to `to`, or up to
+// the end. `seen` is the number of these entries whose rows were present and had the entry's value,
+// not counting the transaction's own writes. The entries have the form of txn/kept_key.h.
 struct ScannedEntries {
   static constexpr uint32_t kNone = ~uint32_t{0};
   index::SecondaryKey from, to;
   uint32_t index;
-  uint32_t seen;  // NodeEntry::kUnknown: that could not be told
-  uint32_t next;  // an older one of the leaf, or kNone
+  uint32_t seen;  // NodeEntry::kUnknown: the number could not be determined
+  uint32_t next;  // the position of an older range of the same leaf, or kNone
   bool to_end = false;
 };
 

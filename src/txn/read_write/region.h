@@ -1,31 +1,33 @@
-// ReadWriteTransaction: reads of cells and commits as hardware transactions, under a policy that
-// has them (DBX, Algorithms 1 and 2; the order of a commit's steps: storage/snapshots.h).
+// How ReadWriteTransaction reads cells and commits in hardware transactions, under a policy that
+// has them (DBX, Algorithms 1 and 2; storage/snapshots.h explains the order of a commit's steps).
 //
-// The regions elide the lock bits of the cells. A region reads the bit of every cell that it reads
-// or writes, so it does not need another lock: a commit by locks sets those bits, which aborts the
-// region. DBX has one lock for all commits; here commits that fall back exclude only those that
-// touch the same rows.
+// The regions elide the lock bits of the cells. A region reads the lock bit of every cell that it
+// reads or writes, so it does not need another lock. A commit by locks sets these bits, which
+// aborts the region. DBX has one lock for all commits that fall back. Here, such a commit excludes
+// only the commits that use the same rows.
 //
-// A commit's region does at one instant what a commit by locks does in steps: it compares the
-// expected words, reads S and the readers' slots, validates, and then
-//   whole      writes everything. This is for commits that write few lines, to rows in place, and
-//              need not keep a version.
-//   lock bits  sets only the lock bits; the writes follow outside, under these bits. This is for
-//              large write sets, for rows kept as blocks, and where a snapshot reader needs an old
-//              version, which must be allocated.
-// Both are as correct as a commit by locks: the region's instant holds all its steps up to the last
-// lock, or up to the last release. Readers outside regions (snapshots, reclamation) see words
-// before or after that instant.
+// A commit's region does at one instant what a commit by locks does in steps. It compares the
+// expected words, reads S and the readers' slots, and validates. The last step depends on the
+// writes:
+//   whole      The region writes everything. This is for commits that write few cache lines, to
+//              rows in place, and need not keep an old version.
+//   lock bits  The region sets only the lock bits. The writes follow outside of the region, under
+//              these bits. This is for large write sets, for rows stored as blocks, and for commits
+//              that must allocate an old version for a snapshot reader.
+// Both are as correct as a commit by locks. The region's instant contains all steps up to the last
+// lock, or up to the last release. Readers outside of regions (snapshots, reclamation) see the
+// words as they were before or after that instant.
 //
-// If there is a log, the worker announces the commit before the region, which reads S. It
-// publishes the record after the region: under the lock bits, or when everything has been written.
-// Invariant: from the read of S until the record of number n is in the buffer, n is announced, so
-// neither n nor a later number is closed. A transaction that has read the rows commits with n or
-// later (storage/snapshots.h). So nothing that depends on them is durable before the record is.
+// If there is a log, the worker announces the commit before the region, because the region reads S.
+// It publishes the record after the region, either under the lock bits or after everything has been
+// written. Invariant: from the read of S until the record of number n is in the buffer, n is
+// announced, so neither n nor a later number is closed. A transaction that has read the rows
+// commits with n or a later number (storage/snapshots.h). So a commit that depends on these rows
+// cannot be durable before the record is.
 //
-// Lines read: two per write (its cell and its entry), one per read and one per witness, their
-// entries (two to three lines), S, and the slot of each worker that was ever used. Lines written:
-// those of the rows (whole), or one per write (lock bits).
+// Cache lines read: two per write (its cell and its entry); one per read and one per witness; the
+// entries of the reads and witnesses (two to three lines); S; and the slot of each worker that was
+// ever used. Cache lines written: the lines of the rows (whole), or one per write (lock bits).
 #pragma once
 
 #include <bit>
@@ -81,7 +83,7 @@ template <Purpose kPurpose>
                                                                                                  std::byte* image, ReadTogether* together) {
   if constexpr (kClaimsInRegions<kPurpose>) {
     *together = read_together<kPurpose>(table, row, set, groups, image);
-    return claim_groups<kPurpose>(table, row, key, groups & ~together->groups);  // all of them if the region failed
+    return claim_groups<kPurpose>(table, row, key, groups & ~together->groups);  // all groups if the region failed
   } else {
     Status status = claim_groups<kPurpose>(table, row, key, groups);
     if (status.ok()) [[likely]] *together = read_together<kPurpose>(table, row, set, groups, image);
@@ -91,7 +93,7 @@ template <Purpose kPurpose>
 
 // -- a commit -------------------------------------------------------------------------------------
 
-// How much the region may do. Sets that are known not to fit are not tried.
+// Returns how much the region may do. Write sets that are known not to fit are not tried.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   const ElisionPolicy& policy = store_.options.elision;
@@ -107,7 +109,8 @@ auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   return lines_written <= policy.write_lines_max ? Reach::kWhole : Reach::kLockBits;
 }
 
-// The region's body. Reads come before writes, so that a region that fails does not delay others.
+// The region's body. The reads precede the writes, so that a region that fails in validation does
+// not abort other regions.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   AtOnce result;
@@ -125,7 +128,7 @@ auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
     result.end = AtOnce::End::kFailed;
     return result;
   }
-  result.order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;  // a write: all commits that are recorded meet at it
+  result.order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;  // a write that all recorded commits share
   bool whole = reach == Reach::kWhole;
   if (result.newest_reader != 0) [[unlikely]]
     for (const WriteEntry& write : writes_) whole = whole && !needs_version(write, result.newest_reader);
@@ -144,9 +147,9 @@ auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   return result;
 }
 
-// Whether the region's result settles the commit. A failed validation does: locks would have found
-// the same conflict, at a greater cost. If the commit continues with another region or with locks,
-// the region was wasted.
+// Whether the region's result decides the commit. A failed validation does, because a commit by
+// locks would have found the same conflict at a greater cost. If the commit continues with another
+// region or with locks, this region was wasted.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
   return done.end != AtOnce::End::kMoved && !(done.end == AtOnce::End::kFailed && may_be_repaired());
@@ -154,15 +157,14 @@ bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
 
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
-  // Above this the words change too fast for regions, and the commit takes locks.
+  // After this many changes, the words change too fast for regions, and the commit acquires locks.
   constexpr unsigned kMovesMax = 16;
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
   if (reach == Reach::kNone) site.mine().went_direct();
   else if (!index_changes_.empty()) retire_old_entries();
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
-    // The expected words at the begin of the region. The commit waits here for holders of their
-    // locks.
+    // Read the expected words before the region begins. This waits for the holders of their locks.
     for (WriteEntry& write : writes_)
       if (write.kind != WriteKind::kNone && !await_word<false>(write, Patience::kLong)) [[unlikely]] return give_up(0);
     ELIDER_TEST_POINT("occ.commit.before_announcement");
@@ -171,11 +173,11 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
         site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; },
         [this](const AtOnce& at_once) { return settles(at_once); });
     const bool ended = done.end == AtOnce::End::kLocked || done.end == AtOnce::End::kWritten;
-    if (!ended && store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // or waits would hold durability back
+    if (!ended && store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // or it would delay durability
     if (done.end == AtOnce::End::kMoved) continue;
     if (done.end == AtOnce::End::kUnsuited) break;
     if (done.end == AtOnce::End::kFailed) {
-      if (may_be_repaired()) break;  // a second look is not for a region
+      if (may_be_repaired()) break;  // repair does not run in a region
       return give_up(0);
     }
     const bool locked = done.end == AtOnce::End::kLocked;
@@ -188,16 +190,17 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
     }
     return finish(done.n, done.order, done.newest_reader);
   }
-  // The old entries were listed before the first region. This worker has been inside since then, so
-  // none of their grace periods has ended. A transaction that has taken one over either lists it
-  // again or has committed its row; in the latter case this commit fails.
+  // The old entries were listed before the first region. This worker has been inside the epoch
+  // since then, so none of the grace periods of these entries has ended. Another transaction may
+  // have taken over an entry. It then either lists the entry again, or has committed its row; in
+  // the latter case this commit fails.
   Status status = commit_by_locks(reach != Reach::kNone);
   if (status.ok()) this->count_committed_by(CommittedBy::kLocks);
   return status;
 }
 
-// Validates a commit without writes: everything that it has read is valid at one instant. If the
-// region finds a change, repair runs outside.
+// Validates a commit without writes: all its reads must be valid at one instant. If the region
+// finds a change, the repair runs outside of the region.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::validate_in_region() {
   htm::Site& site = store_.elision->commit;

@@ -1,36 +1,42 @@
-// ReadWriteTransaction: a second check where an index node has changed, or a row block without a
-// row has been unlinked, before either counts as a conflict (DBX, section 5.3, aborts there).
+// The second check of ReadWriteTransaction. It runs where an index node has changed, or where a row
+// block without a row has been unlinked, before the change counts as a conflict. (DBX, section 5.3,
+// aborts in these cases.)
 //
 // A leaf's version rises with every change of the leaf: an insert next to the scanned range, the
-// delayed unlinking of a removed row, a split. So the range is read again. A row that was present
-// at the scan, and is now absent or replaced, fails validation by its own commit word. Hence the
-// range holds the same rows if it holds the same number of rows. Row blocks without a row are
-// tracked with their current word and leaves with their current version; then everything is
-// validated once more.
+// delayed unlinking of a removed row, a split. Therefore the commit reads the range again. A row
+// that was present during the scan, and is now absent or replaced, fails validation by its own
+// commit word. Hence, if the range still contains the same number of rows, it contains the same
+// rows. The commit then records the current version of each leaf and the current word of each row
+// block without a row, and validates everything once more.
 //
-// Entries of a secondary index are handled likewise. An entry counts if the committed row has its
-// value now. An entry of an insert or change that another transaction has not committed does not
-// count, and its row is tracked as it is. A unique check is such a range: the entries of one value.
-// So it is decided here as well.
+// Entries of a secondary index are checked in the same way. An entry counts if the committed row
+// now has the entry's value. An entry does not count if it belongs to an insert or change that
+// another transaction has not committed; its row is then tracked in its current state. A unique
+// check reads such a range, which consists of the entries of one value. So this check also decides
+// uniqueness.
 //
 // Invariant: what the second validation finds unchanged was valid when that validation began,
-// because rows have not changed since they were read, nor ranges since the second read. At that
-// instant everything is as the transaction saw it, whatever changed in between. The transaction's
-// locks were taken before that instant and are held beyond it.
+// because rows have not changed since they were read, and ranges have not changed since the second
+// read. At that instant everything is as the transaction saw it, regardless of changes in between.
+// The transaction acquired its locks before that instant and holds them beyond it.
 //
-// Why two transactions cannot both commit the same unique value: each inserts its entry, then locks
-// its row, then validates. So one of them, A, inserted its entry before the other, B, last read
-// that leaf; or B's witness of the leaf is older than A's entry and fails, and B reads the leaf
-// again. Either way B has met A's entry. If A's row was present, B fails. If A's commit had locked
-// it, B fails (and so does A if it finds B's row locked; both are retried after random waits). If
-// it was absent, B tracks the absent word: B's second validation finds it unchanged and unlocked
-// only if A has not locked it by then. At that time B holds its own lock and B's entry is in the
-// index, so A, which validates later, finds B's row locked or present, and fails.
+// Why two transactions, A and B, cannot both commit the same unique value: each transaction inserts
+// its entry, then locks its row, and then validates. Let A be the transaction that inserts its
+// entry first. Then B finds A's entry when it reads the leaf, or B's witness of the leaf is older
+// than A's entry, so that it fails and B reads the leaf again. In both cases B finds A's entry.
+// There are three cases:
 //
-// A commit reads S again after the second read, which may have seen the effect of a commit with a
-// larger number.
+//   - A's row is present. Then B fails.
+//   - A's commit has locked the row. Then B fails. A fails as well if it finds B's row locked; both
+//     are then retried after random waits.
+//   - A's row is absent. Then B tracks the absent word, and B's second validation succeeds only if
+//     A has not locked the row by then. At that time B holds its own lock and B's entry is in the
+//     index. So A, which validates later, finds B's row locked or present, and fails.
 //
-// Thread safety: as the transaction's. It never waits.
+// A commit reads S again after the second read, because the second read may have seen the effect of
+// a commit with a larger number.
+//
+// Thread safety: the same as the transaction. The repair never waits.
 #pragma once
 
 #include "base/bits.h"
@@ -38,8 +44,8 @@
 
 namespace elider::txn {
 
-// Returns false if this transaction does not write the row. Otherwise *presence says whether the
-// row is present without its writes, as the commit will verify.
+// Returns false if this transaction does not write the row. Otherwise sets *presence to whether the
+// row is present without this transaction's writes, which the commit will verify.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Presence* presence) {
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
@@ -52,11 +58,11 @@ bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row
   return false;
 }
 
-// Returns false if the reads do not match the current state; the cause says where.
+// Returns false if the reads do not match the current state. The cause then says where they differ.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::repair() {
   ELIDER_TEST_POINT("occ.repair");
-  // Entries that are added meanwhile have just been read.
+  // Entries that are added during the loop have just been read.
   for (size_t i = 0, count = reads_.size(); i < count; ++i) {
     const ReadEntry read = reads_[i];
     if (read.cell == nullptr || !word::absent(read.word) || !word::removed(read.cell->load())) continue;
@@ -96,7 +102,7 @@ bool ReadWriteTransaction<Sync, Claims>::repair_node(size_t position) {
   });
 }
 
-// Tracks the leaves that contain the range now.
+// Tracks the leaves that currently contain the range.
 template <class Sync, class Claims>
 template <class Index>
 bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& index, size_t position) {
@@ -116,7 +122,7 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, In
         certain = look_again(table, row, table.key_of(row, index::ref_of(entry)), &there);
         return certain;
       });
-  nodes_[position].witness = nodes_.back().witness;  // its leaves have entries of their own now
+  nodes_[position].witness = nodes_.back().witness;  // the leaves of the range now have entries of their own
   return certain && there == old.seen;
 }
 
@@ -126,11 +132,11 @@ bool ReadWriteTransaction<Sync, Claims>::repair_index_node(size_t position) {
   for (uint32_t range = nodes_[position].seen; range != ScannedEntries::kNone; range = index_ranges_[range].next)
     if (!table.secondary(index_ranges_[range].index).visit([&](auto& index) { return look_again_at_range(table, index, range); }))
       return false;
-  nodes_[position].witness = nodes_.back().witness;  // the leaves of its ranges have entries of their own now
+  nodes_[position].witness = nodes_.back().witness;  // the leaves of the ranges now have entries of their own
   return true;
 }
 
-// Tracks the leaves that contain the range now.
+// Tracks the leaves that currently contain the range.
 template <class Sync, class Claims>
 template <class Index>
 bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
@@ -158,9 +164,9 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, I
   return ELIDER_MUTANT(kSkipSecondLook) || (certain && there == range.seen);
 }
 
-// Whether the row is present and has the value, apart from this transaction's own writes. Returns
-// kUnknown if another transaction has locked the row or changes it. track: the row's key, if a row
-// that is absent or has another value must be tracked in that state; else null.
+// Whether the row is present and has the value, not counting this transaction's own writes. Returns
+// kUnknown if another transaction has locked the row or is changing it. If `track` is not null, a
+// row that is absent or has another value is tracked in that state; *track is the row's key.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
     -> Presence {
@@ -174,7 +180,7 @@ auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* 
     if (!there) break;
     Cell& cell = row->cell(layout, g);
     const uint64_t w = cell.load();
-    if (word::removed(w)) return Presence::kAbsent;  // its key's row, if there is one, has an entry of its own
+    if (word::removed(w)) return Presence::kAbsent;  // if the key has a row, that row has another entry
     const WriteEntry* write = word::locked(w) && repairing_under_ == Locks::kHeld ? writes_.find(row, layout, g) : nullptr;
     const bool mine = write != nullptr && write->kind != WriteKind::kNone;
     if (word::locked(w) && !mine) return Presence::kUnknown;
@@ -189,14 +195,16 @@ auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* 
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
-    return Presence::kUnknown;  // the caller's function: the procedure will meet it when it runs again
+    return Presence::kUnknown;  // the key function threw; the procedure will get the exception when it runs again
   }
-  // The count covers the matching row: the transaction has read the rows that it counted.
+  // This read need not be kept if the row matches: the number of rows covers the row, because the
+  // transaction has read every row that it counted.
   if (there) reads_.shrink_to(reads_before);
   return there ? Presence::kPresent : Presence::kAbsent;
 }
 
-// Counts the key's row if it exists. Returns the witness of the place where it is, or would be.
+// Looks up the key and increments *there if the key's row exists. Returns the witness of the place
+// where the key is or would be.
 template <class Sync, class Claims>
 index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
@@ -205,8 +213,8 @@ index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, 
   return witness;
 }
 
-// Counts the row if the block holds one, apart from this transaction's own writes. Returns false if
-// that is uncertain.
+// Increments *there if the block contains a row, not counting this transaction's own writes.
+// Returns false if that is uncertain.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;

@@ -1,5 +1,5 @@
-// ReadWriteTransaction: what it records of a scan, leaf by leaf (txn/reads.h; DBX, section 5.3,
-// "range query").
+// What ReadWriteTransaction records of a scan, leaf by leaf (txn/reads.h; DBX, section 5.3, "range
+// query").
 #pragma once
 
 #include "txn/read_write/transaction.h"
@@ -42,7 +42,7 @@ class ReadWriteTransaction<Sync, Claims>::KeyScan {
  private:
   ReadWriteTransaction& txn_;
   TableType& table_;
-  uint32_t node_ = 0;  // of the leaf at hand
+  uint32_t node_ = 0;  // the entry of the current leaf
 };
 
 template <class Sync, class Claims>
@@ -55,8 +55,8 @@ class ReadWriteTransaction<Sync, Claims>::IndexScan {
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
     range_ = txn_.track_index_range(table_, index_, witnesses, covered);
   }
-  // If the row has cells in the write set, they tell whether it had the value before this
-  // transaction's writes.
+  // If the row has cells in the write set, the write set shows whether the row had the value before
+  // this transaction's writes.
   void entry(Row* row, uint64_t value, bool matches) {
     if (RunsInRegion<Claims>) return;
     if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr) {
@@ -83,7 +83,7 @@ class ReadWriteTransaction<Sync, Claims>::IndexScan {
   ReadWriteTransaction& txn_;
   TableType& table_;
   const uint32_t index_;
-  uint32_t range_ = 0;  // of the leaf at hand
+  uint32_t range_ = 0;  // the range of the current leaf
 };
 
 template <class Sync, class Claims>

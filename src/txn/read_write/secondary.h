@@ -1,13 +1,14 @@
-// ReadWriteTransaction: secondary indexes, which are updated in the same transaction.
+// How ReadWriteTransaction updates secondary indexes. The updates are part of the same transaction.
 //
-// An entry maps (value, primary key) to the row block itself. Invariant: for every version of a row
-// that the newest state or a reader's snapshot can see, its entry is in the index. The index may
-// also hold entries that match no version; a reader that follows an entry recomputes the row's
-// value and ignores the entry if they differ. So an entry is inserted before the commit that needs
-// it, and removed a grace period after the commit that ended it (reclaim.h). A transaction that
-// finds an entry waiting for its removal takes the entry over. Phantoms are detected as in the key
-// index: a new entry raises its leaf's version, and a row that is changed into the range was read
-// by every transaction that saw its entry.
+// An entry maps (value, primary key) to the row block itself. Invariant: if the newest state or a
+// reader's snapshot can see a version of a row, the index contains the entry of this version. The
+// index may also contain entries that do not match any version. Therefore a reader that follows an
+// entry recomputes the row's value and ignores the entry if the value differs. An entry is inserted
+// before the commit that needs it, and removed a grace period after the commit that ended its use
+// (reclaim.h). A transaction that needs an entry which waits for its removal takes the entry over.
+// Phantoms are detected as in the key index. A new entry raises its leaf's version. If an old entry
+// becomes valid again because its row is changed into the range, every transaction that saw the
+// entry has also read the row.
 #pragma once
 
 #include "base/bits.h"
@@ -15,7 +16,8 @@
 
 namespace elider::txn {
 
-// Calls the key function. If it throws, the operation is half done and must be rolled back.
+// Calls the key function. If the function throws, the operation is half done and must be rolled
+// back.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
   try {
@@ -26,7 +28,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::index_value(TableType& table, uint3
   }
 }
 
-// The secondary indexes that read some of these columns, one bit each.
+// Returns the secondary indexes that read any of these columns, one bit per index.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, uint64_t columns) const {
   uint64_t indexes = 0;
@@ -36,7 +38,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, u
   return indexes;
 }
 
-// The row's current index values for this transaction, including own writes.
+// Computes the row's current index values as this transaction sees them, including own writes.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().column_image_bytes());
@@ -70,10 +72,10 @@ Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, 
   return status;
 }
 
-// The values of the row that was in this row block before and that this transaction replaces. Their
-// entries still exist, and end when another row is inserted. The values are read as the commit will
-// find them: a word that is only locked may come back unchanged, and a value that was left out
-// would keep its entry forever.
+// Computes the index values of the row that was previously in this row block and that this
+// transaction replaces. The entries of these values still exist, and must be removed when the new
+// row is committed. The commit must find the values unchanged. A word that is only locked may
+// return to its earlier value, so a locked row must not be skipped: its entry would stay forever.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
@@ -94,7 +96,8 @@ Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table,
   return {};
 }
 
-// A row is inserted into an empty row block. Uniqueness has been checked unless the block is new.
+// Adds the entries of a row that is inserted into an empty row block. Uniqueness has already been
+// checked, unless the block is new.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
@@ -105,7 +108,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* r
     Status status = index_check_unique(table, row, key, i, value);
     if (status.ok()) status = index_add(table, row, key, i, had_row && former[i] != value ? &former[i] : nullptr, value);
     if (status.ok()) continue;
-    // The insert failed: the row block stays absent, and the commit must find it so.
+    // The insert failed. The row block stays absent, and the commit must find it absent.
     if (status.code() == Code::kDuplicateKey)
       for (uint32_t g = 0; g < table.layout().group_count(); ++g) writes_.find(row, table.layout(), g)->kind = WriteKind::kNone;
     return status;
@@ -113,7 +116,8 @@ Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* r
   return {};
 }
 
-// The row's indexed columns have changed, from these values to the row's current ones.
+// Updates the entries of a row whose indexed columns have changed from these values to the row's
+// current values.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values,
                                                         uint64_t affected) {
@@ -133,7 +137,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* r
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
                                                      uint64_t new_value) {
-  // The change is listed before the entry is in the index, so that an exception cannot leave an
+  // The change is listed before the entry is in the index. Otherwise an exception could leave an
   // entry that is never removed.
   IndexChange& change =
       index_changes_.add({row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
@@ -141,19 +145,20 @@ Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row,
   const auto put = [&] { return table.secondary(i).get_or_insert(worker_, new_value, key, handle, hints_.secondary(table, i)); };
   index::InsertResult result = put();
   if (!result.inserted && result.handle == handle) {
-    if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();  // what follows takes a lock of the library's
+    if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();  // a latch follows
     ELIDER_TEST_POINT("occ.index.entry_found");
-    // A stale entry may be removed at any time; from here on it belongs to this transaction. If the
-    // entry is not on a list, it is not stale, or it has been removed since.
+    // A stale entry may be removed at any time. From here on, this entry belongs to this
+    // transaction. If the entry is not on a list, it is not stale, or it has been removed in the
+    // meantime.
     std::lock_guard lock(table.stale().mutex);
     change.inserted = reclaim::take_over_entry(table, row, i, new_value);
     if (!change.inserted) result = put();
   }
   if (result.handle != handle && result.handle != index::kNoHandle) [[unlikely]] {
     if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();
-    // The entry belongs to an unlinked row block of this key. A transaction that cannot commit any
-    // more, and may stay open for long, inserted it. The block exists as long as its entry, because
-    // that transaction is still inside.
+    // The entry belongs to an unlinked row block of this key. It was inserted by a transaction that
+    // can no longer commit but may stay open for long. The block exists as long as its entry,
+    // because that transaction is still inside the epoch.
     std::lock_guard lock(table.stale().mutex);
     if (word::removed(TableType::as_row(result.handle)->cell(table.layout(), 0).load())) {
       table.secondary(i).remove(worker_, new_value, key, result.handle);
@@ -170,10 +175,10 @@ Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row,
   return result.inserted ? claim_leaves_written(table, result, key) : Status();
 }
 
-// Leaves the entries that the rows match until this commit to reclamation. This must happen before
-// the rows can show anything else: it ends an older listing of such an entry, whose grace period
-// may be over, so that no reader of the old state misses the entry. The listings do nothing if the
-// rows remain unchanged.
+// Passes the entries that the rows match until this commit to reclamation. This must happen before
+// the commit changes the rows, because it ends any older listing of such an entry, whose grace
+// period may be over. Otherwise a reader of the old state could miss the entry. If the rows remain
+// unchanged, the new listings do not change anything.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)
@@ -181,14 +186,13 @@ void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
       retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
 }
 
-// Likewise leaves to reclamation the entries that this transaction inserted and that are not in
-// use.
+// Passes the entries that this transaction inserted and that are not in use to reclamation.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {
     auto& table = static_cast<TableType&>(*change.table);
     if (!change.inserted) continue;
-    // The new entry is in use if the row was committed with that value.
+    // The new entry is in use if the row was committed with the new value.
     const WriteEntry* write = writes_.find(change.row, table.layout(), 0);
     const bool gone = write != nullptr && write->leaves_none();
     if (!committed || change.superseded || gone)

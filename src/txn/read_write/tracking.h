@@ -1,12 +1,12 @@
-// ReadWriteTransaction: what it records of the leaves and buckets that it has read, so that the
-// commit detects phantoms (DBX, section 5.3, "range query").
+// What ReadWriteTransaction records of the leaves and buckets that it has read, so that the commit
+// detects phantoms (DBX, section 5.3, "range query").
 #pragma once
 
 #include "txn/read_write/transaction.h"
 
 namespace elider::txn {
 
-// Tracks the leaf or bucket in which the key would be.
+// Tracks the leaf or bucket that contains the key, or would contain it.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::track_key(TableType& table, const index::Witness& witness, KeyRef key) {
   const auto is_this = [&](const NodeEntry& node) {
@@ -14,14 +14,16 @@ void ReadWriteTransaction<Sync, Claims>::track_key(TableType& table, const index
   };
   if (!nodes_.empty() && is_this(nodes_.back())) return;
   const uint32_t known = node_positions_.find(witness.version);
-  // A leaf read twice at two versions: the first witness fails at validation, and that is right.
+  // If a leaf was read twice at two versions, the first witness fails at validation. This is
+  // correct.
   if (known != PointerMap::kNone && is_this(nodes_[known])) return;
   if constexpr (TableType::kByteKeys)
     if (table.byte_keys()) key = kept_key(arena_, ByteKey{key.bytes()});
   add_node({witness, &table, key, {}, 0, NodeEntry::Kind::kKey}, known == PointerMap::kNone);
 }
 
-// Tracks what a scan is about to read. Returns its position, which a scan that stops early updates.
+// Tracks the part of a leaf that a scan is about to read. Returns the position of the new entry,
+// which a scan that stops early updates.
 template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
 uint32_t ReadWriteTransaction<Sync, Claims>::track_scanned(TableType& table, const Witnesses& witnesses,
@@ -56,7 +58,7 @@ uint32_t ReadWriteTransaction<Sync, Claims>::track_index_range(TableType& table,
   return range;
 }
 
-// If an index gives a leaf several witnesses: tracks all except the first.
+// Tracks all witnesses of a leaf except the first one, if the index gives several.
 template <class Sync, class Claims>
 template <class Witnesses>
 void ReadWriteTransaction<Sync, Claims>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
@@ -68,19 +70,20 @@ void ReadWriteTransaction<Sync, Claims>::track_more(TableType& table, const Witn
 template <class Sync, class Claims>
 uint32_t ReadWriteTransaction<Sync, Claims>::add_node(const NodeEntry& node, bool is_new) {
   const auto position = static_cast<uint32_t>(nodes_.size());
-  nodes_.push_back(node);  // first: a position that leads nowhere must not be left by an exception
+  nodes_.push_back(node);  // first, because an exception must not leave an invalid position in node_positions_
   node_repeated_ = node_repeated_ || !is_new;
   if (is_new) node_positions_.insert(node.witness.version, position);
   return position;
 }
 
-// A transaction's own insert is not a phantom to it.
+// Updates the witnesses after an insert by this transaction, because its own insert is not a
+// phantom.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::track_own_insert(const index::InsertResult& result) {
   if (nodes_.empty()) return;
   const uint32_t known = node_positions_.find(result.before.version);
   if (known == PointerMap::kNone) return;
-  // A leaf that was read several times has several entries, and all of them must follow.
+  // A leaf that was read several times has several entries, and all of them must be updated.
   const size_t end = node_repeated_ ? nodes_.size() : known + 1;
   for (size_t i = known; i < end; ++i) {
     if (!nodes_[i].is_of(result.before)) continue;
@@ -89,7 +92,7 @@ void ReadWriteTransaction<Sync, Claims>::track_own_insert(const index::InsertRes
       node_positions_.insert(result.after.version, static_cast<uint32_t>(i));
     if (result.split_off.version == nullptr) continue;
     if (ELIDER_MUTANT(kForgetSplitOff)) continue;
-    NodeEntry half = nodes_[i];  // and with it the list of ranges, which only grows at its head
+    NodeEntry half = nodes_[i];  // includes the list of ranges, which only grows at its head
     half.witness = result.split_off;
     add_node(half, node_positions_.find(half.witness.version) == PointerMap::kNone);
   }
@@ -111,10 +114,10 @@ void ReadWriteTransaction<Sync, Claims>::forget_nodes() {
   node_positions_.clear();
 }
 
-// Forgets everything; the memory stays for the next transaction.
+// Forgets all records of the transaction. Keeps the memory for the next transaction.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end() {
-  // A region may note a table without a write entry for its rows.
+  // A region may note a table without a write entry for a row of the table.
   if (RunsInRegion<Claims> || !writes_.empty()) {
     writes_.clear();
     index_changes_.clear();

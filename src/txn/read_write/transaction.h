@@ -1,29 +1,34 @@
-// ReadWriteTransaction: a transaction that writes, of every protocol: DBX's, executed
-// optimistically and validated at the commit (sections 5.2, 5.3), and what others claim of it
-// beforehand.
+// ReadWriteTransaction: a transaction that may write. All protocols use this class. By itself it
+// implements DBX's optimistic protocol, which validates the reads at the commit (sections 5.2,
+// 5.3). Other protocols add claims, which they make before each access.
 //
-// Execution copies what it reads with the commit word it had (Algorithm 2), buffers what it
-// writes, and puts the row blocks of inserts, still absent, into the indexes. The commit
-// (Algorithm 1, with word locks where DBX has one hardware transaction) locks what it writes,
-// reads the snapshot number, looks at the readers (storage/snapshots.h), validates every word and
-// every witness, and installs.
+// Execution copies what the transaction reads and records the commit word of each copy (Algorithm
+// 2). It buffers the writes. An insert puts its row block, still absent, into the indexes at once.
+// The commit (Algorithm 1) locks the rows that it writes, reads the snapshot number and the
+// readers' slots (storage/snapshots.h), validates every recorded word and every witness, and
+// installs the writes. Where DBX runs the commit as one hardware transaction, this class locks the
+// commit words.
 //
-// Why it is serializable: every committed transaction appears to run at the instant between its
-// last lock and its validation. What it read is unchanged and unlocked at its validation, so no
-// other transaction's instant lies between that read and its own; what it writes is locked at that
-// instant. Deadlock is impossible: a transaction that waits for a lock does not hold one of a
-// greater address (lock_writes), and an attempt ends if a lock stays taken for long.
+// Why it is serializable: every committed transaction appears to run at an instant between its last
+// lock and its validation. What it read is unchanged and unlocked at its validation, so no other
+// transaction's instant lies between the read and the transaction's own instant. What it writes is
+// locked at its instant.
 //
-// Deviations from the paper: an absent key is tracked by the version of its leaf or
-// bucket instead of by a row inserted for the purpose; additions (DBX-TC) are writes that
-// expect no particular word.
+// Why deadlock is impossible: a transaction that waits for a lock does not hold a lock with a
+// greater address (lock_writes). In addition, an attempt ends if a lock is not released for a long
+// time.
 //
-// Its commits may be pieces of a call (txn/chopping/piece_transaction.h).
+// Deviations from the paper. A read of an absent key records the version of the leaf or bucket; the
+// paper inserts a row for the key. Additions (DBX-TC) are writes that do not require a particular
+// commit word.
 //
-// Under a protocol that claims rows (txn/claims.h), no other transaction changes what this one has
-// claimed until it ends; the commit validates the rest. Under `occ` it does not claim anything.
+// A commit may be a piece of a call (txn/chopping/piece_transaction.h).
 //
-// Thread safety: none; it belongs to one worker.
+// Under a protocol that claims rows (txn/claims.h), other transactions cannot change a claimed row
+// until the claiming transaction ends, and the commit validates only the rest. Under `occ`
+// transactions do not claim anything.
+//
+// Thread safety: none. A transaction belongs to one worker.
 #pragma once
 
 #include <algorithm>
@@ -63,25 +68,26 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   using typename Base::TableType;
 
  public:
-  // spinlock: held over each commit and each read of a row (lab/baselines/spinlock.h), or null.
+  // spinlock: a lock to hold during each commit and each read of a row (lab/baselines/spinlock.h),
+  // or null.
   ReadWriteTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims = {})
       : Base(store, worker, counters, Sync::kRegions || RunsInRegion<Claims>), spinlock_(spinlock), claims_(claims) {}
 
-  // The caller's worker has entered, and leaves after commit() or rollback().
+  // The caller's worker must be inside the epoch until after commit() or rollback().
   void begin(uint32_t attempt, uint32_t procedure) {
     if constexpr (Claims::kWrites) claims_.begin(attempt);
     this->begin_attempt(attempt, procedure);
   }
-  // The caller, not a procedure, ends the transaction that has begun.
+  // Declares that the caller, not a procedure, will end the current transaction.
   void stays_open() {
     if constexpr (Claims::kWrites) claims_.stays_open();
   }
   Claims& claims() { return claims_; }
-  // Ok: committed. Otherwise nothing of it took effect. Ended in either case.
+  // Ends the transaction. Ok: it has committed. Otherwise none of its writes took effect.
   Status commit();
   void rollback(Cause cause);
-  // Ok: the reads are still valid, and a procedure's result that depends on them can be trusted.
-  // Otherwise the conflict that a commit would meet.
+  // Ok: the reads are still valid, so a procedure's result that depends on them can be trusted.
+  // Otherwise returns the conflict that a commit would find.
   Status reads_hold();
 
  protected:
@@ -96,10 +102,11 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status do_add(const TableRef& table, KeyRef key, uint32_t offset, ColumnType type, const void* delta) override;
   Status do_remove(const TableRef& table, KeyRef key) override;
 
-  // Used by the pieces of a call (txn/chopping/piece_transaction.h) and by what follows.
+  // The rest is used by the pieces of a call (txn/chopping/piece_transaction.h) and by the
+  // operations of this class.
   static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
-  // How long to wait for a lock: for a few pauses, or until its holder, which may have been
-  // preempted, runs again.
+  // How long to wait for a lock: kShort, for a few pauses of the processor; kLong, long enough for
+  // a holder that was preempted to run again.
   enum class Patience : bool { kShort, kLong };
 
   // -- tracking.h: leaves and buckets -------------------------------------------------------------
@@ -123,18 +130,19 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   // -- claiming.h: under a protocol that claims what it touches -----------------------------------
   template <Purpose kPurpose>
   Status claim(TableType& table, Cell& cell, KeyRef key);
-  // Claims these groups of a row.
+  // Claims the given groups of a row.
   template <Purpose kPurpose>
   Status claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups);
   void claim_new(TableType& table, Row* row);
   void keep_claims_of_new(TableType& table, Row* row);
-  // Claim a leaf or bucket that was read (if that is refused, the transaction is doomed), and the
-  // leaves that contain a new entry.
+  // These functions claim a leaf or bucket that was read, or the leaves that contain a new entry.
+  // If the claim of a leaf that was read is refused, the transaction is doomed.
   void claim_leaf_read(TableType& table, const index::Witness& witness, KeyRef key);
   Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
   [[gnu::noinline]] Status ended_by_another();
-  // Records the read until the commit, unless a region that this runs in tracks it.
+  // Records a read for validation at the commit. Within a region nothing is recorded, because the
+  // region tracks its reads.
   void push_read(const ReadEntry& read) {
     if constexpr (!RunsInRegion<Claims>) reads_.push(read);
   }
@@ -143,7 +151,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     push_read(read);
     if constexpr (Claims::kReads) some_validated_ = true;
   }
-  // Returns the word when it is not locked. A region does not wait; it aborts.
+  // Waits until the word is not locked, and returns it. A region does not wait; it aborts.
   static uint64_t unlocked_word(const Cell& cell) {
     if constexpr (!RunsInRegion<Claims>) return cell.load_unlocked();
     else return unlocked_in_region(cell);
@@ -155,7 +163,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   }
 
   // -- read.h -------------------------------------------------------------------------------------
-  // Copies columns of a row to the image, own writes included, and tracks it. kNotFound if absent.
+  // Copies columns of a row to the image, including own writes, and tracks the read. Returns
+  // kNotFound if the row is absent.
   Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
   Status read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
                      detail::ImageHeader* header);
@@ -165,14 +174,14 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
-  // Returns 0 for an own write.
+  // Returns the version that was read, or 0 if it was the transaction's own write.
   uint64_t version_read(const detail::ImageHeader& header) const {
     if (header.read_index == ~0u) return 0;
     if constexpr (RunsInRegion<Claims>) return recorder_.last_version();
     else return word::sequence(reads_[header.read_index].word);
   }
-  // The position at which the view's reads begin. A region does not record reads: there it is the
-  // table and the call that they belong to.
+  // Returns the position in the read set at which the view's reads begin. A region does not record
+  // reads; there the result identifies the table and the call.
   uint32_t read_index_of(const TableType& table) const {
     if constexpr (RunsInRegion<Claims>) return table.id() | claims_.call << kTableBits;
     else return static_cast<uint32_t>(reads_.size());
@@ -191,7 +200,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   void copy_edited(std::byte* to, const std::byte* from) const;
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
   bool has_read(TableType& table, const detail::ImageHeader& view);
-  // Within a region with Claims::in_place, rows are written at once.
+  // Within a region with Claims::in_place, a change is written to the row at once.
   bool may_write_in_place(TableType& table, Row* row) const;
   Status edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image);
   void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
@@ -203,7 +212,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, std::byte** image);
   Status copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read, std::byte** image);
   Status write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set, const std::byte* source);
-  // A whole row passed by the caller.
+  // A whole row that the caller passes.
   struct GivenRow {
     const void* bytes;
     size_t size;
@@ -253,15 +262,15 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   bool prepare_blocks();
   bool prepare_versions(SnapshotNumber newest_reader);
   bool validate_reads();
-  // kHeld: a commit, which holds the locks of all rows that it writes; other locked cells are
-  // locked by other transactions.
+  // kHeld: the caller is a commit that holds the locks of all rows that it writes, so any other
+  // locked cell is locked by another transaction.
   enum class Locks : uint8_t { kNone, kHeld };
   template <bool kHeld = true>
   bool reads_stand();
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   Status finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
-  // Like finish(), for a piece of a call; the piece is announced and counted with its call.
+  // Like finish(), for a piece of a call. The call announces the piece's commit and counts it.
   Status finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
   Status give_up(size_t locked);
   Status refuse_commit(const Status& status);
@@ -289,14 +298,14 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
 
   // -- region.h: hardware transactions, under a policy that has them ------------------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
-  // The result of a commit's region, and what it read.
+  // The result of a commit's region, and the numbers that the region read.
   struct AtOnce {
     enum class End : uint8_t {
-      kUnsuited,  // nothing; the commit takes its locks
-      kMoved,     // nothing: a word is not what it was before the region
-      kFailed,    // nothing: validation failed, and the cause is noted
-      kLocked,    // it set all lock bits
-      kWritten,   // everything
+      kUnsuited,  // nothing was done; the commit must acquire its locks
+      kMoved,     // nothing was done, because a word has changed since before the region
+      kFailed,    // nothing was done, because validation failed; the cause is recorded
+      kLocked,    // all lock bits are set
+      kWritten,   // everything is written
     };
     End end = End::kUnsuited;
     SnapshotNumber n = 0;
@@ -304,8 +313,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     SnapshotNumber newest_reader = 0;
   };
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
-  // The commit groups of a row, among those that this transaction has not written, that one region
-  // has read: all or none. Without claims this is used for several groups only.
+  // Commit groups of a row that one region has read together, or none. Groups that this transaction
+  // has written are not included. Without claims, this is used only if several groups are read.
   struct ReadTogether {
     uint32_t groups = 0;
     uint64_t words[kCommitGroupsMax] = {};
@@ -316,7 +325,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
       Sync::kRegions && ClaimsInRegions<Claims> && (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads);
   template <Purpose kPurpose>
   ReadTogether read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups, std::byte* image);
-  // Claims the groups. The groups in the result have been copied at one instant.
+  // Claims the groups. The groups in *together have been copied at one instant.
   template <Purpose kPurpose>
   Status claim_and_read_together(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
                                  ReadTogether* together);
@@ -349,29 +358,29 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   using Base::worker_;
 
   sync::SpinLatch* const spinlock_;
-  std::byte* log_place_ = nullptr;          // during the commit: room for its record
+  std::byte* log_place_ = nullptr;          // during the commit: the reserved room for its record
 
   ReadSet reads_;
-  bool some_validated_ = !Claims::kReads;   // of the reads; all others are claimed
+  bool some_validated_ = !Claims::kReads;   // whether some reads must be validated; all other reads are claimed
   std::vector<NodeEntry> nodes_;
-  std::vector<ScannedEntries> index_ranges_;    // of the nodes of secondary indexes
+  std::vector<ScannedEntries> index_ranges_;    // the ranges read in nodes of secondary indexes
   Locks repairing_under_ = Locks::kNone;
   bool node_repeated_ = false;              // some leaf has several entries
-  PointerMap node_positions_;               // by version word; kept once there are many
+  PointerMap node_positions_;               // nodes_ by version word; used once there are many nodes
   WriteSet writes_{arena_};
   IndexChanges index_changes_;
-  struct PendingEdit {                      // while kEditing: of columns that a secondary index reads
+  struct PendingEdit {                      // used while kEditing: an edit of columns that a secondary index reads
     TableType* table = nullptr;
     Row* row = nullptr;
     KeyRef key;
-    uint64_t affected = 0;                  // secondary indexes, a bit each
+    uint64_t affected = 0;                  // one bit for each affected secondary index
     uint64_t old_values[kSecondaryIndexesMax] = {};
     const ColumnSet* set = nullptr;
-    std::byte* before = nullptr;            // the columns as they were
+    std::byte* before = nullptr;            // the columns before the edit
   } edit_;
-  // An edit in place that is not complete; edit_ holds its row and columns.
+  // The image of an edit in place that is not complete. edit_ has the row and the columns.
   std::byte* image_in_place_ = nullptr;
-  // Rows that commits of this object removed while others read them.
+  // Rows that this object's commits have removed while readers might still need them.
   LateUnlinks<Sync> late_unlinks_;
   [[no_unique_address]] Claims claims_;
 };

@@ -1,5 +1,5 @@
-// ReadWriteTransaction: buffered writes (DBX, section 5.2) and inserts of absent row blocks
-// (section 5.3).
+// How ReadWriteTransaction buffers writes (DBX, section 5.2) and inserts absent row blocks (section
+// 5.3).
 #pragma once
 
 #include "base/bits.h"
@@ -7,7 +7,8 @@
 
 namespace elider::txn {
 
-// Returns the current word of a present group; the commit checks that it is unchanged.
+// Returns the current word of a group that is present. The commit checks that the word is
+// unchanged.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
@@ -30,7 +31,7 @@ Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& w
   std::byte* fresh = arena_.allocate(layout.row_bytes());
   if (Status status = read_own(table, write, set, fresh); !status.ok()) return status;
   copy_image(set, write.group, write.image, fresh);
-  WriteSet::forget_additions(write, set);  // read_own applied those
+  WriteSet::forget_additions(write, set);  // read_own() has already applied these additions
   writes_.join(write, set);
   return {};
 }
@@ -51,20 +52,21 @@ template <class Sync, class Claims>
   return {};
 }
 
-// The word that a write of a row must find if the row was read; the write takes over its
-// validation. Returns kUnknown if the row was not read. `read`: the caller's view of the row, or
-// null.
+// Returns the word that a write must find at the commit if the transaction has read the row. The
+// write then validates the word instead of the read. Returns kUnknown if the row was not read.
+// `read` is the header of the caller's view of the row, or null.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
                                                                                        uint32_t g) {
   if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
   const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
   if (position >= reads_.size() || reads_[position].cell != &cell) [[unlikely]] return word::kUnknown;
-  reads_[position].cell = nullptr;  // the write expects the same word: no need to validate it twice
+  reads_[position].cell = nullptr;  // the write expects the same word, so the read need not be validated as well
   return reads_[position].word;
 }
 
-// Copies the columns' current values and makes a write for each group that has some of them.
+// Copies the columns' current values, and adds a write for each group that contains one of the
+// columns.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
                                                                                       const ColumnSet& set, const detail::ImageHeader* read,
@@ -90,7 +92,7 @@ template <class Sync, class Claims>
   return {};
 }
 
-// A sized row is edited as a whole.
+// A variable-size row is edited as a whole.
 template <class Sync, class Claims>
 [[gnu::noinline]] Status ReadWriteTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key,
                                                                                 const detail::ImageHeader* read, std::byte** image) {
@@ -143,8 +145,8 @@ Status ReadWriteTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, 
 
 // -- in place -------------------------------------------------------------------------------------
 
-// False if the row also has a write that waits for the end of the region, or is kept as a block,
-// since a change replaces the block.
+// Returns false if the row also has a write that waits for the end of the region. Also returns
+// false if the row is stored as a block, because a change replaces the block.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
   const Layout& layout = table.layout();
@@ -154,8 +156,8 @@ template <class Sync, class Claims>
   return true;
 }
 
-// The change is made to an image, since the layout of a row differs from that of its cells, and
-// then to the cells: do_edited().
+// The caller changes an image, because the layout of a row differs from the layout of its cells.
+// do_edited() then copies the change to the cells.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
   const Layout& layout = table.layout();
@@ -181,7 +183,7 @@ template <class Sync, class Claims>
   cell.unlock(word::next(w, false));
 }
 
-// Copies the columns that may be edited, or all of a sized row.
+// Copies the columns that may be edited, or the whole of a variable-size row.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
   const Layout& layout = edit_.table->layout();
@@ -220,8 +222,8 @@ Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, con
                  [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
 }
 
-// Another piece of the call may have read the row. If the piece is known, the row is where it was,
-// unless its block has left the table; otherwise a lookup decides.
+// Another piece of the call may have read the row. If that piece is found, the row is still in the
+// same block, unless the block has left the table. Otherwise the row is looked up.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
                                                               void** image) {
@@ -238,22 +240,22 @@ Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& re
 }
 
 // Whether the view shows a row of this table that this transaction has read or written. The header
-// may belong to another transaction, or may have been overwritten since its own ended, so its
-// pointers are not followed. A view of the same row that another transaction made is accepted. This
-// is harmless: the update reads the row itself.
+// may belong to another transaction, or may have been overwritten since its transaction ended, so
+// the pointers in the header are not followed. A view of the same row by another transaction is
+// accepted. This is harmless because the update reads the row itself.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;
-  if constexpr (RunsInRegion<Claims>)  // only this transaction makes views of its arena's memory
+  if constexpr (RunsInRegion<Claims>)  // only this transaction creates views in its arena
     if (arena_.holds(&view) && view.read_index == read_index_of(table)) return true;
   if (view.read_index < reads_.size()) {
     const ReadEntry& read = reads_[view.read_index];
     const auto g = static_cast<uint32_t>(std::countr_zero(groups));
     if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
   }
-  // An update has taken over the read, or this transaction wrote the row.
+  // Either an update now validates the read, or this transaction wrote the row.
   for (const uint32_t g : Bits(groups)) {
     const WriteEntry* write = writes_.find(view.row, layout, g);
     if (write != nullptr && write->table == &table && write->key == view.key) return true;
@@ -261,13 +263,13 @@ bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail
   return false;
 }
 
-// Secondary indexes follow the change of the image; a duplicate undoes the change.
+// Updates the secondary indexes after the image has changed. A duplicate value undoes the change.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
   if constexpr (RunsInRegion<Claims>)
     if (image_in_place_ != nullptr && image_in_place_ == image) {
       const Layout& layout = edit_.table->layout();
-      if (!writes_.empty() && writes_.find_any(edit_.row, layout) != nullptr) [[unlikely]]  // the change has written its own row
+      if (!writes_.empty() && writes_.find_any(edit_.row, layout) != nullptr) [[unlikely]]  // the change wrote its own row
         Claims::Region::template abort<kUnsuitedForRegion>();
       for (const uint32_t g : Bits(edit_.set->groups)) {
         Cell& cell = edit_.row->cell(layout, g);
@@ -291,7 +293,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* 
 
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key) {
-  // change() may have ended the attempt before it threw: then that is the reason.
+  // If change() ended the attempt before it threw, the earlier reason is kept.
   if (state_ == State::kActive || state_ == State::kEditing)
     static_cast<void>(doom(*ref.base(), Code::kProcedureThrew, Cause::kException, key));
 }
@@ -327,7 +329,7 @@ Status ReadWriteTransaction<Sync, Claims>::write_row(const TableRef& ref, TableT
       if (Status status = present_word(table, row, key, g, &w); !status.ok()) [[unlikely]] return status;
       writes_.add(table, row, key, g, WriteKind::kUpdate, set, word::kUnknown, image);
     } else if (write->kind == WriteKind::kUpdate) {
-      // These columns are not read, so a blind write stays blind.
+      // The old values of these columns are not read, so a blind write stays blind.
       WriteSet::forget_additions(*write, set);
       writes_.join(*write, set);
     } else if (write->kind != WriteKind::kPresent) {
@@ -359,8 +361,8 @@ Status ReadWriteTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef ke
   return guarded(table, key, [&] { return add_to_row(table, key, *number, delta); });
 }
 
-// Whether additions are possible to columns that no index reads: Layout::number_at() finds only
-// those.
+// Whether additions are possible to those columns that no index reads. Layout::number_at() finds
+// only these columns.
 template <class Sync, class Claims>
 [[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::may_add_to_some(const TableRef& ref) const {
   return ref && this->template check<Purpose::kWrite>(ref, ColumnsRef(&ref.base()->layout().none())) != nullptr;
@@ -401,7 +403,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef ke
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
-    index::Witness unneeded;  // if the row does not exist, the insert tracks the leaf
+    index::Witness unneeded;  // if the row does not exist, the insert itself tracks the leaf
     Row* row = table.find(key, hints_.primary(table, key), unneeded);
     const GivenRow given{source, bytes};
     return row != nullptr ? replace_row(table, row, table.key_of(row, key), given, true) : insert_row(table, key, given, true);
@@ -411,10 +413,11 @@ Status ReadWriteTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef ke
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
   if constexpr (Claims::kWrites) claims_.make_room_for_new();
-  // Locked, so that no transaction uses it before its sequence number is set.
+  // The new block is locked, so that other transactions do not use it before its sequence number is
+  // set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
-    // An existing row block, with or without a row, does not need the leaf's witness.
+    // If a row block exists, with or without a row, the leaf's witness is not needed.
     index::Witness unneeded;
     if (Row* row = table.find(key, hints_.primary(table, key), unneeded))
       return replace_row(table, row, table.key_of(row, key), source, replace);
@@ -429,8 +432,8 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
   if (result.inserted) [[likely]] keep_claims_of_new(table, row);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
 
-  // Read after the insert: an older block of this key was unlinked, and
-  // the floor raised, before it.
+  // The floor is read after the insert. An older block of this key was unlinked before the insert,
+  // and the floor was raised before that.
   const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
   uint64_t words[kCommitGroupsMax] = {};
   if constexpr (RunsInRegion<Claims>)
@@ -447,7 +450,7 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
     track_own_insert(result);
     writes_.make_present(table, row, key, words, source.bytes, source.size, true);
   } catch (...) {
-    // Otherwise a rollback would not find the row block.
+    // Without this, a rollback would not find the row block.
     if (writes_.size() == earlier || !writes_[earlier].created) retire_row(worker_, table, row, key, w);
     throw;
   }
@@ -471,14 +474,15 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
       words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
       if (of_group == nullptr || words[g] != word::kUnknown || of_group->kind == WriteKind::kPresent) continue;
       if (g != 0 && table.secondary_count() == 0) continue;
-      // A blind write assumed that the row exists. So it must exist, or this would bring it back;
-      // and the secondary indexes depend on the row's current values.
+      // An earlier blind write assumed that the row exists. The row must still exist, because
+      // otherwise this write would bring it back. In addition, the secondary indexes depend on the
+      // row's current values.
       if (Status status = present_word(table, row, key, g, &words[g]); !status.ok())
         return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
       of_group->expected = words[g];
     }
   } else {
-    // A row that prevents an insert is only read, so only the read is claimed.
+    // If a row prevents an insert, the row is only read, so only the read is claimed.
     for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
       Status claimed = writes ? claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups())
                               : claim_groups<Purpose::kRead>(table, row, key, 1);
@@ -492,7 +496,7 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
     }
     for (uint32_t g = 1; g < layout.group_count() && !present; ++g)
       if (WriteEntry* write = writes_.find(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
-        return doom(table, Code::kConflict, Cause::kReadChanged, key);  // it was there when that was written
+        return doom(table, Code::kConflict, Cause::kReadChanged, key);  // the row existed when the earlier write was made
     recorder_.read(table, key, 0, present, word::sequence(words[0]));
     if (present && !replace) push_read({&row->cell(layout, 0), words[0], key, &table});
   }
@@ -503,7 +507,7 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
     uint64_t old_values[kSecondaryIndexesMax];
     if (present)
       if (Status status = old_index_values(table, row, key, all, old_values); !status.ok()) return status;
-    // Uniqueness first: nothing may change if it is violated.
+    // Uniqueness is checked first, because nothing may change if it is violated.
     for (uint32_t i = 0; i < table.secondary_count(); ++i)
       if (Status status = index_check_unique(table, row, key, i, index_value(table, i, key, image)); !status.ok()) return status;
     writes_.make_present(table, row, key, words, source.bytes, source.size, false);
