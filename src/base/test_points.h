@@ -180,7 +180,7 @@ enum class Mutant : uint32_t {
   kLookBeforeEntering,   // "look_before_entering": a subscriber checks for publications before it announces that it is running
   kCloseEarly,           // "close_early": a publication closes although a publisher with an earlier core has not published
   kPassPublisher,        // "pass_publisher": a subscriber commits with a number above that of a publisher whose effect it has not seen
-  kAnswerBeforePublishers,  // "answer_before_publishers": a call that may have seen a publisher's core returns before that effect is published
+  kAnswerBeforePublishers,  // "answer_before_publishers": a call that may have seen a publisher's core returns before the publication
   kWithdrawBetweenPieces,  // "withdraw_between_pieces": a call withdraws its announcement to the log after its core, not after its tail
   // Mutants of the heap. tests/race/mutants.sh has a test for each.
   kHeapEarlyMoment,         // "heap_early_moment": a transaction reads its moment before it announces that it is active

@@ -38,9 +38,10 @@ std::string Folder::path_of(std::string_view name) const {
 Status FileSystem::open_folder_of(const std::string& path, std::unique_ptr<Folder>* folder, std::string* name) {
   const size_t slash = path.find_last_of('/');
   *name = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (name->empty() && !path.empty()) *name = ".";  // "folder/": it is refused as a folder
+  if (name->empty() && !path.empty()) *name = ".";  // "folder/": opening the folder as a file is then refused
   const std::string its_folder = slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
-  // The whole path, though only a part of it is the folder's: a byte 0 may be in the name.
+  // If the path contains a byte 0, opens the whole path as a folder, which reports the error. The
+  // byte may be in the name, which is not part of the folder's path.
   if (path.find('\0') != std::string::npos) return open_folder(path, folder);
   Status status = open_folder(its_folder, folder);
   return status.not_found() ? Status(Code::kNotFound, "the file '" + absolute(path) + "' does not exist") : status;
@@ -83,12 +84,12 @@ Status ReadBuffer::read_part(Folder& folder, const std::string& name, uint64_t o
 
 Status ReadBuffer::make_room(const File& file, uint64_t bytes) {
   if (bytes <= capacity_) return {};
-  // Rounded up: files of about one size follow each other in the same memory.
-  // What is not used costs none.
+  // Rounded up, so that files of similar sizes can use the same memory. Memory that is not used is
+  // not provided by the system.
   constexpr uint64_t kStep = 64u << 10;
   const uint64_t room = (bytes + kStep - 1) / kStep * kStep;
   capacity_ = 0;
-  memory_.reset();  // before the new one is taken
+  memory_.reset();  // freed before the new memory is allocated
   memory_.reset(new (std::nothrow) std::byte[room]);
   if (memory_ == nullptr)
     return Status(Code::kMemoryLimit, "not enough memory for " + std::to_string(bytes) + " bytes of '" + file.path() + "'");

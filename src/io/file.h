@@ -1,13 +1,15 @@
-// File, Folder, FileSystem: every access of the log to the disk. The implementation makes system
-// calls (system_files()); tests use others that record calls and refuse some of them.
+// File, Folder, FileSystem: the interface through which the log accesses the disk. The
+// implementation makes system calls (system_files()). Tests use implementations that record calls
+// and make some of them fail.
 //
-// A folder is opened once, and everything in it is reached through that open folder. Its path is
-// not resolved again: neither chdir() nor a folder that is renamed leads a call to other files.
+// A folder is opened once, and its files are accessed through the open folder. Its path is not
+// resolved again, so neither chdir() nor the renaming of a folder leads a call to other files.
 //
-// This is not a cache: bytes are with the system when a write returns, and on the disk when sync()
-// has succeeded. A name is on the disk once its folder is synced. A failed call is not repeated
-// here, because the state of the disk is unknown after a failed sync. The exceptions are calls that
-// a signal interrupts (EINTR), EAGAIN of a write, and the rest of a short write.
+// The interface does not cache. Bytes are with the system when a write returns, and on the disk
+// when sync() has succeeded. A file's name is on the disk once its folder is synced. A failed call
+// is not repeated, because the state of the disk is unknown after a failed sync. There are three
+// exceptions: calls that a signal interrupts (EINTR), EAGAIN of a write, and the rest of a short
+// write.
 //
 // Thread safety: a File belongs to one thread at a time; a Folder or FileSystem may be used by any
 // number of threads.
@@ -34,42 +36,43 @@ class File {
 
   const std::string& path() const { return path_; }
 
-  // All of it, or kIoError that names the file.
+  // Writes all bytes, or returns kIoError with a message that names the file.
   virtual Status write_at(uint64_t offset, std::span<const std::byte> bytes) = 0;
-  // Contents and length are on the disk when it is ok.
+  // Ok: the file's contents and length are on the disk.
   virtual Status sync() = 0;
-  // As write_at and then sync.
+  // Calls write_at(), and then sync().
   Status write_and_sync(uint64_t offset, std::span<const std::byte> bytes) {
     if (Status status = write_at(offset, bytes); !status.ok()) return status;
     return sync();
   }
-  // Fills `bytes` from the file; *count is less than asked for only at the file's end.
+  // Fills `bytes` from the file. *count is less than their number only at the file's end.
   virtual Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) = 0;
   virtual Status size(uint64_t* bytes) = 0;
-  // Makes room on the disk, so that a sync of what is written there has less to do; until then it
-  // reads as zeros. Where that cannot be done nothing is: the write will tell.
+  // Reserves disk space, so that a later sync of bytes that are written there has less to do. The
+  // space reads as zeros until it is written. Does nothing if that is impossible, because the later
+  // write reports the error.
   virtual void make_room(uint64_t offset, uint64_t bytes) {
     static_cast<void>(offset);
     static_cast<void>(bytes);
   }
-  // Gives back the room that was made beyond this length and not written to. A hint: the room may
-  // stay, and after a crash it may be there again.
+  // Gives back reserved space beyond this length that was not written. This is a hint: the space
+  // may stay, and may exist again after a crash.
   virtual void trim(uint64_t bytes) { static_cast<void>(bytes); }
-  // The file has at least this many bytes, and the disk has room for all of them: no later write to
-  // them fails for want of it. New ones read as zeros. kIoError: it names the file and the number
-  // of bytes, and the file is as long as before. Where a file system cannot reserve room, the file
-  // has the length alone.
+  // Enlarges the file to at least this many bytes, and reserves disk space for all of them, so that
+  // later writes to them do not fail for lack of space. New bytes read as zeros. kIoError: the
+  // message names the file and the number of bytes, and the file's length is unchanged. If a file
+  // system cannot reserve space, only the length is set.
   virtual Status reserve(uint64_t bytes);
-  // The file's bytes from `offset` on are the memory's from now on; what is written there stays in
-  // memory. Both begin with a page, and the file has as many. Without a mapping of its own it is a
-  // copy.
+  // Maps the file's bytes from `offset` on to the memory. Writes to the memory do not change the
+  // file. Both must begin at a page boundary, and the file must have as many bytes as the memory.
+  // An implementation without mappings copies the bytes.
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory);
-  // Like map_copy_on_write(), but where the file has holes it leaves `memory` as it is; it must
-  // already hold zeros there. On some file systems (tmpfs) reading a mapped hole allocates space,
-  // and if none is left the process is killed.
+  // Like map_copy_on_write(), but leaves `memory` unchanged where the file has holes. The memory
+  // must already hold zeros there. On some file systems (tmpfs), reading a mapped hole allocates
+  // space, and the process is killed if no space is left.
   virtual Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) { return map_copy_on_write(offset, memory); }
-  // These bytes are synced and will rarely be read soon: the system need not keep them in its
-  // cache.
+  // Tells the system that these bytes, which are synced, will rarely be read soon. So the system
+  // need not keep them in its cache.
   virtual void forget(uint64_t offset, uint64_t bytes) {
     static_cast<void>(offset);
     static_cast<void>(bytes);
@@ -80,10 +83,10 @@ class File {
 };
 
 enum class OpenMode : uint8_t {
-  kRead,       // it must be there
-  kWrite,      // read and write; it must be there
-  kCreate,     // read and write; it must not be there
-  kCreateNew,  // read and write; what is there is emptied
+  kRead,       // the file must exist
+  kWrite,      // read and write; the file must exist
+  kCreate,     // read and write; the file must not exist
+  kCreateNew,  // read and write; an existing file is emptied
 };
 
 enum class Hold : uint8_t {
@@ -91,8 +94,8 @@ enum class Hold : uint8_t {
   kExclusive,  // excludes all others
 };
 
-// An open folder. Names are those of files in it. A function that fails returns kIoError, unless it
-// lists other codes; the message has the absolute path and the system's reason.
+// An open folder. Names are names of files in it. A function that fails returns kIoError unless its
+// comment lists other codes. The message contains the absolute path and the system's reason.
 class Folder {
  public:
   explicit Folder(std::string path) : path_(std::move(path)) {}
@@ -100,34 +103,34 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  // The absolute path that led to the folder when it was opened. Messages use it; files are not
-  // looked up by it.
+  // The absolute path that led to the folder when it was opened. It is used only in messages, and
+  // not to find files.
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view name) const;
 
   // kNotFound: the file does not exist. kCorrupt: it is not a regular file.
   virtual Status open(const std::string& name, OpenMode mode, std::unique_ptr<File>* file) = 0;
-  // All names in it, sorted.
+  // Returns all names in the folder, sorted.
   virtual Status list(std::vector<std::string>* names) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& name) = 0;
-  // Makes the names in it durable.
+  // Makes the names in the folder durable.
   virtual Status sync() = 0;
-  // Makes its own name durable: syncs the folder that contains it.
+  // Makes the folder's own name durable, by a sync of the folder that contains it.
   virtual Status sync_name() = 0;
-  // Holds the folder against holders in this and other processes until it is closed, even if its
-  // files are removed. A process that may not write in it holds it shared. Does nothing where the
-  // file system cannot lock folders.
-  // kInvalidArgument: another holder excludes it.
+  // Locks the folder against other holders in this and other processes, until the Folder is closed.
+  // The lock remains even if the folder's files are removed. A process that may not write in the
+  // folder locks it shared. Does nothing if the file system cannot lock folders. kInvalidArgument:
+  // another holder's lock prevents this one.
   virtual Status hold(Hold hold) = 0;
-  // Holds a file, which is created if needed, until *held is destroyed. A process that may only
-  // read the file holds it shared. On a read-only disk a missing file is not held: *held is null.
-  // kInvalidArgument: another holder excludes it.
+  // Locks a file, which is created if it does not exist, until *held is destroyed. A process that
+  // may only read the file locks it shared. On a read-only disk a missing file is not locked, and
+  // *held is null. kInvalidArgument: another holder's lock prevents this one.
   virtual Status hold_file(const std::string& name, Hold hold, std::unique_ptr<File>* held) = 0;
-  // kIoError: its path leads to another folder or to nothing, so a program that opens the path
-  // would not find what is written here.
+  // Checks that the path still leads to this folder. kIoError: the path leads to another folder or
+  // to nothing, so a program that opens the path would not find the files in this one.
   virtual Status check_place() = 0;
-  // Removes the folder itself, which must be empty.
+  // Removes the folder, which must be empty.
   virtual Status remove_folder() = 0;
 
  private:
@@ -140,29 +143,30 @@ class FileSystem {
 
   // kNotFound: the folder does not exist. kInvalidArgument: no folder can have this path. kIoError.
   virtual Status open_folder(const std::string& path, std::unique_ptr<Folder>* folder) = 0;
-  // Ok if it is there already; *made says whether it was created now. kInvalidArgument, kIoError.
+  // Creates a folder. Ok if it already exists; *made is true if this call created it.
+  // kInvalidArgument, kIoError.
   virtual Status make_folder(const std::string& path, bool* made) = 0;
-  // The path as messages show it.
+  // Returns the path as messages show it.
   virtual std::string absolute(const std::string& path) const { return path; }
 
   // Opens the folder that contains a file, and returns the file's name within it. kNotFound: the
   // folder does not exist. Otherwise as open_folder().
   Status open_folder_of(const std::string& path, std::unique_ptr<Folder>* folder, std::string* name);
-  // Opens a file by its path. As Folder::open().
+  // Opens a file by its path. Statuses: as Folder::open().
   Status open(const std::string& path, OpenMode mode, std::unique_ptr<File>* file);
 };
 
-// The size of the file. kCorrupt: it is larger than `bytes_max`, the limit for files of its kind.
-// The message names the file.
+// Returns the size of the file. kCorrupt: the size exceeds `bytes_max`, the limit for files of its
+// kind. The message names the file.
 Status file_bytes(Folder& folder, const std::string& name, uint64_t bytes_max, uint64_t* bytes);
 
-// Room for the contents of a file, or of a part of one, used again for the next one.
+// Memory for the contents of a file, or of a part of a file. The next read reuses it.
 class ReadBuffer {
  public:
-  // Reads the whole file. kCorrupt: as file_bytes(). kMemoryLimit: memory is exhausted; the message
-  // names the file.
+  // Reads the whole file. Statuses: as file_bytes(), and kMemoryLimit if memory is exhausted. The
+  // message names the file.
   Status read(Folder& folder, const std::string& name, uint64_t bytes_max);
-  // Reads `bytes` from `offset` on, or fewer if the file ends before.
+  // Reads `bytes` from `offset` on, or fewer if the file ends earlier.
   Status read_part(Folder& folder, const std::string& name, uint64_t offset, uint64_t bytes);
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
@@ -174,11 +178,12 @@ class ReadBuffer {
   size_t size_ = 0;
 };
 
-// Plain system calls, unless a test has put something in their place; lives as long as the process.
+// Returns the files of the operating system, unless a test has substituted others. They exist until
+// the process ends.
 FileSystem& system_files();
 
-// Tests substitute another file system: while this exists, everything opened uses `files`. Only one
-// may exist at a time.
+// Tests substitute another file system. While this exists, all files that are opened belong to
+// `files`. Only one may exist at a time.
 class SubstituteFiles {
  public:
   explicit SubstituteFiles(FileSystem& files);
@@ -187,7 +192,7 @@ class SubstituteFiles {
   SubstituteFiles& operator=(const SubstituteFiles&) = delete;
 };
 
-// kIoError: "cannot <what> '<path>': <the system's words for the errno>".
+// Returns kIoError with the message "cannot <what> '<path>': <the system's words for the errno>".
 Status file_error(const char* what, const std::string& path, int error);
 
 }  // namespace elider::io

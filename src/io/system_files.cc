@@ -49,9 +49,9 @@ int look_at(int descriptor, struct stat* facts) {
   return uninterrupted([&] { return ::fstat(descriptor, facts); });
 }
 
-// Calls reserve(offset, bytes) for each piece from `begin` to `end`, until one returns an error
-// that it returns. A file system may undo a call that a signal interrupts, so one call for all of
-// it might never end.
+// Calls reserve(offset, bytes) for each piece from `begin` to `end`. Ends at the first error and
+// returns it. A file system may undo a call that a signal interrupts, so a single call for the
+// whole range might never succeed.
 template <class Reserve>
 int reserve_in_steps(uint64_t begin, uint64_t end, Reserve&& reserve) {
   constexpr uint64_t kStep = 16u << 20;
@@ -75,7 +75,7 @@ class SystemFile : public File {
     return {};
   }
 
-  // A file that was removed can still be synced, but no later program finds it.
+  // A removed file can still be synced, but later programs do not find it.
   Status sync() override {
     struct stat facts;
     if (uninterrupted([&] { return ::fdatasync(*descriptor_); }) != 0 || look_at(*descriptor_, &facts) != 0)
@@ -120,18 +120,19 @@ class SystemFile : public File {
     int error = reserve_in_steps(0, bytes, [&](off_t at, off_t count) {
       return uninterrupted([&] { return ::fallocate(*descriptor_, 0, at, count); }) == 0 ? 0 : errno;
     });
-    // The C library then writes a byte to each block. Other threads may write to the older ones.
+    // The C library then writes a byte to each new block. Older blocks may be written by other
+    // threads.
     if (error == EOPNOTSUPP || error == ENOSYS)
       error = reserve_in_steps(now, bytes, [&](off_t at, off_t count) {
         return uninterrupted_error([&] { return ::posix_fallocate(*descriptor_, at, count); });
       });
     if (error == 0 || error == EOPNOTSUPP || error == ENOSYS) return {};
-    if (bytes > now) trim(now);  // what it got of the room goes back
+    if (bytes > now) trim(now);  // gives back the space that it got
     return file_error(("reserve " + std::to_string(bytes) + " bytes for").c_str(), path(), error);
   }
 
   Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) override {
-    constexpr uint64_t kPage = 4096, kMappedMin = 1 << 20;  // a mapping for each small extent would be too many
+    constexpr uint64_t kPage = 4096, kMappedMin = 1 << 20;  // mapping each small extent would create too many mappings
     const uint64_t end = offset + memory.size();
     for (uint64_t at = offset; at < end;) {
       const off_t data = ::lseek(*descriptor_, static_cast<off_t>(at), SEEK_DATA);
@@ -167,13 +168,13 @@ class SystemFile : public File {
   const Descriptor descriptor_;
 };
 
-// A lock of an open file or folder, not of the process: it also excludes a second database in this
-// process. A forked child would share it, and keep it when its parent is killed: so the child's
-// descriptor is taken away. Unlocking ends the lock for both, so only the process that locked does
-// that.
+// A lock of an open file or folder. It does not belong to the process, so it also excludes a second
+// database in this process. A forked child would share the lock, and keep it when the parent is
+// killed, so the child's descriptor is replaced. Unlocking ends the lock for parent and child, so
+// only the process that locked may unlock.
 class Lock {
  public:
-  // -1, and errno: it is not locked.
+  // Returns -1, with errno set, if the descriptor could not be locked.
   int take(int descriptor, Hold hold) {
     const int how = (hold == Hold::kExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
     if (uninterrupted([&] { return ::flock(descriptor, how); }) != 0) return -1;
@@ -181,7 +182,7 @@ class Lock {
     closed_in_child_.emplace(descriptor);
     return 0;
   }
-  // Before the descriptor is closed.
+  // Called before the descriptor is closed.
   void release() {
     closed_in_child_.reset();
     if (descriptor_ >= 0 && !process_.in_child()) static_cast<void>(uninterrupted([&] { return ::flock(descriptor_, LOCK_UN); }));
@@ -217,7 +218,8 @@ Status not_a_file(const std::string& path, mode_t mode) {
 
 class SystemFolder final : public Folder {
  public:
-  // `readable`: the descriptor can be listed, locked and synced; otherwise it only finds names.
+  // `readable`: the descriptor can be listed, locked and synced. Otherwise it is only used to find
+  // names.
   SystemFolder(std::string path, Descriptor descriptor, bool readable)
       : Folder(std::move(path)), descriptor_(std::move(descriptor)), readable_(readable) {}
   ~SystemFolder() override { lock_.release(); }
@@ -238,7 +240,7 @@ class SystemFolder final : public Folder {
     return {};
   }
 
-  // Through a descriptor of its own, since a descriptor has one position in the list.
+  // Uses a new descriptor, because the position in the list belongs to a descriptor.
   Status list(std::vector<std::string>* names) override {
     names->clear();
     Descriptor copy = open_at(*descriptor_, ".", O_RDONLY | O_DIRECTORY);
@@ -279,7 +281,8 @@ class SystemFolder final : public Folder {
     return uninterrupted([&] { return ::fsync(*parent); }) == 0 ? Status() : file_error("sync the folder", path_of(".."), errno);
   }
 
-  // Network file systems may refuse to lock a folder. Then the lock of a file must do.
+  // A network file system may refuse to lock a folder. Then only the lock of the lock file protects
+  // the database.
   Status hold(Hold hold) override {
     const bool reads_only = uninterrupted([&] { return ::faccessat(*descriptor_, ".", W_OK, AT_EACCESS); }) != 0;
     if (lock_.take(*descriptor_, reads_only ? Hold::kShared : hold) != 0 && errno == EWOULDBLOCK)
@@ -314,7 +317,7 @@ class SystemFolder final : public Folder {
       if (found.st_dev == ours.st_dev && found.st_ino == ours.st_ino) return {};
       leads = "to another folder";
     } else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
-      return {};  // the path cannot be followed at the moment, which does not show that it leads elsewhere
+      return {};  // the path cannot be followed now, which does not prove that it leads elsewhere
     }
     return Status(Code::kIoError, "the folder '" + path() + "' was moved or replaced while it was open: its path leads " + leads);
   }
@@ -330,22 +333,22 @@ class SystemFolder final : public Folder {
     return uninterrupted([&] { return ::fstatat(*descriptor_, name.c_str(), facts, 0); }) == 0;
   }
 
-  // Opens it without waiting for the other end of a FIFO, and refuses what is not a regular file.
-  // *error: the system's, where that is the reason.
+  // Opens the file without waiting for the other end of a FIFO. Refuses everything that is not a
+  // regular file. *error is the system's error if that is the reason for the failure.
   Status open_file(const std::string& name, int flags, Descriptor* opened, int* error) const {
     *error = 0;
     struct stat facts;
     Descriptor descriptor = open_at(*descriptor_, name.c_str(), flags | O_NONBLOCK | O_NOCTTY);
     if (!descriptor) {
       *error = errno;
-      // A socket, or a folder to be written, cannot be opened at all.
+      // A socket, or a folder that is opened for writing, cannot be opened at all.
       if ((*error == ENXIO || *error == EISDIR) && look_at_name(name, &facts) && !S_ISREG(facts.st_mode))
         return not_a_file(path_of(name), facts.st_mode);
       return {};
     }
     const bool looked = look_at(*descriptor, &facts) == 0;
-    // A file that is emptied may be a device: it takes the bytes or refuses them, and they are not
-    // read back.
+    // A file that is opened to be emptied may be a device. The device accepts or refuses the bytes,
+    // and they are not read back.
     const bool fits = looked && (S_ISREG(facts.st_mode) || ((flags & O_TRUNC) != 0 && S_ISCHR(facts.st_mode)));
     if (fits && uninterrupted([&] { return ::fcntl(*descriptor, F_SETFL, flags & O_ACCMODE); }) == 0) {
       *opened = std::move(descriptor);
@@ -391,7 +394,7 @@ class SystemFiles final : public FileSystem {
     return *made || errno == EEXIST ? Status() : file_error("create the folder", its_path, errno);
   }
 
-  // Not normalized further: "a/../b" is not "b" where "a" is a symbolic link.
+  // The path is not normalized further: "a/../b" is not "b" if "a" is a symbolic link.
   std::string absolute(const std::string& path) const override {
     std::string_view rest = path;
     while (rest.size() > 1 && rest.back() == '/') rest.remove_suffix(1);
@@ -420,7 +423,7 @@ class SystemFiles final : public FileSystem {
 }  // namespace
 
 FileSystem& plain_system_files() {
-  static SystemFiles* const instance = new SystemFiles;  // never destroyed: a database may outlive statics
+  static SystemFiles* const instance = new SystemFiles;  // never destroyed, because a database may outlive statics
   return *instance;
 }
 

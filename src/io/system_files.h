@@ -1,4 +1,4 @@
-// The files of the operating system, whatever a test has put in their place (system_files()).
+// The files of the operating system, even if a test has substituted others for system_files().
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace elider::io {
 
-// Lives as long as the process.
+// The result exists until the process ends.
 FileSystem& plain_system_files();
 
 }  // namespace elider::io

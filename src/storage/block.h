@@ -1,5 +1,6 @@
-// Row blocks: allocation of row blocks, and of the payloads that are stored separately. The table's
-// layout gives the size of a block. If keys are byte strings, the key follows the cells.
+// Row blocks: allocates row blocks, and the payloads that are stored separately from them. The
+// table's layout determines the size of a block. If keys are byte strings, the key follows the
+// cells.
 //
 // Thread safety: the block being allocated or freed must not be reachable by other threads.
 #pragma once
@@ -69,7 +70,7 @@ inline void free_block(Worker& worker, const Layout& layout, Block* block) {
 inline void reclaim_block(Worker& worker, void* block, uint64_t layout_address) {
   free_block(worker, *reinterpret_cast<const Layout*>(layout_address), static_cast<Block*>(block));
 }
-// Retires the block: readers may use it until the grace period ends.
+// Retires the block. Readers may use it until the grace period ends.
 inline void retire_block(Worker& worker, const Layout& layout, Block* block) {
   worker.retire(reclaim_block, block, reinterpret_cast<uint64_t>(&layout), sizeof(Block) + block->size);
 }

@@ -10,7 +10,8 @@ namespace elider::storage {
 
 namespace {
 
-// Empty if the function throws: it may not accept a row of small numbers.
+// Returns an empty result if the function throws, since a function may not accept a row of small
+// numbers.
 std::optional<uint64_t> value_of(const SecondaryIndex& index, const std::byte* row) {
   try {
     return index.key(row);
@@ -25,7 +26,7 @@ void put_as(int number, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Stores a number in a column of any type; in kBytes, in each byte.
+// Stores a number in a column of any type. In a kBytes column it sets each byte.
 void put(const Column& column, int number, std::byte* row) {
   std::byte* const to = row + column.offset;
   if (column.type == ColumnType::kBytes) std::memset(to, number, column.size);
@@ -54,8 +55,9 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
   const auto named = [&](const Column& column) {
     return std::find(index.columns.begin(), index.columns.end(), column.name) != index.columns.end();
   };
-  // The named columns get small numbers that are not zero and, if there are few columns, different.
-  // A function may divide by a column or by a difference, or use it as a position in an array.
+  // The named columns get small numbers that are not zero. If there are few columns, the numbers
+  // differ. The reason is that a function may divide by a column or by a difference, or use a
+  // column as a position in an array.
   std::vector<std::byte> base(schema.row_bytes), changed;
   int number = 0;
   for (const Column& column : schema.columns)
@@ -68,7 +70,7 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
   };
   for (const Column& column : schema.columns) {
     if (named(column)) continue;
-    for (const int other : {1, 2, 120}) {  // several values, for a function that reads only some bits, or divides
+    for (const int other : {1, 2, 120}) {  // several values, because a function may read only some bits, or divide
       changed = base;
       put(column, other, changed.data());
       if (notices()) return "column '" + column.name + "'";

@@ -7,7 +7,7 @@
 namespace elider::storage {
 
 namespace {
-// Places for a quarter more rows than expected: seven of eight rows then find a place.
+// Creates places for a quarter more rows than expected. Then seven of eight rows find a place.
 constexpr uint64_t places_for(uint64_t rows) { return rows + rows / 4; }
 // An object of at least this size has its own mapping, which the system fills with zeros.
 constexpr size_t kZeroBytes = size_t{4} << 20;

@@ -1,20 +1,21 @@
-// InlineRows: places for the row blocks of a hashed table, given by the hash of their keys
-// (SchemaOf::inline_rows). A lookup that finds its row in a place does not need a bucket: one cache
-// miss instead of two dependent ones.
+// InlineRows: places for the row blocks of a hashed table. The hash of a row's key determines its
+// places (SchemaOf::inline_rows). A lookup that finds its row in a place does not read a bucket, so
+// it costs one cache miss instead of two dependent ones.
 //
 //   +---------+----------+-----------+
 //   | key   8 | state  8 | row block |   a place; kWays of them are a group
 //   +---------+----------+-----------+
 //
-// The index contains every row as well, so correctness does not depend on places. If a row's group
-// is full, its block is allocated like the rows of other tables, and a lookup that fails here uses
-// the index. Blocks never move, so the addresses of rows are stable, and views and growth are not
-// affected.
+// The index also contains every row, so correctness does not depend on places. If all places of a
+// row are taken, its block is allocated like the rows of other tables. A lookup that does not find
+// a row in its places uses the index. Blocks never move, so the addresses of rows are stable, and
+// views and growth are not affected.
 //
-// States of a place: free; taken (its row is not in the index, or is about to leave it); found
-// (from the insert into the index until just before the removal). Invariant: if a block is found
-// when its state is read, the index has this block for its key at that time. A place is not reused
-// while any thread may refer to its block: it becomes free after the grace periods of row blocks.
+// A place is free, taken or found. It is taken while its row is not in the index or is about to
+// leave it. It is found from the insertion into the index until just before the removal. Invariant:
+// if a block's state is read as found, the index contains this block for its key at that time. A
+// place is not reused while any thread may refer to its block. It becomes free after the grace
+// periods of row blocks.
 //
 // Thread safety: all threads may call all functions, within a grace period.
 #pragma once
@@ -42,12 +43,12 @@ class InlineRows {
   InlineRows& operator=(const InlineRows&) = delete;
 
   size_t bytes() const { return bytes_; }
-  // Returns a block for the key that other threads cannot find yet, or null if the key's places are
-  // taken.
+  // Returns a block for the key, which other threads cannot find yet. Returns null if all of the
+  // key's places are taken.
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
-  // Returns true if the block is in a place here. The other functions that take a block require
-  // this.
+  // Returns true if the block is in one of these places. The other functions that take a block
+  // require this.
   bool has(const Row* row) const {
     const auto* const at = reinterpret_cast<const std::byte*>(row);
     return at >= places_ && at < places_ + bytes_;
@@ -58,19 +59,19 @@ class InlineRows {
     if (!ELIDER_MUTANT(kKeepInlineRow)) place_of(row)->state.store(kTaken, std::memory_order_release);
   }
 
-  // Prefetches what find() and a read of the row will access, if the row is in the first of its
-  // places.
+  // Prefetches the memory that find() and a read of the row access if the row is in the first of
+  // its places.
   void prefetch(Key key) const {
     const char* const first = reinterpret_cast<const char*>(place(hash_of(key), 0));
     for (size_t at = 0; at < place_bytes_; at += 64) __builtin_prefetch(first + at);
     __builtin_prefetch(first + place_bytes_ - 1);
   }
-  // Returns the key's row block, or null; the index may then have one.
+  // Returns the key's row block, or null. If the result is null, the index may contain the row.
   Row* find(Key key) const {
     const uint64_t hash = hash_of(key);
     for (unsigned way = 0; way < kWays; ++way) {
       Place* const at = place(hash, way);
-      // acquire: pairs with set_found(): the block is complete as the insert left it.
+      // acquire: pairs with set_found(), so the block is complete as the insertion left it.
       const uint64_t state = at->state.load(std::memory_order_acquire);
       if (state == kFound && at->key.load(std::memory_order_relaxed) == key) return at->row();  // relaxed: it was set before
     }
@@ -88,7 +89,8 @@ class InlineRows {
 
   InlineRows(Memory& memory, uint64_t groups, size_t place_bytes);
 
-  // Not the hash table's function, whose buckets use the lowest bits: these places use all bits.
+  // The hash table's hash function is not used, because its buckets are chosen by the lowest bits,
+  // whereas these places use all bits.
   static uint64_t hash_of(Key key) {
     uint64_t hash = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15u;
     hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;

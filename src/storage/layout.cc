@@ -23,7 +23,8 @@ Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t bl
   for (const Column& column : schema.columns) group_count = std::max(group_count, column.group + 1);
   groups_.resize(group_count);
 
-  // Every byte belongs to one piece: a described column, or the bytes between columns (group 0).
+  // Every byte of a row belongs to one piece, which is a described column or the bytes between
+  // columns (group 0).
   std::vector<uint32_t> order(schema.columns.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return schema.columns[a].offset < schema.columns[b].offset; });
@@ -64,7 +65,8 @@ void Layout::place_groups(uint32_t block_threshold_bytes) {
   } else {
     for (Placed& piece : pieces_) {
       Group& group = groups_[piece.group];
-      // Keep the position modulo 8 of the row, so that columns stay aligned and adjacent.
+      // Keeps each offset equal to the row offset modulo 8, so that columns stay aligned and
+      // adjacent.
       const uint32_t base = group.payload_bytes;
       piece.payload_offset = base % 8 <= piece.row_offset % 8 ? base - base % 8 + piece.row_offset % 8
                                                               : round_up(base, 8) + piece.row_offset % 8;
@@ -150,7 +152,7 @@ namespace {
 size_t place_of(uint64_t columns) { return columns * 0x9e3779b97f4a7c15 >> 58; }
 }  // namespace
 
-// Called without the lock. Null does not mean that the set does not exist.
+// Runs without the lock. If the result is null, the set may still exist.
 const ColumnSet* Layout::find(uint64_t columns) const {
   for (size_t i = 0; i < kProbes; ++i) {
     // acquire: pairs with the release below, so that the set's contents are visible.

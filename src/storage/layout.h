@@ -1,12 +1,14 @@
-// Layout: how the bytes of a row are stored. ColumnSet: a set of columns, compiled to copies.
+// Layout: how the bytes of a row are stored. ColumnSet: a set of columns, compiled to a list of
+// copies.
 //
 // A row is one block of cells, one per commit group. A cell is a header (storage/record.h) and the
-// group's bytes. In a table with one group, the payload has the row's own layout, so that a whole
-// row is one copy. With several groups, each packs its columns, and group 0 also has all bytes that
-// columns do not describe. A group of at least the block threshold stores its payload in a separate
-// block, which the cell points to.
-// Thread safety: constant after construction. Column sets are compiled under a lock and found
-// without it. They are freed with the table, except for those that a caller owns.
+// group's bytes. If a table has one group, the payload has the row's own layout, so a whole row is
+// one copy. If it has several groups, each group packs its columns, and group 0 also has all bytes
+// that columns do not describe. If a group's size reaches the block threshold, its payload is
+// stored in a separate block, and the cell contains a pointer to that block.
+//
+// Thread safety: a Layout is constant after construction. Column sets are compiled under a lock and
+// found without it. Except for those that a caller owns, they are freed with the table.
 #pragma once
 
 #include <atomic>
@@ -43,14 +45,14 @@ struct ColumnSet {
   const TableBase* table = nullptr;  // null if an unknown column was requested
   uint64_t columns = 0;              // bit i: the schema's column i
   uint32_t groups = 0;               // bit g: group g contains some of them
-  uint32_t read_groups = 1;          // the groups to read to know whether the row exists: the first one if `groups` is empty
+  uint32_t read_groups = 1;          // the groups to read to know whether the row exists; only the first one if `groups` is empty
   bool whole = false;                // all bytes of the row
   uint32_t begin[kCommitGroupsMax + 1] = {};  // the spans of group g are begin[g] to begin[g + 1]
   uint32_t bytes[kCommitGroupsMax] = {};      // bytes in the spans of group g
   std::vector<storage::Span> spans;
   std::vector<uint32_t> lines;       // offsets in the row block of the cache lines that a read accesses, for prefetching
-  // Cache lines that a write of group g accesses, if its cell begins at word w of a line. For a
-  // group that is stored as a block, the lines of its cell.
+  // The number of cache lines that a write of group g accesses if its cell begins at word w of a
+  // cache line. If the group is stored as a block, these are the cache lines of its cell.
   uint8_t lines_written[kCommitGroupsMax][8] = {};
 };
 
@@ -69,15 +71,15 @@ struct Number {
   uint64_t column;  // its bit
 };
 
-// Column sets that their user owns.
+// Column sets that belong to their user.
 // Thread safety: one thread at a time.
 using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 
 class InlineRows;
 class Zones;
 
-// The memory of a table's rows in addition to the places of their row blocks. It is counted at
-// allocation and free, so that statistics need not visit rows.
+// The memory of a table's rows, without the inline places of row blocks. It is counted when memory
+// is allocated and freed, so that statistics need not visit rows.
 // Thread safety: that of ShardedCounts.
 struct RowMemory {
   ShardedCounts blocks;    // payloads that are stored separately
@@ -87,12 +89,13 @@ struct RowMemory {
 
 class Layout {
  public:
-  // Number of unions that are kept. Programs use few of them repeatedly; a program that always uses
-  // new ones must not exhaust the heap.
+  // The number of unions that are kept. A program usually uses few unions, and uses them
+  // repeatedly. A program that always uses new ones must not exhaust the heap.
   static constexpr size_t kUnionsKept = 128;
 
   // protocol_bytes: space before each cell for the transactions' protocol (txn/protocol.h).
-  // byte_keys: each row block stores its key after its cells; number keys are only in the indexes.
+  // byte_keys: each row block stores its key after its cells. Otherwise keys are only in the
+  // indexes.
   Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0,
          bool byte_keys = false);
 
@@ -102,17 +105,18 @@ class Layout {
   bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
   uint32_t row_bytes() const { return row_bytes_; }  // the maximum for variable-size rows
-  // True if rows have variable sizes. Then the only group is stored as a block of the row's size.
+  // True if rows have variable sizes. Then the table has one group, which is stored as a block of
+  // the row's size.
   bool sized_rows() const { return schema_.sized_rows; }
-  // The places of row blocks that are given by keys; null if the table does not have any.
+  // The inline places of row blocks, or null if the table does not have any.
   InlineRows* inline_rows() const { return inline_rows_; }
   void set_inline_rows(InlineRows* places) { inline_rows_ = places; }
   // The zones of a zoned table; otherwise null.
   Zones* zones() const { return zones_; }
   void set_zones(Zones* zones) { zones_ = zones; }
   uint32_t least_row_bytes() const { return least_row_bytes_; }  // equal to row_bytes() for fixed-size rows
-  // The size of an image that contains only described columns. In a variable-size row, they are all
-  // within the minimum size, so images need not have the size of the largest row.
+  // The size of an image that contains only described columns. In a variable-size row, all
+  // described columns are within the minimum size, so such an image need not have the maximum size.
   uint32_t column_image_bytes() const { return least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   RowMemory& memory() const { return *memory_; }
@@ -122,19 +126,20 @@ class Layout {
   const ColumnSet& none() const { return *none_; }
   const ColumnSet& invalid() const { return *invalid_; }
   const ColumnSet& of_columns(uint64_t columns) const;
-  // Like of_columns(), for columns that a transaction writes together or that a log record has. The
-  // first kUnionsKept of these are kept as long as the table, the others in `own`.
+  // Like of_columns(), for columns that a transaction writes together or that are in a log record.
+  // The first kUnionsKept of these sets are kept as long as the table. The others are stored in
+  // `own`.
   const ColumnSet& of_union(uint64_t columns, OwnColumnSets& own) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
-  // Adds the columns that a secondary index reads.
+  // Returns `set` with the columns that a secondary index reads.
   const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const {
     return set.whole ? set : of_columns(set.columns | index_columns(index).columns);
   }
   // The columns that a secondary index reads, as a set and as bits.
   const ColumnSet& index_columns(uint32_t index) const { return *index_columns_[index]; }
   uint64_t indexed_columns() const { return indexed_columns_; }
-  // Returns the number column of this type at this offset, or null; also null if a secondary index
-  // reads it.
+  // Returns the number column of this type at this offset. Returns null if there isn't one, or if a
+  // secondary index reads it.
   const Number* number_at(uint32_t row_offset, ColumnType type) const {
     for (const Number& number : numbers_)
       if (number.row_offset == row_offset && number.type == type) return &number;
@@ -173,7 +178,7 @@ class Layout {
   mutable size_t unions_kept_ = 0;
   mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // by columns
   // The sets that were requested first, hashed by their columns, for lookups without the lock. A
-  // set has one of kProbes positions, which is never reused for another set.
+  // set is stored at one of kProbes positions. A position is never reused for another set.
   static constexpr size_t kPlaces = 64, kProbes = 4;
   mutable std::atomic<const ColumnSet*> places_[kPlaces] = {};
 };

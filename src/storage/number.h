@@ -1,4 +1,4 @@
-// Numbers: arithmetic on a column whose type is only known at run time.
+// Numbers: arithmetic on a column whose type is known only at run time.
 // Thread safety: pure functions.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace elider::storage {
 
 inline bool is_number(ColumnType type) { return type != ColumnType::kBytes; }
 
-// Calls f with a value of the column's type; does nothing for kBytes.
+// Calls f with a value of the column's type. Does nothing if the type is kBytes.
 template <class F>
 void with_number_type(ColumnType type, F&& f) {
   switch (type) {
@@ -31,7 +31,8 @@ void with_number_type(ColumnType type, F&& f) {
   }
 }
 
-// *to = *value + *delta. All are numbers of this type at any alignment. Integers wrap around.
+// Computes *to = *value + *delta. All three are numbers of this type at any alignment. Integers
+// wrap around.
 inline void add_numbers(ColumnType type, void* to, const void* value, const void* delta) {
   with_number_type(type, [&](auto zero) {
     using T = decltype(zero);

@@ -1,19 +1,20 @@
-// Record: the row block that an index maps a key to. It has a cell per commit group, each with a
-// header and the group's bytes. (In DBX, section 5.1, the metadata is apart from the data; here a
-// small row is stored in place, so that a read costs one dependent cache miss.)
+// Record: the row block that an index maps a key to. It has a cell per commit group. Each cell has
+// a header and the group's bytes. Deviation from DBX, section 5.1, where the metadata is separate
+// from the data: here a small row is stored in the cell, so that a read costs one dependent cache
+// miss.
 //
-// Protocol of a cell. A reader loads the word (acquire), waits while it is locked, copies the
-// payload with racy accesses, and loads the word again; if the words are equal, the copy is
-// consistent. A writer locks the word (compare-and-swap), changes payload, snapshot and previous,
-// and releases the word with a higher sequence. A cell's `snapshot` and `previous` change only
-// under its lock.
+// Protocol of a cell. A reader loads the commit word (acquire), waits while it is locked, copies
+// the payload with racy accesses, and loads the commit word again. If it has not changed, the copy
+// is consistent. A writer locks the commit word (compare-and-swap), changes the payload, `snapshot`
+// and `previous`, and releases the commit word with a higher sequence. A cell's `snapshot` and
+// `previous` change only under its lock.
 //
-// Old versions are linked from `previous`, the newest first, with descending snapshot numbers. A
-// version is retired as soon as it is created, so `previous` may dangle. Only a reader whose
-// snapshot number is below the cell's follows it; for such a reader, the writer kept the version
-// within the reader's grace period (storage/snapshots.h).
+// Old versions form a list from `previous` on. The newest comes first, and snapshot numbers
+// descend. A version is retired as soon as it is created, so `previous` may dangle. Only a reader
+// whose snapshot number is below the cell's follows `previous`. The writer kept the version for
+// such a reader within the reader's grace period (storage/snapshots.h).
 //
-// Thread safety: given by the protocol; every shared access uses an accessor below.
+// Thread safety: given by this protocol. Every shared access uses an accessor below.
 #pragma once
 
 #include <atomic>
@@ -44,17 +45,17 @@ namespace elider::storage {
 namespace word {
 inline constexpr uint64_t kLocked = 1, kAbsent = 2, kRemoved = 4, kStep = 8;
 static_assert((kLocked | kAbsent | kRemoved) == kStep - 1);
-inline constexpr uint64_t kUnknown = ~uint64_t{0};  // not a word: lock and removed are never set together with a sequence of all ones
+inline constexpr uint64_t kUnknown = ~uint64_t{0};  // not a commit word: lock and removed are never set with a sequence of all ones
 inline bool locked(uint64_t w) { return w & kLocked; }
 inline bool absent(uint64_t w) { return w & (kAbsent | kRemoved); }
 inline bool removed(uint64_t w) { return w & kRemoved; }
-// The row exists, and is not being written.
+// Returns true if the row exists and no commit is writing it.
 inline bool at_rest(uint64_t w) { return (w & (kStep - 1)) == 0; }
 inline uint64_t sequence(uint64_t w) { return w / kStep; }
 inline uint64_t next(uint64_t w, bool absent) { return (w & ~(kStep - 1)) + kStep + (absent ? kAbsent : 0); }
 }  // namespace word
 
-// A payload that is stored apart from its cell, and its size. Constant while it is reachable.
+// A payload that is stored separately from its cell, and its size. Constant while it is reachable.
 struct alignas(16) Block {  // so that a row in it has the alignment of memory from `new`
   uint64_t size;            // of the payload, in bytes
 
@@ -82,10 +83,10 @@ struct Version {
 
 class Cell {
  public:
-  // acquire: a payload that is copied afterwards is at least as new as the word.
+  // acquire: a payload that is copied afterwards is at least as new as the commit word.
   uint64_t load() const { return word_.load(std::memory_order_acquire); }
 
-  // Returns the word when it is unlocked. Waits for at most a commit's write phase.
+  // Returns the commit word once it is unlocked. The wait lasts at most for a commit's write phase.
   uint64_t load_unlocked() const {
     uint64_t w = load();
     if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] {
@@ -98,26 +99,27 @@ class Cell {
     return w;
   }
 
-  // Returns true if what was copied since load() returned `w` is consistent. The fence orders the
-  // racy copies before this load; it pairs with the release in unlock().
+  // Returns true if a copy that was made since load() returned `w` is consistent. The fence orders
+  // the racy copies before this load. It pairs with the release in unlock().
   bool unchanged(uint64_t w) const {
     read_fence();
     return word_.load(std::memory_order_relaxed) == w;  // relaxed: the fence comes before it
   }
 
-  // Locks the word if it is `expected`, which must be unlocked. seq_cst: a commit reads the
-  // snapshot number and the readers' slots after taking all its locks (storage/snapshots.h). A
-  // fence follows before a payload is written or other words are validated under the lock
-  // (fence_after_locked_rmw()).
+  // Locks the commit word if it equals `expected`, which must be unlocked. seq_cst: a commit reads
+  // the snapshot number and the readers' slots after it has taken all its locks
+  // (storage/snapshots.h). Before the commit writes a payload or validates other commit words under
+  // the lock, it passes a fence (fence_after_locked_rmw()).
   bool lock_from(uint64_t& expected) {
     return word_.compare_exchange_strong(expected, expected | word::kLocked, std::memory_order_seq_cst, std::memory_order_acquire);
   }
-  // release: a thread that sees the new word sees the payload that was written under the lock.
+  // release: a thread that sees the new commit word sees the payload that was written under the
+  // lock.
   void unlock(uint64_t new_word) { word_.store(new_word, std::memory_order_release); }
-  // The cell must be unreachable for other threads, or locked by the caller.
+  // Other threads must not be able to reach the cell, unless the caller has locked it.
   void set_word(uint64_t w) { word_.store(w, std::memory_order_relaxed); }
 
-  // relaxed: it is read between load() and unchanged(), or under the lock.
+  // relaxed: this is read between load() and unchanged(), or under the lock.
   SnapshotNumber snapshot() const { return snapshot_.load(std::memory_order_relaxed); }
   void set_snapshot(SnapshotNumber n) { snapshot_.store(n, std::memory_order_relaxed); }
   // release and acquire: the version's contents were written before the pointer was published.
@@ -126,19 +128,19 @@ class Cell {
 
   std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* payload_inside() const { return reinterpret_cast<const std::byte*>(this + 1); }
-  // The block of a group that is stored as one, or null if the row has never existed.
+  // Returns the block of a group that is stored as a block, or null if the row has never existed.
   Block* block() const {
     return reinterpret_cast<const std::atomic<Block*>*>(payload_inside())->load(std::memory_order_acquire);  // as previous()
   }
   void set_block(Block* block) {
     reinterpret_cast<std::atomic<Block*>*>(payload_inside())->store(block, std::memory_order_release);
   }
-  // The payload of an existing row, in the cell or in a block.
+  // Returns the payload of an existing row, which is in the cell or in a block.
   const std::byte* payload(const Group& group) const { return group.block ? block()->payload() : payload_inside(); }
 
  private:
   static void read_fence() {
-#if !ELIDER_TSAN  // TSan does not model fences; under it the racy accesses are atomic
+#if !ELIDER_TSAN  // TSan does not model fences; in TSan builds the racy accesses are atomic
     std::atomic_thread_fence(std::memory_order_acquire);
 #endif
   }
@@ -153,15 +155,15 @@ static_assert(sizeof(Cell) == kCellHeaderBytes);
 class Row {
  public:
   Cell& cell(const Layout& layout, uint32_t g) { return *static_cast<Cell*>(cell_address(this, layout, g)); }
-  // The address of a cell in what may not be a row block: nothing is read.
+  // Returns the address of a cell without reading memory, because `row` may not be a row block.
   static void* cell_address(void* row, const Layout& layout, uint32_t g) {
     return static_cast<std::byte*>(row) + layout.group(g).cell_offset;
   }
-  // The key, in a table with byte-string keys; constant.
+  // Returns the key in a table with byte-string keys. The key is constant.
   const detail::KeyBytes* key(const Layout& layout) const {
     return reinterpret_cast<const detail::KeyBytes*>(reinterpret_cast<const std::byte*>(this) + layout.block_bytes());
   }
-  // The protocol's data before the cell; zero when the row block is created.
+  // Returns the protocol's data before the cell. It is zero when the row block is created.
   std::byte* protocol_bytes(const Layout& layout, uint32_t g) {
     return reinterpret_cast<std::byte*>(&cell(layout, g)) - layout.protocol_bytes();
   }
@@ -193,8 +195,8 @@ inline void copy_image(const ColumnSet& columns, uint32_t g, std::byte* to, cons
 
 uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, std::byte* image);
 
-// Copies columns of group g of the newest version and returns the word of that version. If the word
-// is absent, nothing was copied. Waits while a commit writes the cell.
+// Copies columns of group g of the newest version, and returns that version's commit word. If the
+// row is absent, does not copy anything. Waits while a commit writes the cell.
 [[gnu::always_inline]] inline uint64_t read_cell(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g,
                                                  std::byte* image) {
   const uint64_t w = cell.load();
@@ -217,14 +219,15 @@ uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const Column
 }
 
 // Copies the columns as of snapshot rs. Returns false if the row was absent at that time.
-// `sequence` is that of the version that was read, or 0 if there was none yet.
+// `sequence` is set to that of the version that was read, or to 0 if the row did not have a version
+// yet.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* sequence);
-// Returns the payload of a group that is stored as a block, without a copy. Null if the row was
-// absent.
+// Returns the payload of a group that is stored as a block, without a copy. Returns null if the row
+// was absent.
 const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence);
-// Like read_cell_at(), for the versions that a commit after rs has kept: `newest` is the first of
-// them, or null. They never change.
+// Like read_cell_at(), for the old versions that commits after rs have kept. `newest` is the first
+// of them, or null. Old versions never change.
 bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence);
 
 }  // namespace elider::storage

@@ -1,6 +1,6 @@
 // Snapshots: the global snapshot number S, and the numbers at which readers read (DBX, section
-// 5.4). The order of steps also covers the case that the paper leaves open: a reader that starts
-// while a commit is between its validation and its last write.
+// 5.4). The order of steps also covers a case that the paper leaves open: a reader starts while a
+// commit is between its validation and its last write.
 //
 //   reader                                   commit
 //   1. publish "starting"                    1. lock every row it writes
@@ -11,25 +11,25 @@
 //   5. clear the slot                           write, release each row with number n
 //
 // Invariant: a reader at rs sees exactly the commits with a number <= rs. A commit with n <= rs
-// read S before the reader's step 2, so its locks are older: the reader finds a lock and waits, or
-// finds the new version. A commit with n > rs read S after step 2, and therefore after step 1, so
-// it sees the slot and keeps what the reader needs. Numbers agree with the serial order: if B
-// depends on A (including anti-dependencies), A read S before B did.
+// read S before the reader's step 2, so it took its locks earlier. The reader finds a lock and
+// waits, or finds the new version. A commit with n > rs read S after step 2, and therefore after
+// step 1. So the commit sees the reader's slot and keeps what the reader needs. Numbers agree with
+// the serial order: if B depends on A (including anti-dependencies), A read S before B did.
 //
 // A call of a chopped procedure (txn/chopping) writes its rows in several commits with the same
-// number: the one that was read by the commit that orders the call among the others. The call is
-// listed here, at that number or a smaller one, from before that number is read until its last row
-// is released. After its step 3, a reader waits until all calls at rs or below are delisted. So the
-// invariant holds for calls as well: a call that is not listed when the reader checks has read S
+// number. The commit that orders the call among the other calls reads this number. The call is
+// listed here, at this number or a smaller one, from before the number is read until the call's
+// last row is released. After its step 3, a reader waits until no call is listed at rs or below. So
+// the invariant also holds for calls: a call that is not listed when the reader checks has read S
 // after step 2, or has ended.
 //
-// A row's word is only loaded with acquire, so a fence after step 2 keeps step 4 after it
-// (base/full_fence.h). All accesses of S and the slots are seq_cst, except two: steps 1 and 2 of a
-// reader against 2 and 3 of a commit are a store and a load on each side (Dekker's pattern), which
-// weaker orders do not support. On x86 the loads cost nothing more. The stores of a reader's steps
-// 3 and 5 are releases, each with its reason.
+// Reads load a row's commit word only with acquire. The fence after step 2 therefore keeps step 4
+// after step 2 (base/full_fence.h). Accesses of S and the slots are seq_cst, because a reader's
+// steps 1 and 2, and a commit's steps 2 and 3, are a store and a load on each side (Dekker's
+// pattern). Weaker orders do not support this pattern. On x86 the loads do not cost more. Only the
+// stores of a reader's steps 3 and 5 are releases, for the reasons given there.
 //
-// Thread safety: all threads may call all functions; only its worker writes a slot.
+// Thread safety: all threads may call all functions; a slot is written only by its worker.
 #pragma once
 
 #include <atomic>
@@ -46,44 +46,44 @@ namespace elider::storage {
 class Snapshots {
  public:
   explicit Snapshots(uint32_t workers_max) : slots_(std::make_unique<Slot[]>(workers_max)) {}
-  // Allows calls of several commits, by this many workers. Called before any transaction.
+  // Allows calls of several commits, by this many workers. Must be called before any transaction.
   void list_calls(uint32_t workers_max) { calls_ = std::make_unique<Slot[]>(workers_max); }
 
   SnapshotNumber current() const { return current_.load(); }
 
-  // Starts the next number, as a reader does, for the log. Returns the old S.
+  // Increases S, as a reader does, for the log. Returns the old S.
   SnapshotNumber advance() { return current_.fetch_add(1); }
-  // Called while no transaction runs: lower numbers are used by what was recovered.
+  // Called while no transaction runs. Lower numbers belong to recovered commits.
   void start_at(SnapshotNumber number) {
     if (current_.load() < number) current_.store(number);
   }
 
-  // A reader's steps 1 to 3, and its wait. Returns the number at which it reads.
+  // Performs a reader's steps 1 to 3 and its wait. Returns the number at which it reads.
   SnapshotNumber begin_reading(uint32_t worker) {
     const SnapshotNumber rs = announce_reader(worker);
     await_closed(rs);
     return rs;
   }
-  // Like begin_reading(), without the wait: the caller may read once is_closed() has returned true.
+  // Like begin_reading(), without the wait. The caller may read once is_closed() has returned true.
   SnapshotNumber announce_reader(uint32_t worker) {
     if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
     ELIDER_TEST_POINT("readonly.starting");
     const SnapshotNumber rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
-    fence_after_locked_rmw();  // a lock that was taken before a commit read a smaller S is seen; partner: that of commit_by_locks()
+    fence_after_locked_rmw();  // makes a lock visible that was taken before a commit read a smaller S; partner: that of commit_by_locks()
     ELIDER_TEST_POINT("readonly.before_publish");
-    slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", which keeps more
+    slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", and keeps more
     return rs;
   }
-  // Returns true if no call is listed at rs or below, where a reader has announced rs. This stays
-  // true, because a call that is listed later reads S later.
+  // Returns true if no call is listed at rs or below, where a reader has announced rs. The result
+  // then stays true, because a call that is listed later reads S later.
   bool is_closed(SnapshotNumber rs) const { return calls_ == nullptr || ELIDER_MUTANT(kReadHalfACall) || !call_before(rs, kNoWorker); }
   void await_closed(SnapshotNumber rs) const {
     if (calls_ != nullptr && !ELIDER_MUTANT(kReadHalfACall)) [[unlikely]] await_calls(rs, kNoWorker);
   }
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
 
-  // A commit's step 3: returns the largest rs < n at which a reader reads or may be about to; 0 if
-  // none does.
+  // A commit's step 3. Returns the largest rs < n at which a reader reads or may be about to read,
+  // or 0 if there isn't one.
   SnapshotNumber newest_reader_before(SnapshotNumber n, uint32_t workers_used) const {
     SnapshotNumber newest = 0;
     for (uint32_t i = 0; i < workers_used; ++i) {
@@ -97,8 +97,8 @@ class Snapshots {
 
   // -- calls of several commits -------------------------------------------------------------------
 
-  // Lists the worker's call at S: before the locks of the commit that orders it, and after that
-  // commit at the number that it read.
+  // Lists the worker's call at S, before the commit that orders it takes its locks. After that
+  // commit, the call is listed at the number that the commit has read.
   void begin_call(uint32_t worker) {
     uint32_t listed = calls_listed_.load();
     while (listed <= worker && !calls_listed_.compare_exchange_weak(listed, worker + 1)) {
@@ -106,7 +106,7 @@ class Snapshots {
     calls_[worker].value.store(current_.load());
   }
   void set_call(uint32_t worker, SnapshotNumber n) { calls_[worker].value.store(n); }
-  // release: a thread that does not see the call any more sees all its rows.
+  // release: a thread that finds the call no longer listed sees all its rows.
   void end_call(uint32_t worker) { calls_[worker].value.store(kIdle, std::memory_order_release); }
 
   // Returns true if a call of another worker is listed at n or below.
@@ -117,13 +117,15 @@ class Snapshots {
     }
     return false;
   }
-  // Waits until no such call is listed. New calls have higher numbers, so it ends if the calls end.
+  // Waits until no call of another worker is listed at n or below. New calls have higher numbers,
+  // so the wait ends when the present calls end.
   void await_calls(SnapshotNumber n, uint32_t but_worker) const {
     for (Spin spin; call_before(n, but_worker); spin.wait()) ELIDER_TEST_POINT("snapshots.awaits_call");
   }
   static constexpr uint32_t kNoWorker = ~uint32_t{0};
 
-  // Returns the smallest number of all readers, 0 if a reader may be about to start, or kNobody.
+  // Returns the smallest number of all readers, or 0 if a reader may be about to start, or kNobody
+  // without readers.
   static constexpr uint64_t kNobody = ~uint64_t{0};
   SnapshotNumber oldest_reader(uint32_t workers_used) const {
     SnapshotNumber oldest = kNobody;
@@ -136,7 +138,7 @@ class Snapshots {
   }
 
   // Called for a commit of number n that may have ended. Returns true if a reader reads at a number
-  // below n, or may be about to; readers at `passed` do not count. A reader that begins after the
+  // below n, or may be about to. Readers at `passed` are ignored. A reader that starts after this
   // call reads at n or later.
   bool read_before(SnapshotNumber n, SnapshotNumber passed, uint32_t workers_used) const {
     for (uint32_t i = 0; i < workers_used; ++i) {

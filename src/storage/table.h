@@ -1,5 +1,5 @@
-// TableBase: the part of a table below its indexes, that is, schema, layout and counters. Also the
-// checks of schemas. Thread safety: constant, except for the atomics.
+// TableBase: the part of a table below its indexes, which is the schema, the layout and counters.
+// This header also declares the checks of schemas. Thread safety: constant, except for the atomics.
 #pragma once
 
 #include <atomic>
@@ -19,21 +19,22 @@
 
 namespace elider::storage {
 
-// Returns true if the schema has secondary indexes without key functions, as schemas read from
-// files do. A table with such a schema can store rows, but does not have the indexes.
+// Returns true if the schema has secondary indexes without key functions, as schemas that are read
+// from files do. A table with such a schema can store rows, but lacks the indexes.
 inline bool lacks_key_functions(const Schema& schema) { return !schema.indexes.empty() && !schema.indexes.front().key; }
 //   kInvalidArgument  the schema is wrong; the message says what. With may_lack, its indexes may
 //                     lack key functions
 Status check_schema(const Schema& schema, bool may_lack = false);
-// Like check_schema(), without secondary indexes, whose key functions files do not contain.
+// Like check_schema(), but ignores secondary indexes, because files do not contain key functions.
 Status check_rows(const Schema& schema);
-// Returns a column, as "column 'x'", that an index function reads although its index does not list
-// it, if rows that differ only there show it; otherwise "".
+// Returns the name of a column, as "column 'x'", that an index function reads although its index
+// does not list the column. Finds such a column only if rows that differ only there have different
+// index keys. Otherwise returns "".
 std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& index);
 //   kInvalidArgument  a name is not UTF-8, or contains control characters. Only new tables are
 //                     checked, because older files may contain such names
 Status check_names(const Schema& schema);
-// Returns "" if the two are the same, otherwise a description of the first difference.
+// Returns "" if the two schemas are the same, and otherwise a description of the first difference.
 std::string difference(const Schema& a, const Schema& b);
 
 }  // namespace elider::storage
@@ -64,11 +65,11 @@ class TableBase {
   // True if the table lacks the secondary indexes of its schema, because their key functions are
   // unknown.
   bool lacks_indexes() const { return storage::lacks_key_functions(schema_); }
-  // The id of the database in which the whole table may be written. No database has the id 0; then
-  // only columns that indexes do not read may be written.
+  // The id of the only database in which all columns of the table may be written. The value 0
+  // matches no database. Then only columns that indexes do not read may be written.
   uint64_t writable_in() const { return writable_in_; }
-  // Called before any transaction if the table is recovered without its secondary indexes: writes
-  // of the indexed columns could not be checked against unique indexes.
+  // Called before any transaction if the table is recovered without its secondary indexes. Writes
+  // of indexed columns could then not be checked against unique indexes.
   void restrict_writes() { writable_in_ = 0; }
 
   // True if keys are byte strings; otherwise they are numbers.
@@ -81,7 +82,7 @@ class TableBase {
   Status error(Code code, Cause cause, KeyRef key) const { return Status(code, cause, name_id_, number_of(key)); }
 
   // Greater than the sequences of all unlinked row blocks. A new block of the same key starts here,
-  // so that the sequence of a key never decreases.
+  // so the sequence of a key never decreases.
   uint64_t sequence_floor() const { return sequence_floor_.load(std::memory_order_acquire); }
   void raise_sequence_floor(uint64_t sequence) {
     uint64_t floor = sequence_floor_.load(std::memory_order_relaxed);  // the exchange below checks it
@@ -89,8 +90,8 @@ class TableBase {
     }
   }
 
-  // The number of a reader of all tables that has read this table completely and will not read it
-  // again (recovery/snapshot_rows.h); 0 if there was none.
+  // The number of a reader of all tables (recovery/snapshot_rows.h) that has read this table
+  // completely and will not read it again. 0 if there wasn't one.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
   void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
 

@@ -37,7 +37,7 @@ Row* Zones::take(Worker& worker, Key key) {
     if (zone.free != nullptr || take_batch(zone)) slot = take_free(zone);
     else slot = fresh_slot(zone);
   }
-  // If memory is exhausted, take a free slot of another zone.
+  // If memory is exhausted, takes a free slot of another zone.
   for (uint32_t z = 0; slot == nullptr && z < zone_count_; ++z) {
     const std::lock_guard held(zones_[z]->latch);
     if (zones_[z]->free != nullptr) slot = take_free(*zones_[z]);
@@ -68,7 +68,7 @@ bool Zones::take_batch(Zone& zone) {
   return true;
 }
 
-// Moves the zone's free slots, kBatch of them, to the common list.
+// Moves kBatch free slots of the zone to the common list.
 void Zones::give_batch(Zone& zone) {
   const std::lock_guard lock(extents_mutex_);
   try {
@@ -81,8 +81,8 @@ void Zones::give_batch(Zone& zone) {
   zone.free_count = 0;
 }
 
-// Takes a slot of the zone's extent, or of a new one. Its cells are absent before the bound
-// includes it.
+// Takes a slot of the zone's extent, or of a new extent. The slot's cells are made absent before
+// the bound includes the slot.
 std::byte* Zones::fresh_slot(Zone& zone) {
   if (zone.extent == nullptr || zone.extent->used_.load(std::memory_order_relaxed) == zone.extent->capacity_) {
     Extent* const made = make_extent();
@@ -117,7 +117,7 @@ Zones::Extent* Zones::make_extent() {
   extent->bytes_ = static_cast<uint32_t>(bytes);
   extent->capacity_ = static_cast<uint32_t>((bytes - sizeof(Extent)) / slot_bytes_);
   bytes_ += allocator_.bytes_taken(bytes);
-  // release: a thread that finds it sees its present contents.
+  // release: a thread that finds the extent sees its present contents.
   if (last_ == nullptr) first_.store(extent, std::memory_order_release);
   else last_->next_.store(extent, std::memory_order_release);
   return last_ = extent;

@@ -1,5 +1,5 @@
 // Zones: the row blocks of a zoned table (SchemaOf::zoned; HyPer-HTM, section 5.1). They are
-// contiguous in extents, so that a full scan reads memory sequentially and not through an index.
+// contiguous in extents, so that a full scan reads memory sequentially and does not use an index.
 //
 //   extent   +--------+------+-----+-----------+-----+-----------+--
 //            | header | used | key | row block | key | row block | ...
@@ -7,15 +7,15 @@
 //                        the bound, on a cache line of its own
 //
 // Each zone fills its own extent, so that inserting threads do not contend. A worker inserts into
-// one zone, which it shares only if there are more workers than zones. A full extent stays where it
-// is, and the zone takes a new one: rows do not move, and scans are not affected. Slots of removed
-// rows are reused.
+// one zone, and shares it only if there are more workers than zones. When an extent is full, the
+// zone takes a new one. Rows do not move, so scans are not affected. Slots of removed rows are
+// reused.
 //
-// Invariant: all slots below an extent's bound have cells whose words can be read at any time. A
-// slot without a row is absent, also while a row block is being created in it. Slots are freed and
-// reused like row blocks: after the grace period of their readers (base/worker.h).
+// Invariant: all slots below an extent's bound have cells whose commit words can be read at any
+// time. A slot without a row is absent, even while a row block is created in it. Slots are freed
+// and reused like row blocks, after the grace period of their readers (base/worker.h).
 //
-// Deviation from the paper: a worker has a fixed zone instead of a random one per transaction,
+// Deviation from the paper: a worker has a fixed zone instead of a random zone per transaction,
 // because a worker is bound to its thread.
 //
 // Thread safety: all threads may call all functions, within a grace period. Lock rank: a zone's
@@ -53,10 +53,10 @@ class Zones {
   Row* take(Worker& worker, Key key);
   void give_back(Worker& worker, Row* row);
 
-  // The extents in the order of their creation; more may be created meanwhile.
+  // An extent. next() returns the extent that was created after it; more may be created meanwhile.
   class Extent {
    public:
-    // acquire: pairs with the release of the bound and of the list, so that slots and extents are
+    // acquire: pairs with the releases of the bound and of the list, so that slots and extents are
     // visible as they were created.
     uint32_t used() const { return used_.load(std::memory_order_acquire); }
     Extent* next() const { return next_.load(std::memory_order_acquire); }
@@ -74,7 +74,8 @@ class Zones {
   }
   Extent* first() const { return first_.load(std::memory_order_acquire); }
   size_t slot_bytes() const { return slot_bytes_; }
-  // The slots of an extent begin at the first one, slot_bytes() apart: a key, then the row block.
+  // The slots of an extent are slot_bytes() apart, beginning with this one. A slot is a key, then
+  // the row block.
   static std::byte* slots(Extent* extent) { return reinterpret_cast<std::byte*>(extent + 1); }
   static Row* row_in(std::byte* slot) { return reinterpret_cast<Row*>(slot + sizeof(Key)); }
   // The slot must contain a row, or must have contained one when the caller's grace period began.
@@ -88,8 +89,8 @@ class Zones {
     std::byte* free = nullptr;     // slots to reuse; each points to the next one in place of its key
     uint32_t free_count = 0;
   };
-  // A zone moves this many free slots to the common list, because the threads that insert may not
-  // be those that remove.
+  // A zone moves this many free slots to the common list, because the threads that insert rows may
+  // not be the threads that remove rows.
   static constexpr uint32_t kBatch = 128;
 
   static std::atomic<Key>& key_of(std::byte* slot) { return *reinterpret_cast<std::atomic<Key>*>(slot); }
