@@ -13,7 +13,7 @@
 //
 // This header has the declaration and the analysis. elider/procedure.h adds bodies and runs them.
 //
-// Deviations from the paper: columns of different commit groups do not conflict. A row that can be
+// Deviations from the paper: columns of different column groups do not conflict. A row that can be
 // reached only through a claimed row (a token, below) does not conflict; the paper assumes this for
 // TPC-C's orders. A procedure may roll back until its first piece that writes; the paper leaves
 // this open.
@@ -56,8 +56,8 @@ struct Access {
   // the row at the same time. Tokens are inserted fresh.
   std::string token = {};
   // The partition of the row's key: the name of an argument, or '=' and a constant. Accesses with
-  // different constants never access the same row. Constants are compared as text, and all those of
-  // a table refer to the same part of its key. Empty: unknown.
+  // different constants never access the same row. Constants are compared as text, and all
+  // constants of a table must refer to the same part of its key. Empty: unknown.
   std::string partition = {};
 };
 
@@ -67,9 +67,9 @@ struct Operation {
   std::vector<Access> accesses = {};
   std::vector<std::string> after = {};  // operations declared before this one whose results it uses
   bool may_roll_back = false;  // the procedure may decide here that it changes nothing
-  // Its effects may become visible later, together with those of other calls. It may only add, and
-  // insert fresh rows. A call that reads the effects is ordered as a whole before it or after it
-  // (section 3.2).
+  // The effects of the operation may become visible later, together with those of other calls. The
+  // operation may only add, and insert fresh rows. A call that reads the effects is ordered as a
+  // whole before or after the call that makes them (section 3.2).
   bool deferred = false;
 
   explicit Operation(std::string its_name) : name(std::move(its_name)) {}
@@ -109,21 +109,22 @@ struct Procedure {
   std::vector<Operation> operations = {};
 };
 
-// What the analysis knows of a table: its columns, by commit group.
+// The columns of a table, by column group, for the analysis.
 struct Table {
   std::string name;
   std::vector<std::vector<std::string>> groups;
   static Table of(const Schema& schema);
 };
 
-// All procedures that change these tables. The result is wrong if one is left out.
+// All procedures that change these tables. The result of the analysis is wrong if a procedure is
+// left out.
 struct Declaration {
   std::vector<Table> tables;
   std::vector<Procedure> procedures;
 };
 
-// What the analysis may use. By default it uses everything; each part can be turned off to measure
-// its effect.
+// What the analysis may use. By default, the analysis uses everything. Each part can be turned off
+// to measure its effect.
 enum class Granularity : uint8_t { kTable, kGroup, kColumn };
 struct Choices {
   Granularity granularity = Granularity::kGroup;  // two operations conflict if they share one of these
@@ -131,7 +132,7 @@ struct Choices {
   bool adding = true;                             // adds commute
   bool tokens = true;
   bool deferring = true;
-  bool reordering = true;  // independent operations may change places; otherwise a merge includes all operations in between
+  bool reordering = true;  // independent operations may be reordered; otherwise a merge includes all operations in between
 };
 
 // -- what the analysis finds ----------------------------------------------------------------------
@@ -147,17 +148,18 @@ struct Conflict {
   OperationId from, to;
   std::string table;
   std::string from_does, to_does;  // in words: "read x, y", "insert a row"
-  std::string advice;              // the change that would remove the conflict; empty: none is known
+  std::string advice;              // the change that would remove the conflict; empty if none is known
 };
 
 struct Piece {
   std::vector<uint32_t> operations;  // in the order in which they run
-  bool conflicting = false;          // the piece that orders calls of this procedure among all calls
+  bool conflicting = false;          // this piece determines the order of the call among all calls
   bool writes = false;
   bool deferred = false;
 };
 
-// One step of an SC-cycle, along an edge from one piece to the next. The last step leads back.
+// One step of an SC-cycle, along an edge from one piece to the next. The last step returns to the
+// first piece.
 struct CycleStep {
   OperationId from, to;
   bool other_call_from = false, other_call_to = false;  // the piece is in a second call of the same procedure
@@ -178,11 +180,11 @@ struct Deferral {
   std::vector<OperationId> subscribers;  // operations that access what it changes
   bool granted = false;
   std::string why_not = {};
-  std::vector<CycleStep> path = {};  // if another path between the two is the reason: that path
+  std::vector<CycleStep> path = {};  // if another path between the two prevents the deferral, that path
 };
 
 struct PlannedProcedure {
-  bool on_snapshot = false;   // it only reads
+  bool on_snapshot = false;   // the procedure only reads
   std::vector<Piece> pieces;  // in the order in which they run
 };
 

@@ -1,5 +1,5 @@
-// Elision: which backend runs critical sections as hardware transactions, and when a section gives
-// up and takes its lock. docs/lab/hardware-transactions.md explains how to choose.
+// Elision: which backend runs critical sections as hardware transactions, and when a section falls
+// back to its lock. docs/lab/hardware-transactions.md explains how to choose.
 // Thread safety: values.
 #pragma once
 
@@ -27,7 +27,7 @@ bool parse(std::string_view name, HtmBackend* htm);
 // 0 means that the first abort of that cause ends the attempts. A higher bound wastes regions that
 // cannot succeed. A lower bound takes more locks, which abort other threads' regions.
 struct ElisionPolicy {
-  uint32_t conflict_aborts_max = 100;  // including aborts that only report the retry hint. 0 to 1,000,000
+  uint32_t conflict_aborts_max = 100;  // including aborts for which the processor reports only the retry hint. 0 to 1,000,000
   uint32_t capacity_aborts_max = 10;   // 0 to 1,000,000
   uint32_t system_aborts_max = 2;      // interrupts, page faults, and regions that can never succeed. 0 to 1,000,000
   // Aborts because the lock was held do not count for the bounds above; the section waits until the
@@ -38,27 +38,28 @@ struct ElisionPolicy {
   // descends, because an abort in a taller tree wastes more work (DBX, section 4).
   bool less_for_tall_trees = true;
 
-  // Bounds in cache lines. A commit that writes more than write_lines_max uses its region only to
-  // set lock bits, and writes after it. A commit that writes more rows than write_lines_max, or
-  // reads more than read_lines_max, takes its locks one by one without a region. A read of a row of
-  // more than write_lines_max does not use a region either.
+  // Bounds in cache lines. A commit that writes more cache lines than write_lines_max uses its
+  // region only to set lock bits, and writes the rows after the region. A commit that writes more
+  // rows than write_lines_max, or reads more cache lines than read_lines_max, locks its rows one by
+  // one without a region. A read of a row that spans more than write_lines_max cache lines does not
+  // use a region either.
   uint32_t write_lines_max = 96;   // 1 to 512
   uint32_t read_lines_max = 2048;  // 1 to 65536
 
-  // Whether a read of a row is also a region. Otherwise it copies the row and validates it, as
-  // without regions.
+  // Whether a read of a row also runs as a region. If not, the read copies the row and validates
+  // the copy, as under the other sync policies.
   bool record_reads = true;
 
-  // After each `window_runs` runs of a site, a thread checks how many completed as a region. If it
-  // is less than `poor_percent`, the thread does not try regions there for the next `off_runs`
-  // runs. Then it tries again, and doubles `off_runs` (up to 64 times) each time that regions do
-  // not pay off. If window_runs is 0, a site is never turned off.
+  // After each `window_runs` runs of a site, a thread checks how many of them completed as a
+  // region. If fewer than `poor_percent` did, the thread does not try regions at that site for the
+  // next `off_runs` runs. Then the thread tries again, and doubles `off_runs` (up to 64 times) each
+  // time that regions do not pay off. If window_runs is 0, a site is never turned off.
   uint32_t window_runs = 256;  // 0 to 1,000,000
   uint32_t poor_percent = 50;  // 0 to 100
   uint32_t off_runs = 4096;    // 1 to 1,000,000
 };
 
-// Why regions abort, for statistics; in the order of htm::Cause.
+// The causes for which regions abort, for statistics. They are in the order of htm::Cause.
 inline constexpr size_t kRegionCauseCount = 8;
 std::string_view region_cause_name(size_t cause);  // "explicit", "lock-held", "retry", "conflict", ...
 

@@ -1,5 +1,5 @@
 // Files: functions that inspect, copy and repair the files of a database that is not open. The
-// command-line tools use them.
+// command-line tools use these functions.
 //
 // They do not need schemas, because the files describe tables and columns. The files do not contain
 // the key functions of secondary indexes, so these functions ignore such indexes; opening the
@@ -7,9 +7,9 @@
 //
 // The functions refuse a folder that a database has open, and a database cannot open a folder while
 // a function uses it (kInvalidArgument). Functions that only read can share a folder: check,
-// recover with dry_run, backup, restore, verify_log, dump_log and logged_tables. The last two do
-// not lock a single file. Folders are opened once, so a relative path has the meaning that it has
-// at the call.
+// recover with dry_run, backup, restore, verify_log, dump_log and logged_tables. If the last two
+// read a single file, they do not lock it. Relative paths are resolved once, at the beginning of
+// the call.
 //
 // `folders` have the meaning of Options::data_folders. A pointer to a result may be null; the
 // result is then discarded. Messages contain the absolute path of the file and the offset. All
@@ -40,9 +40,9 @@ using Folders = std::vector<std::string>;
 using Tell = std::function<void(const RecoveryProgress&)>;  // called periodically; may be empty
 inline constexpr SnapshotNumber kNewest = ~uint64_t{0};
 
-// Recovers the state after number `to_snapshot`, as opening the database would. It removes what a
-// crash left incomplete, and permanently removes later commits. With dry_run, it does not change
-// the folders.
+// Recovers the state after number `to_snapshot`, as opening the database would. Removes what a
+// crash left incomplete, and permanently removes later commits. With dry_run, the folders are not
+// changed.
 //   kInvalidArgument  the files do not contain that state; the message says which states they
 //                     contain
 Status recover(const Folders& folders, SnapshotNumber to_snapshot, bool dry_run, const Tell& tell, Recovery* report);
@@ -51,15 +51,16 @@ Status recover(const Folders& folders, SnapshotNumber to_snapshot, bool dry_run,
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
 
 // Writes the state of the folders as one checkpoint to the folder `to`, which is created if it is
-// missing and must be empty otherwise. If it fails, it removes what it has written. If that fails
-// as well, the remaining files open as a complete database, or opening refuses them.
+// missing and must be empty otherwise. If backup() fails, it removes what it has written. If that
+// fails as well, the remaining files are either a complete database or are refused when they are
+// opened.
 Status backup(const Folders& folders, const std::string& to, const Tell& tell, Recovery* report);
 
 struct Copied {
   uint64_t files = 0, bytes = 0;
 };
 // Checks all files of `folders` and copies them to the folder `to`, which is created if it is
-// missing and must be empty otherwise. If it fails, the same holds as for backup().
+// missing and must be empty otherwise. A failure has the same consequences as for backup().
 Status restore(const Folders& folders, const std::string& to, Copied* copied);
 
 struct Checked {
@@ -68,7 +69,7 @@ struct Checked {
   std::vector<std::string> tables;  // tables whose rows were loaded and compared with their key index
   std::vector<std::string> unchecked_indexes;  // 'table'.'index' of secondary indexes, which files do not contain
 };
-// Reads all files, loads all rows into memory and compares the key indexes with them. It does not
+// Reads all files, loads all rows into memory and compares the key indexes with the rows. Does not
 // change the files.
 Status check(const Folders& folders, const Tell& tell, Checked* report);
 
@@ -78,7 +79,7 @@ struct Segment {
   std::string file;
   uint64_t bytes = 0, whole_bytes = 0;  // a crash left the bytes after whole_bytes incomplete
   uint64_t frames = 0, records = 0;
-  SnapshotNumber first_number = 0, last_number = 0;  // of its records; 0 if it does not have any
+  SnapshotNumber first_number = 0, last_number = 0;  // of the segment's records; 0 if it does not have any
   SnapshotNumber cut = 0;                        // records with larger numbers are void; kNewest if all are valid
 };
 struct Log {
@@ -87,10 +88,10 @@ struct Log {
   std::vector<Segment> segments;
   std::vector<std::string> cuts;  // see Recovery::cuts
 };
-// Reads and checks the whole log without loading rows. It does not change the files.
+// Reads and checks the whole log without loading rows. Does not change the files.
 Status verify_log(const Folders& folders, Log* report);
 
-// A column that a commit wrote: its new bytes, or for an addition the 8 bytes of the addend.
+// A column that a commit wrote, with its new bytes or, for an addition, the 8 bytes of the addend.
 struct LoggedColumn {
   std::string name;  // empty for bytes that no column describes
   ColumnType type = ColumnType::kBytes;
@@ -111,19 +112,19 @@ struct LoggedRecord {
   std::string file;
   uint64_t offset = 0;        // the offset of its frame
   SnapshotNumber number = 0;
-  bool counts = true;         // false if it is void, because another log file lacks a part
+  bool counts = true;         // false if the record is void, because another log file lacks a part
   bool made_table = false;    // the record creates a table with `schema` and id `table`
   uint32_t table = 0;
   Schema schema;
   std::vector<LoggedChange> changes;  // the changes of a commit
 };
 // Calls visit() for each record of the log with a number from `first` to `last`, file by file,
-// until it returns false. `places` are the data folders, or one file of a log followed by folders.
-// A single file is shown as it is; the folders describe tables that the file's own folder does not
-// describe. It does not change the files.
+// until visit() returns false. `places` are the data folders, or one file of a log followed by
+// folders. A single file is shown as it is. The folders provide the schemas of tables that the
+// file's own folder does not describe. dump_log() does not change the files.
 Status dump_log(const Folders& places, SnapshotNumber first, SnapshotNumber last, FunctionRef<bool(const LoggedRecord&)> visit);
 // Returns the names of the tables that these files describe, in the order of their ids. `places`
-// are those of dump_log().
+// are as in dump_log().
 Status logged_tables(const Folders& places, std::vector<std::string>* names);
 
 }  // namespace elider::files

@@ -1,5 +1,5 @@
-// FunctionRef: a non-owning reference to a callable, of two words, without allocation. It must not
-// outlive the callable: use it for parameters, and do not store it.
+// FunctionRef: a non-owning reference to a callable. It has the size of two pointers, and does not
+// allocate memory. It must not outlive the callable, so use it for parameters and do not store it.
 // Thread safety: that of the callable.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Hardware: what this machine reports about hardware transactions, and what SyncPolicy::kAutomatic
-// chooses. docs/lab/hardware-transactions.md explains each line.
+// chooses. docs/lab/hardware-transactions.md explains the values.
 // Thread safety: all functions may be called from any thread. Detection runs once per process.
 #pragma once
 

@@ -14,13 +14,13 @@
 // with read(), and write them only with write(). txn[p] only refers to an object; it does not
 // access it. Objects may be at another address in the next process, because a HeapPtr is an offset.
 //
-// fork(): a child process cannot use a heap that its parent has opened. Every call that returns a
-// Status returns kInvalidArgument there. The destructor only unmaps memory; it does not touch the
-// file or the parent's lock. Open the heap after fork(). A child that was forked within a
+// fork(): a child process cannot use a heap that its parent has opened. In the child, every call
+// that returns a Status returns kInvalidArgument. The destructor only unmaps memory; it does not
+// touch the file or the parent's lock. Open the heap after fork(). A child that was forked within a
 // transaction must not return into it; it must end with exec(), exit() or _exit().
 //
-// A Heap is independent of Database and its tables. The members name the sections of the paper;
-// docs/heap.md lists the differences.
+// A Heap is independent of Database and its tables. The comments below cite sections of the paper.
+// docs/heap.md lists the differences from the paper.
 // Thread safety: all threads may use a Heap. Only the procedure that receives a HeapTransaction or
 // HeapReader may use it.
 #pragma once
@@ -46,8 +46,9 @@
 
 namespace elider {
 
-// The position of an object, relative to its heap. It is valid at any address, in files and in the
-// next process. It is null by default, and has 8 bytes. Objects of a heap may contain it.
+// The position of an object, relative to its heap. A HeapPtr stays valid in files and in the next
+// process, wherever the heap is mapped. It is null by default, and has 8 bytes. Objects of a heap
+// may contain HeapPtrs.
 template <class T>
 class HeapPtr {
  public:
@@ -77,10 +78,11 @@ concept HeapObject = std::is_trivially_copyable_v<T> && alignof(T) <= 8;
 
 enum class HeapIsolation : uint8_t {
   kSerializable,  // transactions take effect one after the other, in real-time order; each sees a single state while it runs (opacity)
-  kSnapshot,      // each transaction reads a single state; concurrent ones never write the same 64-byte cache line; allows write skew
+  kSnapshot,      // a transaction reads a single state; concurrent ones never write the same 64-byte cache line; allows write skew
 };
 
-// Where a transaction must be written before it counts as durable, and what it survives then.
+// Where a transaction must be written before it counts as durable, and what a durable transaction
+// survives.
 enum class HeapMedium : uint8_t {
   kFile,   // a file, with fdatasync shared by threads; survives power failures
   kDax,    // a mapped file on persistent memory, with cache-line write-back and fences; survives power failures. Otherwise kUnsupported
@@ -89,14 +91,14 @@ enum class HeapMedium : uint8_t {
 
 enum class HeapDurability : uint8_t {
   kWait,   // transaction() returns when its changes and what it read are durable; read() when what it read is durable
-  kLater,  // both return at once, and Heap::persist() waits. After a crash, a surviving transaction's reads have survived as well
+  kLater,  // both return at once, and Heap::persist() waits. After a crash, all that a surviving transaction has read has survived as well
 };
 
 // Whose durability a transaction waits for. kTotal and kOwn are for comparison.
 enum class HeapWait : uint8_t {
   kPruned,  // the transactions that it may have read from (DUMBO, section 3.2)
   kTotal,   // all transactions that ended before it or run concurrently, as in SPHT (DUMBO, section 2.2)
-  kOwn,     // only its own, before its writes become visible, as in Pisces (DUMBO, section 4.1). A read may wait at its beginning
+  kOwn,     // only its own, and before its writes become visible, as in Pisces (DUMBO, section 4.1). A read may wait at its beginning
             // for a commit that is becoming durable, but not at its end. Needs the software backend
 };
 
@@ -115,9 +117,10 @@ struct HeapOptions {
   HeapMedium medium = HeapMedium::kFile;
   HeapDurability durability = HeapDurability::kWait;
   HeapWait wait = HeapWait::kPruned;
-  // What runs update transactions. kNone and kAutomatic: software. The others run each transaction
-  // in place as one hardware transaction; if that does not succeed, it runs alone in software. A
-  // backend that is named explicitly is not tested first.
+  // What runs update transactions. kNone and kAutomatic select software. The other backends run
+  // each transaction in place as one hardware transaction. If the hardware transaction does not
+  // succeed, the transaction runs alone in software. A backend that is named explicitly is not
+  // tested first.
   //   kUnsupported  this processor or build does not have the backend
   HtmBackend backend = HtmBackend::kAutomatic;
   // If false, regions of kRtm track what they read while they wait, even on processors with
@@ -125,12 +128,12 @@ struct HeapOptions {
   bool suspended_reads = true;
   uint64_t capacity_bytes = uint64_t{64} << 30;  // maximum size; reserves address space; 1 MiB to 16 TiB
   // The next three members apply to a new file; an existing file keeps its own values.
-  // The size of each thread's redo log, 64 KiB to 4 GiB. A transaction may use half of it: 8 bytes
-  // per written word, and 8 for each run of adjacent words.
+  // The size of each thread's redo log, 64 KiB to 4 GiB. A transaction may use half of its thread's
+  // log. It uses 8 bytes per written word, and 8 bytes for each run of adjacent words.
   uint64_t log_bytes = uint64_t{4} << 20;
   uint32_t threads_max = 32;               // concurrent transactions; 1 to 64
   uint32_t markers = 1u << 14;             // transactions that may wait for replay; 256 to 2^24, a power of two
-  uint32_t flush_ns = 310;                 // for kDelay: time to flush a line
+  uint32_t flush_ns = 310;                 // for kDelay: time to flush a cache line
   // If true, a background thread replays the log when it is half full. Otherwise transactions
   // replay the log when it is full.
   bool background_replay = true;
@@ -153,7 +156,7 @@ struct HeapStatus {
   std::string promise;           // what a durable transaction survives, in words
   std::string backend;           // what update transactions use, and what it can suspend: "software", "RTM, reads suspended"
   std::vector<HeapRoot> roots;   // the newest first
-  // The failure after which the heap became read-only. Empty if transactions can commit.
+  // The failure that made the heap read-only. Empty if transactions can commit.
   std::string read_only_because;
   // Since the heap was opened:
   uint64_t recovered = 0;  // transactions that were replayed when it was opened
@@ -169,7 +172,7 @@ struct HeapStatus {
 struct HeapCheck {
   uint64_t blocks = 0, block_bytes = 0;      // in use
   uint64_t free_blocks = 0, free_bytes = 0;  // in free lists
-  uint64_t unused_bytes = 0;                 // in chunks, not yet divided into blocks
+  uint64_t unused_bytes = 0;                 // in chunks that are not yet divided into blocks
   uint64_t lost_bytes = 0;                   // not in use and not free; above 0 only if the file is damaged
   uint64_t roots = 0;
   uint64_t pending = 0;  // transactions that are only in the log; the other numbers include them
@@ -197,14 +200,15 @@ bool visit_and_go_on(Visit& visit, const Args&... args) {
 }
 }  // namespace detail
 
-// The argument of a procedure of Heap::read. It sees a single state, and does not use hardware
-// transactions.
+// The argument of a procedure of Heap::read. The procedure sees a single state, and does not use
+// hardware transactions.
 class HeapReader {
  public:
   HeapReader(const HeapReader&) = delete;
   HeapReader& operator=(const HeapReader&) = delete;
 
-  // Refers to an object, for read(). Do not load from it directly: that may see half of a commit.
+  // Refers to an object, for read(). Do not load from the object directly, because a direct load
+  // may see half of a commit.
   template <class T>
   const T& operator[](HeapPtr<T> pointer) const {
     return *reinterpret_cast<const T*>(base_ + pointer.offset());
@@ -242,7 +246,7 @@ class HeapReader {
   Status find_root(std::string_view name, std::string_view type, size_t bytes, uint64_t* offset) const;
 
   std::byte* base_;
-  bool plain_;  // neither this transaction nor others have pending writes
+  bool plain_;  // neither this transaction nor another one has pending writes
   detail::HeapAttempt& attempt_;
 };
 
@@ -255,16 +259,16 @@ struct HeapFootprint {
 // The argument of a procedure of Heap::transaction.
 class HeapTransaction : public HeapReader {
  public:
-  // Refers to an object, for read() and write(). Do not assign to it directly: that bypasses the
-  // transaction and is lost.
+  // Refers to an object, for read() and write(). Do not assign to the object directly, because the
+  // assignment bypasses the transaction and is lost.
   template <class T>
   T& operator[](HeapPtr<T> pointer) const {
     return *reinterpret_cast<T*>(base_ + pointer.offset());
   }
 
   // Writes the value. The transaction's own reads see it at once, other transactions after the
-  // commit. A place outside of the heap, or from a null HeapPtr, ends the transaction with
-  // kInvalidArgument.
+  // commit. If the place is outside of the heap, or comes from a null HeapPtr, the transaction ends
+  // with kInvalidArgument.
   template <HeapObject T>
   void write(T& place, const std::type_identity_t<T>& value) {
     write_bytes(&place, std::as_bytes(std::span(&value, 1)));
@@ -273,16 +277,16 @@ class HeapTransaction : public HeapReader {
 
   // Conflicts like a write of these bytes, but does not change them. Under kSnapshot, call it
   // before you copy words elsewhere and free their old place; otherwise, concurrent writes to the
-  // old place are lost. Under kSerializable, reading them is enough, and claim() does not have an
-  // effect.
+  // old place are lost. Under kSerializable, reading these words is enough, and claim() does not
+  // have an effect.
   template <HeapObject T>
   void claim(const T& place) {
     claim_bytes(&place, sizeof(T));
   }
   void claim_bytes(const void* place, size_t bytes);
 
-  // Allocates `count` objects filled with zero bytes. It needs little space in the log for any
-  // count. If the transaction does not commit, the memory is freed.
+  // Allocates `count` objects filled with zero bytes. An allocation needs little space in the log,
+  // whatever its size. If the transaction does not commit, the memory is freed.
   //   kMemoryLimit  HeapOptions::capacity_bytes is reached, or the size is above 8 TiB; the
   //                 transaction can no longer commit
   //   kIoError      the disk is too full for the larger file; the message names the file and the
@@ -302,8 +306,8 @@ class HeapTransaction : public HeapReader {
     return made;
   }
   // Frees the result of allocate() or make(), and claims it (see claim()). Null is ignored.
-  //   kInvalidArgument  this is not an object, or it is a root, which remove_root() frees; the
-  //                     transaction can no longer commit
+  //   kInvalidArgument  the pointer does not refer to an object, or refers to a root (use
+  //                     remove_root() instead); the transaction can no longer commit
   template <class T>
   Status free(HeapPtr<T> pointer) {
     return free_bytes(pointer.offset());
@@ -323,7 +327,8 @@ class HeapTransaction : public HeapReader {
   Status remove_root(std::string_view name);
 
   // The cache lines accessed until now: the size of an equivalent hardware transaction (DUMBO,
-  // table 1). May throw std::bad_alloc. A hardware transaction starts again in software.
+  // table 1). May throw std::bad_alloc. If the transaction is a hardware transaction, it starts
+  // again in software.
   HeapFootprint footprint() const;
 
  private:
@@ -341,32 +346,34 @@ class Heap {
   Heap& operator=(Heap&&) noexcept;
   ~Heap();  // waits until all commits are durable, and replays the log; transactions must have ended
 
-  // Opens the heap in a file, or creates one of `bytes` (at least 1 MiB; it grows). If a crash left
-  // transactions in the log, they are replayed first. Disk space for the whole file is reserved. If
-  // there is too little for an existing file, the heap opens for reading: transactions return
-  // kIoError, and HeapStatus::read_only_because contains the reason.
+  // Opens the heap in a file, or creates a heap of `bytes` (at least 1 MiB), which grows as needed.
+  // If a crash left transactions in the log, they are replayed first. Disk space for the whole file
+  // is reserved. If there is too little for an existing file, the heap opens for reading:
+  // transactions return kIoError, and HeapStatus::read_only_because contains the reason.
   //   kInvalidArgument  an option is invalid (the message names it), or the file is already open
-  //   kCorrupt          the file is not a heap, or is damaged or truncated. It is not changed,
-  //                     except that the log is replayed if only the list of roots is damaged.
-  //                     docs/heap.md ("How it works") lists the parts without a checksum
+  //   kCorrupt          the file is not a heap, or is damaged or truncated. The file is not
+  //                     changed, except that the log is replayed if only the list of roots is
+  //                     damaged. docs/heap.md ("How it works") lists the parts without a checksum
   //   kUnsupported      a newer program created the file, or the medium is not available
   //   kIoError          the file cannot be read or written, or the disk is too full for a new one
   //   kMemoryLimit      the process does not have enough memory or address space
   static Result<Heap> open(const std::string& path, uint64_t bytes, const HeapOptions& options = {});
-  // Without a size, a new heap begins with 1 MiB.
+  // Like open() above, but a new heap begins with 1 MiB.
   static Result<Heap> open(const std::string& path, const HeapOptions& options = {});
   bool is_open() const { return inside_ != nullptr; }
 
-  // Runs procedure(HeapTransaction&), which returns a Status or nothing, and commits. On a conflict
-  // it runs the procedure again, after several conflicts alone. If the procedure returns an error
-  // or throws, all its changes are rolled back.
+  // Runs procedure(HeapTransaction&), which returns a Status or nothing, and commits. After a
+  // conflict, it runs the procedure again. After several conflicts, it runs the procedure alone. If
+  // the procedure returns an error or throws, all its changes are rolled back.
   //   kProcedureThrew   the procedure threw; the message contains what()
-  //   kMemoryLimit      it allocates or writes too much for capacity_bytes or log_bytes
-  //   kInvalidArgument  it wrote outside of the heap, freed a root or something that is not an
-  //                     object, or was called within a procedure of this or another heap
+  //   kMemoryLimit      the transaction allocates or writes too much for capacity_bytes or
+  //                     log_bytes
+  //   kInvalidArgument  the procedure wrote outside of the heap or freed a root or something that
+  //                     is not an object; or transaction() was called within a procedure of this or
+  //                     another heap
   //   kCorrupt          the allocator found damage; make a backup and run `elider heap check`
-  //   kIoError          the file cannot be written. The heap is read-only from now on, with the
-  //                     state that is in memory. If the transaction was already waiting for the
+  //   kIoError          the file cannot be written. The heap is read-only from now on, and keeps
+  //                     the state that is in memory. If the transaction was already waiting for the
   //                     disk, it has taken effect, but a crash may lose it
   // Exceptions that end a thread (pthread_cancel) are passed on.
   template <class F>
@@ -374,19 +381,19 @@ class Heap {
     return run([&](HeapTransaction& txn) -> Status { return as_status(procedure, txn); });
   }
   // Runs procedure(HeapReader&) once, on a single state that includes all transactions that ended
-  // before. Writers wait for it, so keep it short.
-  //   kIoError  a transaction that it read from could not become durable
+  // before this call. Commits wait until the procedure returns, so keep it short.
+  //   kIoError  a transaction whose writes the procedure has read could not become durable
   template <class F>
   Status read(F&& procedure) {
     return run_reader([&](HeapReader& reader) -> Status { return as_status(procedure, reader); });
   }
 
   // Waits until all commits are durable.
-  //   kIoError          they may not be durable
+  //   kIoError          some commits may not be durable
   //   kInvalidArgument  called within a procedure
   Status persist();
-  // Writes the log's changes to their places in the file, which empties the log. It also happens
-  // automatically.
+  // Writes the changes in the log to their places in the file, and then empties the log. The heap
+  // also does this automatically.
   Status replay();
   HeapStatus status() const;
 

@@ -3,13 +3,14 @@
 //   ELIDER_ASSIGN(auto map, txn.root<HeapMap<uint64_t, Account>>("accounts"));
 //   ELIDER_TRY(txn[map].put(txn, 42, account));
 //
-// The map is a tree over the hash: 256 places in the object itself, then nodes of 64 places, then
-// leaves of up to 16 entries. A full leaf becomes a node, so growth changes only one place, and
-// puts of different keys rarely conflict. The size is stored in 32 parts for the same reason. A get
-// follows two or three pointers. An empty leaf is freed at once, a node by clear().
-// Zero bytes are an empty map; the object has 4 KiB. It must be in the heap: call it as
-// txn[pointer]. Keys are compared with == and hashed by their bytes, so they must not have padding.
-// Thread safety: that of the transaction.
+// The map is a tree over the hash of the keys. Its levels are 256 places in the object itself, then
+// nodes of 64 places, then leaves of up to 16 entries. A full leaf becomes a node, so growth
+// changes only one place, and puts of different keys rarely conflict. The size is stored in 32
+// parts for the same reason. A get follows two or three pointers. An empty leaf is freed at once;
+// nodes are freed only by clear().
+// A HeapMap whose bytes are all zero is empty. It has 4 KiB. A HeapMap must be stored in the heap.
+// Use it only through `txn[pointer]`. Keys are compared with == and hashed by their bytes, so they
+// must not have padding. Thread safety: that of the transaction.
 #pragma once
 
 #include <cstddef>
@@ -77,8 +78,8 @@ class HeapMap {
     for (const Part& part : parts_) size += reader.read(part.count);
     return static_cast<uint64_t>(size);
   }
-  // Calls visit(key, value) in an arbitrary order, until it returns false. It must not change the
-  // map.
+  // Calls visit(key, value) for each entry in an arbitrary order, until visit() returns false.
+  // visit() must not change the map.
   template <class Visit>
   void for_each(const HeapReader& reader, Visit&& visit) const {
     for (const uint64_t& place : places_)
@@ -181,7 +182,7 @@ class HeapMap {
     count_one(txn, hash, 1);
     return {};
   }
-  // Adds to the leaf at the place. The place may be empty, or the leaf full.
+  // Adds to the leaf at the place. The place may be empty, and the leaf may be full.
   Status add_at(HeapTransaction& txn, uint64_t* place, int bits, uint64_t hash, const Entry& entry) {
     const uint64_t at = txn.read(*place);
     HeapPtr<Leaf> leaf = leaf_of(at);

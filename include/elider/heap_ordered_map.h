@@ -5,8 +5,8 @@
 //   txn[bids].for_each(txn, 100, [](uint64_t price, const Order& order) { return price < 200; });
 //
 // Nodes have about 512 bytes, and leaves are linked in both directions. An empty node is freed, but
-// nodes are never merged. Zero bytes are an empty map. It must be in the heap: call it as
-// txn[pointer]. Keys are compared with <.
+// nodes are never merged. A HeapOrderedMap whose bytes are all zero is empty. A HeapOrderedMap must
+// be stored in the heap. Use it only through `txn[pointer]`. Keys are compared with <.
 // Thread safety: that of the transaction.
 #pragma once
 
@@ -54,17 +54,17 @@ class HeapOrderedMap {
     return count > 1 ? Status() : remove_leaf(txn, at.leaf, path);
   }
 
-  // The smallest and the largest key.
+  // Return the smallest and the largest key.
   //   kNotFound  the map is empty
   Result<Entry> first(const HeapReader& reader) const { return end_of(reader, false); }
   Result<Entry> last(const HeapReader& reader) const { return end_of(reader, true); }
-  // The first key >= `key`, and the last key <= `key`.
-  //   kNotFound  there is not such a key
+  // Return the first key >= `key`, and the last key <= `key`.
+  //   kNotFound  no such key exists
   Result<Entry> at_least(const HeapReader& reader, const K& key) const { return nearest(reader, key, false); }
   Result<Entry> at_most(const HeapReader& reader, const K& key) const { return nearest(reader, key, true); }
 
-  // Calls visit(key, value) in ascending order, from `from` or from the first key on, until it
-  // returns false. It must not change the map.
+  // Calls visit(key, value) for each entry in ascending order, from `from` or from the first key
+  // on, until visit() returns false. visit() must not change the map.
   template <class Visit>
   void for_each(const HeapReader& reader, const K& from, Visit&& visit) const {
     if (const Position at = find(reader, from); at.leaf) scan(reader, at.leaf, at.index, visit);
@@ -85,7 +85,7 @@ class HeapOrderedMap {
   }
 
   bool empty(const HeapReader& reader) const { return reader.read(height_) == 0; }
-  // Counts by visiting all leaves, because a stored count would make all puts conflict.
+  // Counts the entries by visiting all leaves, because a stored count would make all puts conflict.
   uint64_t size(const HeapReader& reader) const {
     uint64_t size = 0;
     for (HeapPtr<Leaf> leaf = leaf_at_end(reader, false); leaf; leaf = reader.read(reader[leaf].next))

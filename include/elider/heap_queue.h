@@ -1,7 +1,9 @@
 // HeapQueue: a first-in, first-out queue in a durable heap. A push and a pop conflict only if the
-// queue is empty: they write to different lines, and each place records whether it is full.
+// queue is empty, because they write to different cache lines and each place records whether it is
+// full.
 //
-// Zero bytes are an empty queue. It must be in the heap: call it as txn[pointer].
+// A HeapQueue whose bytes are all zero is empty. A HeapQueue must be stored in the heap. Use it
+// only through `txn[pointer]`.
 // Thread safety: that of the transaction.
 #pragma once
 
@@ -79,7 +81,7 @@ class HeapQueue {
 
  private:
   struct Place {
-    uint64_t full;  // set by the push and never reset: a pop only writes to the head
+    uint64_t full;  // set by push() and never reset, because pop() writes only to the head
     T value;
   };
   static constexpr uint64_t kPlaces = sizeof(Place) >= 256 ? 4 : 1024 / sizeof(Place);
@@ -89,9 +91,9 @@ class HeapQueue {
   };
   struct End {
     HeapPtr<Segment> segment;
-    uint64_t index = 0;       // position of the next place in the segment
-    uint64_t moved = 0;       // total number of elements
-    uint64_t apart[13] = {};  // keeps the ends on different lines of 64 bytes, the unit of conflicts
+    uint64_t index = 0;       // position in the segment of the place that the next push or pop uses
+    uint64_t moved = 0;       // total number of elements that were pushed or popped
+    uint64_t apart[13] = {};  // keeps the two ends on different 64-byte cache lines, because conflicts are detected per cache line
   };
 
   End head_, tail_;

@@ -1,8 +1,8 @@
 // HeapString: a string of bytes in a durable heap. Up to 24 bytes are stored in the object itself.
 //
-// Zero bytes are an empty string. It must be in the heap: call it as txn[pointer]. A copy of the
-// object shares its bytes, so call clear() on only one of them. Call clear() before the object's
-// own memory is freed.
+// A HeapString whose bytes are all zero is empty. A HeapString must be stored in the heap. Use it
+// only through `txn[pointer]`. A copy of a HeapString refers to the same bytes, so call clear() on
+// only one of the copies. Call clear() before the memory of the HeapString itself is freed.
 // Thread safety: that of the transaction.
 #pragma once
 

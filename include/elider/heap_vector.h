@@ -3,10 +3,11 @@
 //   ELIDER_ASSIGN(auto numbers, txn.root<HeapVector<uint64_t>>("numbers"));
 //   ELIDER_TRY(txn[numbers].push_back(txn, 7));
 //
-// Zero bytes are an empty vector. It must be in the heap: call it as txn[pointer]. Functions that
-// change it need the transaction; functions that read it need only a reader. push_back() returns
-// kMemoryLimit if the heap is full. When the capacity doubles, push_back() copies all elements,
-// which must fit into one transaction (HeapOptions::log_bytes).
+// A HeapVector whose bytes are all zero is empty. A HeapVector must be stored in the heap. Use it
+// only through `txn[pointer]`. Functions that change the vector need the transaction, and functions
+// that read the vector need only a reader. push_back() returns kMemoryLimit if the heap is full.
+// When the capacity doubles, push_back() copies all elements, which must fit into one transaction
+// (HeapOptions::log_bytes).
 // Thread safety: that of the transaction.
 #pragma once
 
@@ -63,8 +64,8 @@ class HeapVector {
     txn.write(capacity_, 0);
     return {};
   }
-  // Calls visit(index, value) for each element until it returns false. It must not change the
-  // vector.
+  // Calls visit(index, value) for each element until visit() returns false. visit() must not change
+  // the vector.
   template <class Visit>
   void for_each(const HeapReader& reader, Visit&& visit) const {
     const uint64_t size = reader.read(size_);

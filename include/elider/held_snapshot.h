@@ -8,20 +8,21 @@
 //   held->advance();                                                // moves to a newer state
 //
 // A transaction at a held snapshot never waits for a call of a chopped procedure; a transaction on
-// the newest snapshot waits for incomplete calls. It reads the state of the last successful
-// advance(), so such transactions are serializable, but not strictly serializable.
+// the newest snapshot waits for incomplete calls. A transaction at a held snapshot reads the state
+// of the last successful advance(). Such transactions are therefore serializable, but not strictly
+// serializable.
 //
 // Cost: while a snapshot is held, the first commit that overwrites a row keeps its old version,
-// hardware transactions do not write rows in place, and memory that was released since is not
-// freed. So advance the snapshot regularly, or destroy it. The memory of a removed row is freed
-// several advances later. A held snapshot counts as an open transaction
-// (Statistics::longest_active_us) and takes one to three of Options::workers_max.
+// hardware transactions do not write rows in place, and memory that has been released since then is
+// not freed. Therefore, advance the snapshot regularly, or destroy it as soon as possible. The
+// memory of a removed row is freed several advances later. A held snapshot counts as an open
+// transaction (Statistics::longest_active_us) and takes one to three of Options::workers_max.
 //
 // Thread safety: all threads may call number() and advance() and run transactions at the snapshot
-// concurrently. Moving and destroying it requires that no other thread uses it. In a
-// single-threaded database, only the thread that created it may use it.
+// concurrently. A thread may move or destroy a HeldSnapshot only while no other thread uses it. In
+// a single-threaded database, only the thread that created the HeldSnapshot may use it.
 // Lifetime: a transaction keeps the state at which it began, even if the HeldSnapshot advances or
-// is destroyed. Destroy it before the database closes.
+// is destroyed. Destroy the HeldSnapshot before the database closes.
 #pragma once
 
 #include "elider/language.h"
@@ -48,9 +49,10 @@ class HeldSnapshot {
   // The held state contains all commits up to this number, and no others. 0 if empty.
   SnapshotNumber number() const;
   // Moves to the newest snapshot without waiting. If that snapshot contains an incomplete call of a
-  // chopped procedure, it moves to the snapshot that was the newest at an earlier advance(), once
-  // all its calls are complete. Returns false, and does not move, if neither is possible or if
-  // memory or workers are exhausted. Running transactions keep the old state.
+  // chopped procedure, it moves instead to the snapshot that was the newest at an earlier
+  // advance(), if all calls in that snapshot are complete. Returns false, and does not move, if
+  // neither move is possible or if memory or workers are exhausted. Running transactions keep the
+  // old state.
   bool advance();
 
   // Used by the engine. Null if empty.

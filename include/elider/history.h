@@ -1,4 +1,4 @@
-// History: the reads and writes of all transactions, for checkers of serializability.
+// History: a record of the reads and writes of all transactions, for checkers of serializability.
 //
 // A database opened with Options::history passes each ended transaction to the sink. A key's
 // versions are numbers that increase with every write, including removals and insertions.
@@ -25,15 +25,15 @@ struct HistoryOperation {
   uint32_t table = 0;       // the position given to HistorySink::on_table
   uint32_t group = 0;       // column group
   Key key = 0;              // unused for scans
-  uint64_t version = 0;     // read or written; 0 if the key does not exist and the engine has not stored it; unused for index kinds
-  // The range that a scan covered (shorter if a limit or the visitor ended it), and the returned
-  // rows, each with the version of the first column group that was read (0 for the transaction's
-  // own writes).
+  uint64_t version = 0;     // the version read or written; 0 if an absent key does not have a stored version; unused for index kinds
+  // For a scan by key: `range` is the range that the scan covered, which is shorter than the
+  // requested range if a limit or the visitor ended the scan. `rows` has the returned rows, each
+  // with the version of the first column group that was read (0 for the transaction's own writes).
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
-  // A scan of a secondary index covered the positions from (range.first, first_key) to
-  // (range.last, last_key) inclusive; `rows` has the value and the primary key of each returned
+  // For a scan of a secondary index: the scan covered the positions from (range.first, first_key)
+  // to (range.last, last_key) inclusive; `rows` has the value and the primary key of each returned
   // row. The columns that the scan read are recorded as separate reads. If a limit or the visitor
   // stopped the scan, the covered range ends at the last row.
   uint32_t index = 0;       // position among the table's secondary indexes
@@ -44,9 +44,9 @@ struct HistoryOperation {
 };
 
 struct HistoryTransaction {
-  uint64_t worker = 0;    // the worker that ran it; one worker runs one transaction at a time
+  uint64_t worker = 0;    // the worker that ran the transaction; a worker runs one transaction at a time
   uint64_t begin_ns = 0;  // start of the attempt, by the steady clock
-  uint64_t end_ns = 0;    // when it returns, after its commit or rollback
+  uint64_t end_ns = 0;    // end of the attempt, after its commit or rollback
   bool committed = false;
   bool read_only = false;
   Cause cause = Cause::kNone;
@@ -60,9 +60,9 @@ struct HistoryTransaction {
 class HistorySink {
  public:
   virtual ~HistorySink() = default;
-  // Called before any operation on the table; `position` counts from 0. It is called from one
-  // thread at a time, within create_table, before the table can be found. It may read the catalog,
-  // but must not create a table.
+  // Called before any operation on the table; `position` counts from 0. The engine calls on_table()
+  // from one thread at a time, within create_table(), before the table can be found. on_table() may
+  // read the catalog, but must not create a table.
   virtual void on_table(uint32_t position, const Schema& schema) = 0;
   // Called from all threads concurrently, after the transaction has ended. An exception is ignored.
   // If the process runs out of memory, a transaction's record is dropped.

@@ -2,7 +2,7 @@
 //
 // KeyLayout<16, 4, 28> describes a key with fields of 16, 4 and 28 bits. The first field is the
 // most significant, so keys sort by the first field, then the second, then the third. pack()
-// refuses a value that does not fit in its field, because it would name another row.
+// refuses a value that does not fit in its field, because the key would then identify another row.
 // Thread safety: all functions are pure.
 #pragma once
 
@@ -30,13 +30,13 @@ struct KeyRange {
   Key first = 0;
   Key last = kKeyMax;
 
-  // The keys of this range that are above or below `key`: the rest of an ascending or a descending
-  // scan that has reached `key`. The result never exceeds this range.
+  // Return the keys of this range that are above or below `key`. They are the rest of an ascending
+  // or a descending scan that has reached `key`. The result never exceeds this range.
   constexpr KeyRange after(Key key) const { return key == kKeyMax ? KeyRange{1, 0} : KeyRange{std::max(first, key + 1), last}; }
   constexpr KeyRange before(Key key) const { return key == 0 ? KeyRange{1, 0} : KeyRange{first, std::min(last, key - 1)}; }
 };
 
-// The position of a row in a secondary index, which is sorted by value, then by primary key.
+// The position of a row in a secondary index. The index is sorted by value, then by primary key.
 struct IndexPosition {
   uint64_t value = 0;
   Key key = 0;
@@ -47,9 +47,9 @@ namespace detail {
 struct EntryRange;
 }
 
-// A range of a secondary index: a range of values, or its rest after or before a position. A range
-// of values contains either all rows with a value or none of them. To continue between rows with
-// equal values, such as at the end of a page, use a position.
+// A range of a secondary index. It is a range of values, or the rest of such a range after or
+// before a position. A range of values contains either all rows with a value or none of them. To
+// continue between rows with equal values, such as at the end of a page, use a position.
 class IndexRange {
  public:
   constexpr IndexRange() = default;  // the whole index
@@ -57,9 +57,10 @@ class IndexRange {
   constexpr IndexRange(uint64_t first, uint64_t last) : from_{first, 0}, to_{last + 1, 0}, to_end_(last == ~uint64_t{0}) {}
   constexpr IndexRange(KeyRange values) : IndexRange(values.first, values.last) {}
 
-  // The rows of this range after or before `position`: the rest of an ascending or a descending
-  // scan that has reached `position`. The result never exceeds this range. A row at `position` need
-  // not exist: it may have been removed, or its value changed.
+  // Return the rows of this range after or before `position`. They are the rest of an ascending or
+  // a descending scan that has reached `position`. The result never exceeds this range. The row at
+  // `position` need not exist any more, because it may have been removed or its value may have
+  // changed.
   constexpr IndexRange after(IndexPosition position) const {
     IndexRange rest = *this;
     if (position == IndexPosition{~uint64_t{0}, kKeyMax}) return {1, 0};
@@ -82,7 +83,7 @@ class IndexRange {
 
 namespace detail {
 
-// The size of a byte-string key. Its bytes follow directly.
+// The size of a byte-string key. The bytes of the key follow directly.
 struct KeyBytes {
   uint32_t size = 0;
 
@@ -97,7 +98,7 @@ struct KeyBytes {
 };
 
 // A key of either kind inside the engine: a number, or a pointer to bytes that the caller owns. The
-// table determines which of the two it is.
+// table determines which kind of key it is.
 class KeyRef {
  public:
   KeyRef() = default;
@@ -156,7 +157,7 @@ class KeyLayout {
     return join(values);
   }
 
-  // Packs fields that the caller knows to fit.
+  // Packs the fields without a check. The caller guarantees that they fit.
   template <std::convertible_to<uint64_t>... Fields>
     requires(sizeof...(Fields) == kFields)
   static constexpr Key pack_unchecked(Fields... fields) {

@@ -1,5 +1,6 @@
 // The list of metrics: the name, kind, unit and description of each value in Statistics.
-// Statistics::to_json() and docs/metrics.md are generated from it; other exporters can use it.
+// Statistics::to_json() and docs/metrics.md are generated from it; other exporters can use the list
+// as well.
 //
 // Thread safety: the list is constant, and the functions are pure.
 #pragma once
@@ -48,7 +49,8 @@ struct Metric {
   uint64_t key = 0;          // for a conflicted key
 };
 
-// All values, element by element, in the order of the list. They are valid as long as `statistics`.
+// All values, element by element, in the order of the list. The values are valid as long as
+// `statistics`.
 void for_each_metric(const Statistics& statistics, FunctionRef<void(const Metric&)> visit);
 
 }  // namespace elider

@@ -23,7 +23,7 @@ class HistorySink;
 
 // How index nodes and rows are protected (docs/architecture.md).
 enum class SyncPolicy : uint8_t {
-  kAutomatic,       // kOptimistic, the fastest in our measurements (elider/hardware.h); kElided if a backend or a baseline needs it
+  kAutomatic,       // kOptimistic, the fastest in our measurements (elider/hardware.h); kElided if the chosen backend or protocol needs it
   kOptimistic,      // version latches; readers do not write to shared memory
   kLatched,         // one spinlock per index: the papers' baseline
   kSingleThreaded,  // unprotected: one transaction at a time, from one thread at a time
@@ -34,18 +34,19 @@ enum class Protocol : uint8_t {
   kOcc,               // optimistic: short critical sections, validation at commit
   kWholeTransaction,  // the papers' baseline: a procedure is one hardware transaction, or holds one global lock; needs kElided
   // The papers' other baseline (DBX, figures 8 and 11): like kOcc, but each commit, and each read
-  // of a row's columns outside of snapshots, holds one spinlock of the database. Only the indexes
-  // stay elided. A HistorySink is called while the lock is held and must not run a transaction.
-  // Needs kElided.
+  // of a row's columns outside of snapshots, holds one spinlock of the database. Only operations on
+  // indexes still run as hardware transactions. A HistorySink is called while the lock is held and
+  // must not run a transaction. Needs kElided.
   kSpinlock,
   // The papers' third baseline (HyPer-HTM, section 6): procedures that write run one at a time.
   // Open transactions and read-only procedures run concurrently with them. A procedure must not
   // wait for another thread's procedure. Needs kOptimistic.
   kSerial,
-  // HyPer-HTM (section 4): a transaction claims each row that it reads or writes with a timestamp.
-  // A transaction that finds another one's claim is rolled back at once, and retried when the other
-  // one has ended. After Options::restarts_max retries it runs alone. An open transaction keeps its
-  // claims for Options::open_patience_us (Cause::kClaimed). Needs kOptimistic, kLatched or kElided.
+  // HyPer-HTM (section 4): a transaction marks each row that it reads or writes with its timestamp
+  // (a claim). A transaction that finds the claim of another transaction is rolled back at once,
+  // and retried when that other transaction has ended. After Options::restarts_max retries, it runs
+  // alone. An open transaction keeps its claims for Options::open_patience_us (Cause::kClaimed).
+  // Needs kOptimistic, kLatched or kElided.
   kTimestamp,
   // Like kTimestamp, without read timestamps (section 4.3, "future work"): the commit validates
   // what was read. Needs kOptimistic.
@@ -71,19 +72,20 @@ inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWhole
                                           Protocol::kPartitioned, Protocol::kChopped};
 
 // When a commit with writes returns, in a database with data folders. Under both kAsync and kGroup,
-// a crash loses only the end of the commit order. It never loses a part of a transaction, nor a
-// transaction that comes before one that is kept.
+// a crash loses only the end of the commit order. A crash never loses a part of a transaction. If a
+// commit survives, all earlier commits survive as well.
 enum class Durability : uint8_t {
   kDefault,  // only in a RunPolicy: use Options::durability
   // In Options: opening reads the folders, but the database never writes to them, so closing it
-  // loses all commits. A RunPolicy cannot request more then. In a RunPolicy: like kAsync, because
-  // the log cannot leave out one commit, on which later ones may depend.
+  // loses all commits. In such a database, a RunPolicy cannot request kAsync or kGroup. In a
+  // RunPolicy: like kAsync, because the log cannot leave out one commit, on which later ones may
+  // depend.
   kNone,
-  // Immediately. The log writes the commit with the current group of commits or with the next one,
-  // which begins at most Options::flush_interval_us later.
+  // Returns immediately. The log writes the commit with the current group of commits or with the
+  // next group, which begins at most Options::flush_interval_us later.
   kAsync,
-  // After the commit is on disk. A read-only transaction returns after all that it may have read is
-  // on disk. Options and RunPolicy refuse it without data folders (kInvalidArgument).
+  // Returns after the commit is on disk. A read-only transaction returns after all that it may have
+  // read is on disk. Without data folders, kGroup is refused (kInvalidArgument).
   kGroup,
 };
 // What a database does after a failure to write its log. In both modes, no further commit is
@@ -110,8 +112,8 @@ bool parse(std::string_view name, LogFailure* failure);
 // For Options::checkpoint_log_bytes: depends on the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 
-// Parts of the engine that can be turned off, or counted, to study what each is worth (DBX,
-// figure 15). Other programs leave the defaults.
+// Parts of the engine that can be turned off, or counted, to measure the benefit of each part (DBX,
+// figure 15). Other programs should keep the defaults.
 struct EngineParts {
   bool hints = true;        // remember where the last lookups ended (DBX, section 6.2)
   bool reclamation = true;  // reclaim rows, versions and nodes that are not visible any more; otherwise only when the database closes
@@ -125,8 +127,8 @@ struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
   Protocol protocol = Protocol::kOcc;
 
-  // Only kElided uses these: what executes the hardware transactions, and when a section falls back
-  // to its lock.
+  // What executes hardware transactions, and when a section falls back to its lock. Only kElided
+  // uses these two options.
   HtmBackend htm = HtmBackend::kAutomatic;
   ElisionPolicy elision = {};
   EngineParts parts = {};
@@ -139,8 +141,8 @@ struct Options {
   // changes in place succeed (Statistics::Memory). Chopped calls that write are refused until then.
   uint64_t memory_limit_bytes = 0;
 
-  // Request 2 MiB pages from the system. They halve the cost of a random access. If the system does
-  // not provide them, the database uses 4 KiB pages.
+  // Requests 2 MiB pages from the system. Such pages halve the cost of a random access. If the
+  // system does not provide them, the database uses 4 KiB pages.
   bool huge_pages = true;
 
   // Bytes of memory to allocate and touch when the database opens, so that transactions do not wait
@@ -154,26 +156,27 @@ struct Options {
   // more. A lower value costs a cache miss per read and an allocation per write.
   uint32_t block_threshold_bytes = 2048;
 
-  // Maximum number of concurrent threads and open transactions. Range 1 to 4096. Each costs 76
-  // bytes when the database opens. After its first use, it keeps 290 to 550 KB of the process's
-  // heap, which its next user reuses, and after its first write one chunk of the database's memory
-  // (2 MiB, see memory_limit_bytes).
+  // Maximum number of concurrent threads and open transactions. Range 1 to 4096. Each of these
+  // workers costs 76 bytes when the database opens. From its first use on, a worker keeps 290 to
+  // 550 KB of the process's heap, which the next thread that uses the worker reuses. From its first
+  // write on, it also keeps one chunk of the database's memory (2 MiB, see memory_limit_bytes).
   uint32_t workers_max = 512;
 
   // Maximum number of threads that run transactions at the same time. Further threads are parked
-  // until it is their turn. When a running thread has used its 5 ms, the thread that has waited
-  // longest continues. Without the limit, a thread could lose its processor within a transaction
-  // and delay others. 0 (the default) means one and a half times the processors that the process
-  // may use; otherwise 1 to 4096, where 4096 turns waiting off. It applies to run(), call() and
-  // groups, but not to transactions that begin() opened. A procedure may wait for another thread's
-  // transaction, which may then begin 10 ms late.
+  // until it is their turn. When a running thread has used its time slice of 5 ms, the thread that
+  // has waited longest continues. Without the limit, a thread could lose its processor within a
+  // transaction and delay others. 0 (the default) means one and a half times the processors that
+  // the process may use; otherwise 1 to 4096, where 4096 turns waiting off. It applies to run(),
+  // call() and groups, but not to transactions that begin() opened. A procedure may wait for a
+  // transaction of another thread, but that transaction may then begin 10 ms late.
   uint32_t threads_at_once = 0;
 
   // Protocol timestamp: restarts after conflicts before a procedure runs alone. A call of a
   // group never runs alone. Range 0 to 10^6.
   uint32_t restarts_max = 20;
-  // Protocol timestamp: how long an open transaction keeps its claims, in microseconds. After
-  // that, a transaction that needs the claimed rows ends it, and its commit fails.
+  // Protocol timestamp: how long an open transaction keeps its claims, in microseconds. After that,
+  // another transaction that needs the claimed rows ends the open transaction, whose commit then
+  // fails.
   // Protocol two-phase-locking: how long an open transaction waits for a lock of younger
   // transactions. After that, it can only be rolled back. Range 0 to 10^9.
   uint32_t open_patience_us = 10'000;
@@ -196,9 +199,9 @@ struct Options {
   // Refuses an existing database (kInvalidArgument).
   bool error_if_exists = false;
   Durability durability = Durability::kAsync;
-  // The longest pause between two groups that the log writes, while there is something to write and
-  // no thread waits for it. Microseconds, default 1000, range 1 to 10^7. With a higher value, a
-  // crash loses more commits under Durability::kAsync.
+  // The longest pause between two writes of the log, while commits are pending and no thread waits
+  // for them. Microseconds, default 1000, range 1 to 10^7. With a higher value, a crash loses more
+  // commits under Durability::kAsync.
   uint32_t flush_interval_us = 1000;
   // Threads that write the log, each to its own file. The files are distributed over the data
   // folders, so with fewer threads than folders, some folders do not get a log. Range 1 to 64. One
@@ -231,8 +234,8 @@ struct Options {
   // disturbs transactions less, but takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
   // Threads that write a checkpoint or a backup. Default 1, range 1 to 64. They compete with
-  // transactions for processors. Those of automatic checkpoints run at nice 8, so each gets a sixth
-  // of another thread's share.
+  // transactions for processors. The threads of automatic checkpoints run at nice 8, so each gets a
+  // sixth of the processor time of another thread.
   uint32_t checkpoint_threads = 1;
   // Number of checkpoints to keep, with the log since the oldest one. Default 1, range 1 to 16.
   // If there is more than one, the database opens even if the newest checkpoint is damaged.
@@ -290,8 +293,9 @@ struct RunPolicy {
   // folders.
   Durability durability = Durability::kDefault;
   // If not null, run() stores the commit's number here when it succeeds, for
-  // Database::wait_durable() and when_durable(). After a read-only transaction: when this number is
-  // durable, so is all that it may have read. 0 without a log.
+  // Database::wait_durable() and when_durable(). After a read-only transaction, run() stores a
+  // number with this property: when the number is durable, everything that the transaction may have
+  // read is durable. 0 without a log.
   SnapshotNumber* commit_number = nullptr;
   // The snapshot that a read-only transaction reads (elider/held_snapshot.h); null for the newest.
   // run() returns kInvalidArgument without running the procedure if the HeldSnapshot is empty or
@@ -304,10 +308,10 @@ struct RunPolicy {
   const std::function<void(const Status&)>* on_conflict = nullptr;
   // A result of Database::procedure_id; statistics are counted under its name.
   uint32_t procedure_id = 0;
-  // Only protocol partitioned uses this. The partitions that the procedure reads or
-  // writes, in any order, each below Options::partitions (otherwise kInvalidArgument). If empty, or
-  // more than 32, all partitions. The memory must stay valid until run() returns. A call of a group
-  // declares its partitions by Touches::partition.
+  // The partitions that the procedure reads or writes, in any order, each below Options::partitions
+  // (otherwise kInvalidArgument). If the span is empty or has more than 32 elements, the procedure
+  // uses all partitions. Only protocol partitioned uses this member. The memory must stay valid
+  // until run() returns. A call of a group declares its partitions by Touches::partition.
   std::span<const uint32_t> partitions = {};
 };
 
@@ -316,7 +320,7 @@ struct RunPolicy {
 //   deadline_us            for each call, counted from the beginning of run_group()
 //   snapshot               for the calls that only read
 //   durability             for all calls
-//   commit_number          receives the largest number: when it is durable, all calls are
+//   commit_number          receives the largest number; when that number is durable, all calls are
 struct GroupPolicy : RunPolicy {
   static constexpr uint32_t kAutomatic = 0, kSizeMax = 1024;
   // Number of calls whose rows are looked up together: 1 to kSizeMax, otherwise kInvalidArgument.

@@ -18,35 +18,36 @@
 //   std::vector<elider::Value> arguments = {uint64_t{1}, uint64_t{2}, int64_t{100}}, reply;
 //   status = db.call("transfer", arguments, &reply);   // the same by name; reply[0] is `left`
 //
-// A call is one transaction, as Database::run() runs it. A procedure adds to that a name for
-// statistics, calls by name, and what the engine can use if it knows it before the call:
-//   - touch()      the rows that a call will access. In a group of calls (Database::call_group)
-//                  their cache misses overlap (elider/touches.h, docs/groups.md).
-//   - operation()  in place of body(): the parts of the procedure, with the tables and columns that
-//                  each accesses. Under Protocol::kChopped a call may then run in pieces
-//                  (elider/chopping.h, docs/chopping.md). Under other protocols it is one
-//                  transaction. Results are the same.
+// A call is one transaction, as Database::run() runs it. In addition, a procedure has a name for
+// statistics, can be called by name, and can tell the engine in advance what its calls do:
+//   - touch() names the rows that a call will access. In a group of calls (Database::call_group),
+//     the cache misses of these rows overlap (elider/touches.h, docs/groups.md).
+//   - operation() is used instead of body(). Each operation is a part of the procedure, and
+//     declares the tables and columns that it accesses. Under Protocol::kChopped, a call may then
+//     run in pieces (elider/chopping.h, docs/chopping.md). Under other protocols, a call is one
+//     transaction. The results are the same.
 //
 // Bodies. A body is called once per attempt, so it may run several times in one call. It may modify
 // only the transaction and its arguments. It must set its results rather than add to them, because
-// an earlier attempt may have left values in them. It returns a Status, or nothing; an error or an
-// exception ends the call, and undoes it.
+// an earlier attempt may have left values in them. A body returns a Status or nothing. If it
+// returns an error or throws, the call ends and its writes are undone.
 //
-// Bodies of operations. They share the call's arguments, and run in an order that respects
+// Bodies of operations. The bodies of a call share its arguments, and run in an order that respects
 // Operation::needs(). In addition to the rules above:
 //   - Operations of different pieces have different Transactions, so a body must not keep a
 //     reference to its transaction. Views stay valid until the call ends.
 //   - No other transaction of the database may begin or commit within an operation
-//     (kInvalidArgument). Sequence::next() may need one, so take numbers before the call.
+//     (kInvalidArgument). Sequence::next() may need a transaction of its own, so take numbers
+//     before the call.
 //   - After the piece that orders the call has committed (chopping::Piece::conflicting), a body
 //     must not fail, because other calls may have seen the earlier pieces. An operation that may
-//     fail declares it with rolls_back(). If a body fails there all the same, the call returns
-//     kCorrupt and the database stops: later transactions return that error, and nothing more
-//     becomes durable. Opening the data folders again restores the state before the call.
+//     fail declares it with rolls_back(). If a body fails at this point nevertheless, the call
+//     returns kCorrupt and the database stops. Later transactions return that error, and no further
+//     commit becomes durable. Opening the data folders again restores the state before the call.
 //
 // Thread safety: Procedure and Procedures belong to one thread. A ProcedureHandle is a value. After
 // install(), all threads may call procedures at once, so bodies and touch functions must be
-// thread-safe. The database keeps copies of them until it is closed.
+// thread-safe. The database keeps copies of these functions until it is closed.
 #pragma once
 
 #include "elider/language.h"
@@ -79,12 +80,13 @@ struct Parameter {
   ValueType type;
 };
 
-// The arguments of a procedure without a struct: Procedure<Values>. It is for procedures whose
-// parameters are known only at run time, such as those of a server or of another language.
+// The arguments of a procedure without a struct: Procedure<Values>. Use it if the parameters are
+// known only at run time, as in a server or a language binding.
 struct Values {
   std::span<const Value> arguments;  // one for each parameter, of its type
-  // Empty when a body begins. Operations share it: it is empty when the call begins, and each
-  // operation must set its own elements, which another attempt may have set before.
+  // Empty when a body begins. The operations of a call share one reply, which is empty when the
+  // call begins. Each operation must set its own elements, even if an earlier attempt has set them
+  // already.
   std::vector<Value>& reply;
 };
 
@@ -101,36 +103,37 @@ consteval ValueType value_type_of() {
   }
 }
 
-// Which procedure a handle names. The identity is unique in this process, so a handle runs no
-// procedure but its own, whose arguments have its type.
+// Identifies the procedure of a handle. The identity is unique in this process, so a handle can run
+// only its own procedure, and the arguments always have the type that this procedure expects.
 struct ProcedureName {
   uint64_t identity = 0;  // 0: none
-  uint32_t name_id = 0;   // of its name (intern_name), for messages
+  uint32_t name_id = 0;   // the id of its name (intern_name), for messages
 };
 
-// A procedure whatever the type of its arguments. They are passed as a pointer to that type.
+// A procedure without the C++ type of its arguments, which are passed as a pointer to that type.
 struct ProcedureDefinition {
   using Body = std::function<Status(Transaction&, void*)>;
 
   uint64_t identity = 0;
   std::string name;
-  Body body;                                            // or, in its place, operations
+  Body body;                                            // empty if the procedure has operations
   std::vector<chopping::Operation> operations;
   std::vector<Body> bodies;                             // one for each operation
-  std::function<void(const void*, Touches&)> touch;     // or none
+  std::function<void(const void*, Touches&)> touch;     // may be empty
   bool read_only = false;
   // These serve calls by name.
   bool takes_values = false;                            // the type is Values
   std::vector<Parameter> parameters, results;
-  std::shared_ptr<void> (*make_arguments)() = nullptr;  // null: it cannot be called by name, unless it takes Values
+  std::shared_ptr<void> (*make_arguments)() = nullptr;  // if null, the procedure cannot be called by name, unless it takes Values
   std::vector<std::function<void(void*, const Value&)>> set_parameter;
   std::vector<std::function<Value(const void*)>> get_result;
 };
 
 }  // namespace detail
 
-// What a procedure is: write it with these functions, and add it to a Procedures. Arguments: the
-// type that a typed call passes, with the arguments and the results as members; or Values.
+// Describes a procedure. Call the functions below, and then add the object to a Procedures.
+// `Arguments` is the struct that a typed call passes, with the arguments and the results as
+// members; or it is Values.
 template <class Arguments>
 class Procedure {
   static_assert(std::is_class_v<Arguments>, "the arguments of a procedure are a struct, or Values");
@@ -141,14 +144,15 @@ class Procedure {
     its_.takes_values = kValues;
   }
 
-  // Sets what a call does: body(Transaction&, Arguments&).
+  // Sets the function that a call runs: body(Transaction&, Arguments&).
   template <class Body>
     requires std::is_invocable_v<Body&, Transaction&, Arguments&>
   Procedure& body(Body body) {
     its_.body = erase<kValues>(std::move(body));
     return *this;
   }
-  // Adds the next operation, and what it does. Replaces body().
+  // Adds the next operation and the function that runs it. A procedure has either operations or a
+  // body().
   template <class Body>
     requires std::is_invocable_v<Body&, Transaction&, Arguments&>
   Procedure& operation(chopping::Operation declared, Body body) {
@@ -156,15 +160,16 @@ class Procedure {
     its_.bodies.push_back(erase<false>(std::move(body)));
     return *this;
   }
-  // A call runs on the newest snapshot, as run_read_only() does: it never conflicts, and writes are
-  // refused. Only with body(): operations declare by themselves whether they only read.
+  // Runs each call on the newest snapshot, as run_read_only() does. Such a call never conflicts,
+  // and its writes are refused. Use read_only() only with body(), because operations declare
+  // themselves whether they only read.
   Procedure& read_only() {
     its_.read_only = true;
     return *this;
   }
-  // Sets touch(const Arguments&, Touches&), which names what a call in a group will access, as far
-  // as its arguments tell. It does not run for Database::call. If it throws, its call fails with
-  // kProcedureThrew and does not run.
+  // Sets touch(const Arguments&, Touches&), which names the rows that a call in a group will
+  // access, as far as they follow from the arguments. Database::call does not run it. If touch()
+  // throws, the call does not run and fails with kProcedureThrew.
   template <class Touch>
     requires std::is_invocable_v<const Touch&, const Arguments&, Touches&>
   Procedure& touch(Touch touch) {
@@ -174,10 +179,10 @@ class Procedure {
 
   // -- calls by name ------------------------------------------------------------------------------
 
-  // Each adds the next parameter, or the next element of the reply: a member of type int64_t,
-  // uint64_t, double or std::string. A call by name begins with value-initialized arguments, sets
-  // the parameters, and copies the results into the reply. Without any of these the procedure can
-  // be called only through its handle.
+  // parameter() adds the next parameter, and result() adds the next element of the reply. Both take
+  // a member of type int64_t, uint64_t, double or std::string. A call by name begins with
+  // value-initialized arguments, sets the parameters, and copies the results into the reply. A
+  // procedure without parameters and results can be called only through its handle.
   template <class T>
   Procedure& parameter(std::string name, T Arguments::*member) {
     its_.parameters.push_back({std::move(name), detail::value_type_of<T>()});
@@ -192,7 +197,8 @@ class Procedure {
     its_.make_arguments = make;
     return *this;
   }
-  // Procedure<Values>: adds the next parameter. The reply may have any shape.
+  // Adds the next parameter of a Procedure<Values>. Its reply may have any number and types of
+  // elements.
   Procedure& parameter(std::string name, ValueType type)
     requires std::same_as<Arguments, Values>
   {
@@ -219,8 +225,8 @@ class Procedure {
 };
 
 // Names a procedure for Database::call and ProcedureCall. It is valid in each database in which its
-// Procedures, or a copy of them, are installed. In every other database a call through it returns
-// kInvalidArgument and runs nothing.
+// Procedures, or a copy of them, are installed. In every other database, a call through the handle
+// returns kInvalidArgument without running anything.
 template <class Arguments>
 class ProcedureHandle {
  public:
@@ -249,18 +255,18 @@ class Procedures {
   std::vector<detail::ProcedureDefinition> all_;
 };
 
-// What Database::procedures tells of an installed procedure.
+// What Database::procedures returns for each installed procedure.
 struct ProcedureInfo {
   std::string name;
-  std::vector<Parameter> parameters, results;  // of calls by name
-  bool by_name = false;                        // it can be called by name
-  bool in_operations = false;                  // it was written with operation()
-  bool read_only = false;                      // it runs on a snapshot
+  std::vector<Parameter> parameters, results;  // for calls by name
+  bool by_name = false;                        // the procedure can be called by name
+  bool in_operations = false;                  // the procedure has operations
+  bool read_only = false;                      // calls run on a snapshot
 };
 
-// One of many calls, for Database::call_group. The arguments and the reply stay the caller's, and
-// must live until call_group() returns. No two calls of a group may share them, unless no body
-// modifies them.
+// One call of a group, for Database::call_group. The caller owns the arguments and the reply, which
+// must live until call_group() returns. Two calls of a group must not share arguments or a reply,
+// unless no body modifies them.
 class ProcedureCall {
  public:
   // A typed call.
@@ -273,31 +279,33 @@ class ProcedureCall {
  private:
   friend class Database;
   detail::ProcedureName procedure_;
-  void* typed_ = nullptr;  // null: by name
+  void* typed_ = nullptr;  // null for a call by name
   std::string_view name_;
   std::span<const Value> values_;
   std::vector<Value>* reply_ = nullptr;
 };
 
-// How procedures with operations run; those with a body ignore all of it.
+// Options for procedures with operations. Procedures with a body ignore them.
 struct InstallOptions {
-  // What the analysis may use (elider/chopping.h). Deferral is off by default: with it, a call that
-  // conflicts with a deferring procedure answers only after the deferred effects that it may depend
-  // on have become visible, which costs more than most conflicts.
+  // What the analysis may use (elider/chopping.h). Deferral is off by default. If it is on, a call
+  // that conflicts with a deferring procedure returns only after the deferred effects that the call
+  // may depend on have become visible, and this wait costs more than most conflicts.
   chopping::Choices choices = {.deferring = false};
-  // With choices.deferring, a call that has seen the immediate effects of a deferring call does not
-  // wait for the deferred ones. Calls are then serializable, but not strictly, not even those of
-  // one thread: a later call may miss the deferred effects, and is ordered before the earlier one.
-  // Read-only and ordinary transactions that begin after the answer see them. If the deferred
-  // effects fail, and the database stops, the answer was given but is not durable. Default: off.
+  // Applies only with choices.deferring. If true, a call that has seen the immediate effects of a
+  // deferring call does not wait for the deferred effects. Calls are then serializable, but not
+  // strictly serializable, even within one thread, because a later call may miss the deferred
+  // effects and is then ordered before the earlier call. Read-only and ordinary transactions that
+  // begin after the call has returned see the deferred effects. If the deferred effects fail, the
+  // database stops, and the call that has already returned is not durable. Default: off.
   bool answers_at_once = false;
   // Compares every access with its operation's declaration. An access that is not declared returns
   // kInvalidArgument, and the message names procedure, operation, table and column. Default: only
   // in builds with assertions.
   bool check_accesses = false;
-  // Under Protocol::kChopped a call is one commit until it meets another call. Then it commits
-  // piece by piece, and so do the next calls of its thread where calls meet often. If this is set,
-  // every call commits piece by piece. For tests. Default: off.
+  // Under Protocol::kChopped, a call is one commit unless it conflicts with another call. After a
+  // conflict, the call commits piece by piece, and if conflicts are frequent, so do the next calls
+  // of its thread. If this option is set, every call commits piece by piece. For tests. Default:
+  // off.
   bool always_in_pieces = false;
 };
 

@@ -1,4 +1,5 @@
-// Recovery: what opening a data folder found and did. RecoveryProgress: how far it is.
+// Recovery: what opening a data folder found and did. RecoveryProgress: how far the recovery has
+// progressed.
 // Thread safety: values.
 #pragma once
 
@@ -25,10 +26,10 @@ struct Recovery {
   uint64_t log_us = 0;           // time to apply the log after the checkpoint
   uint64_t index_us = 0;         // time to build secondary indexes
   uint64_t duration_us = 0;      // total time
-  // Incomplete ends of log files after a crash, which were ignored: "'<file>' from byte <offset>:
-  // <count> bytes; <what is wrong with them>".
+  // The incomplete ends of log files after a crash. They were ignored. Format: "'<file>' from byte
+  // <offset>: <count> bytes; <what is wrong with them>".
   std::vector<std::string> cuts;
-  // Damaged newer checkpoints, which an older one and the log replaced.
+  // Damaged checkpoints that were skipped. An older checkpoint and the log replaced them.
   std::vector<std::string> skipped;
   // 'table'.'index' of secondary indexes that were not built (Options::leave_out_indexes).
   std::vector<std::string> indexes_left_out;

@@ -1,8 +1,8 @@
 // Schema: the columns, column groups, key index and secondary indexes of a table.
 //
-// A row is a trivially copyable struct. In a table of variable-size rows (Schema::sized_rows), it
-// is a number of bytes. The schema describes the columns (name, type, offset), so that tools and
-// bindings can read the table without the struct. Columns can be divided into column groups
+// A row is a trivially copyable struct. In a table of variable-size rows (Schema::sized_rows), a
+// row is a sequence of bytes. The schema describes the columns (name, type, offset), so that tools
+// and bindings can read the table without the struct. Columns can be divided into column groups
 // (DBX-TC, section 4.3). Each group has its own commit word, so a transaction that
 // changes a hot counter does not conflict with one that reads the other columns.
 // Thread safety: a Schema is a value.
@@ -58,16 +58,17 @@ inline constexpr uint64_t kInlineRowsMax = uint64_t{1} << 33;
 inline constexpr uint32_t kSecondaryIndexesMax = 8;
 
 // An additional index that finds rows by the value that `key` computes from a row, in the order of
-// (value, primary key). The engine updates it in the same transaction as the row.
+// (value, primary key). The engine updates the index in the same transaction as the row.
 struct SecondaryIndex {
   std::string name;
   bool unique = false;
   // All columns that `key` reads. create_table() tests this with generated rows that differ only in
   // the other columns, and refuses a `key` whose result changes.
   std::vector<std::string> columns;
-  // Must be a pure function: the same columns give the same value. An exception reaches the caller
-  // of the operation; after it, the transaction can only be rolled back (kProcedureThrew). Empty
-  // in the schema of a table that was opened without its indexes (Options::leave_out_indexes).
+  // Must be a pure function, which returns the same value for the same columns. If it throws, the
+  // exception propagates to the caller of the operation, and the transaction can only be rolled
+  // back (kProcedureThrew). Empty in the schema of a table that was opened without its indexes
+  // (Options::leave_out_indexes).
   std::function<uint64_t(const void* row)> key;
 };
 
@@ -79,23 +80,26 @@ struct Schema {
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
-  // Rows have variable sizes, such as those of a text: from the end of the last described column to
-  // row_bytes. Use the calls without a row type; all columns are in group 0.
+  // Rows have variable sizes, for example because they contain a text. A row ends anywhere from the
+  // end of the last described column to row_bytes. Use the calls without a row type. All columns
+  // are in group 0.
   bool sized_rows = false;
-  // Only hashed tables of fixed-size rows of at most kInlineRowBytesMax bytes support this: the
-  // approximate number of rows that are stored at places given by their keys. A lookup of such a
-  // row takes one cache miss instead of two. About seven of eight rows find a free place; the
-  // others, and rows beyond this number, are stored as in other tables. 0 turns this off. The
-  // memory for all places is allocated when the table is created (docs/tables.md). same_as()
-  // ignores this member.
+  // The approximate number of inline rows, which are stored in the hash table at places that their
+  // keys determine. Only hashed tables of fixed-size rows of at most kInlineRowBytesMax bytes
+  // support inline rows. A lookup of an inline row takes one cache miss instead of two. About seven
+  // of eight rows find a free place. The others, and rows beyond this number, are stored as in
+  // other tables. 0 turns this off. The memory for all places is allocated when the table is
+  // created (docs/tables.md). same_as() ignores this member.
   uint64_t inline_rows = 0;
   // Stores rows contiguously in this number of zones, so that Transaction::scan_rows reads memory
   // sequentially and not through the index. Several zones let threads insert without contention.
   // Only for fixed-size rows. 0 turns zones off; otherwise up to 1024, or kZonesAutomatic (twice
-  // the number of processors). Whether a table is zoned is part of its schema; the number is not.
+  // the number of processors). Whether a table is zoned is part of its schema, but the number of
+  // zones is not.
   uint32_t zones = 0;
 
-  // Returns true if both schemas store and index rows alike. Key functions cannot be compared.
+  // Returns true if both schemas store and index rows in the same way. Key functions cannot be
+  // compared.
   bool same_as(const Schema& other) const;
 };
 
@@ -161,7 +165,7 @@ class SchemaOf {
       bool found = false;
       for (Column& column : schema_.columns)
         if (column.name == name) { column.group = groups_; found = true; }
-      if (!found) schema_.columns.push_back({name, ColumnType::kBytes, 0, 0, groups_});  // create_table() refuses size 0 and names it
+      if (!found) schema_.columns.push_back({name, ColumnType::kBytes, 0, 0, groups_});  // create_table() refuses size 0, naming it
     }
     return *this;
   }

@@ -1,14 +1,14 @@
 // Sequence: unique numbers for surrogate keys (HyPer-HTM, section 5.2, "declustered surrogate
 // keys").
 //
-// Each thread takes its numbers from the chunk of a zone, which it may share with a few other
-// threads. So concurrent inserts rarely reach the same leaf of an index, and threads only share the
-// allocation of chunks.
+// A sequence is divided into zones. Each zone has a chunk of numbers, from which one thread or a
+// few threads take their numbers. Concurrent inserts therefore rarely reach the same leaf of an
+// index, and the threads of different zones contend only when they allocate chunks.
 //
-//   unique   A number is never returned twice, also not to different threads, or after a restart or
+//   unique   A number is never returned twice, neither to different threads nor after a restart or
 //            a crash. With data folders, each chunk is on disk before its first number is returned.
 //            There are two exceptions. Durability::kNone does not write a log, so the numbers of a
-//            lost chunk are returned again; the rows that used them are lost as well.
+//            lost chunk are returned again, but the rows that used these numbers are lost as well.
 //            Options::recover_to restores an earlier state including its sequences, so numbers that
 //            were returned after that state are returned again.
 //   order    Within a chunk, a thread's numbers increase, starting at SequenceOptions::start.
@@ -36,7 +36,7 @@ class Sequence {
   static constexpr uint32_t kChunk = 4096, kChunkMax = uint32_t{1} << 24;
   static constexpr uint64_t kNumberMax = (uint64_t{1} << 63) - 1;
 
-  Sequence() = default;  // empty: every call fails
+  Sequence() = default;  // an empty sequence, on which every call fails
 
   // Returns the next number. It may be called inside or outside a transaction. The first call for a
   // chunk runs a transaction of its own, and waits for the disk if there is a log.
@@ -45,10 +45,11 @@ class Sequence {
   //                     as from Database::run(); no number was allocated
   Result<uint64_t> next();
 
-  // Raises the sequence: every next() that begins after this call has returned gives a number of at
-  // least `number`. Use it with the largest key + 1 after loading rows whose keys do not come from
-  // the sequence. It never lowers the sequence. It runs a transaction of its own, and waits for the
-  // disk if there is a log. It may be called inside or outside a transaction.
+  // Raises the sequence, so that every next() that begins after this call has returned gives a
+  // number of at least `number`. Use it with the largest key + 1 after loading rows whose keys do
+  // not come from the sequence. at_least() never lowers the sequence. It runs a transaction of its
+  // own, and waits for the disk if there is a log. It may be called inside or outside a
+  // transaction.
   //   kInvalidArgument  the sequence is empty, or the number is above kNumberMax
   //   kDeadline, kMemoryLimit, kIoError
   //                     as from Database::run(); the sequence may have been raised anyway
@@ -62,11 +63,12 @@ class Sequence {
 
 // Options for Database::sequence.
 struct SequenceOptions {
-  // The first number of a new sequence, 1 to Sequence::kNumberMax. An existing sequence continues
-  // where it is; use Sequence::at_least to raise it.
+  // The first number of a new sequence, 1 to Sequence::kNumberMax. An existing sequence ignores
+  // this option; use Sequence::at_least to raise it.
   uint64_t start = 1;
-  // How many numbers a thread takes at a time, 1 to Sequence::kChunkMax. The last call for a name
-  // determines it. A higher value means fewer waits for the disk and larger gaps.
+  // How many numbers a thread takes at a time, 1 to Sequence::kChunkMax. The last call of
+  // Database::sequence for a name determines its value. A higher value means fewer waits for the
+  // disk and larger gaps.
   uint32_t chunk = Sequence::kChunk;
 };
 

@@ -1,5 +1,5 @@
-// Statistics: counters of what a database has done and contains. Each counter is exact, but they
-// are not all read at the same instant.
+// Statistics: counters of what a database has done and contains. Each counter is exact, but the
+// counters are not all read at the same instant.
 // Thread safety: a value.
 #pragma once
 
@@ -21,9 +21,10 @@ struct Statistics {
   struct Procedure {
     std::string name;  // empty for transactions without a name
     uint64_t commits = 0;
-    // If hardware transactions run (DBX, section 5.2), the commits with writes by kind: those that
-    // were one hardware transaction, those whose hardware transaction set the lock bits of their
-    // rows before they wrote, and those that took their locks one by one.
+    // If hardware transactions run (DBX, section 5.2), these count the commits with writes by kind.
+    // A region commit was one hardware transaction. A lock-bit commit used a hardware transaction
+    // to set the lock bits of its rows, and then wrote the rows. A locked commit took its locks one
+    // by one.
     uint64_t region_commits = 0, lock_bit_commits = 0, locked_commits = 0;
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause
   };
@@ -40,14 +41,14 @@ struct Statistics {
     uint64_t rows = 0;                           // existing rows, as of the counted commits
     uint64_t commits = 0;                        // transactions that wrote to the table
     std::array<uint64_t, kCauseCount> aborts{};  // attempts that failed because of this table's rows or ranges
-    // The table's memory in bytes. Over all tables, these add up to Memory's rows and blocks,
-    // versions, and indexes, except for unlinked objects that wait for their grace period.
-    uint64_t row_bytes = 0;      // rows with their large column groups
+    // The table's memory in bytes. The sums over all tables are Memory::rows and blocks, versions,
+    // and indexes, except for unlinked objects that wait for their grace period.
+    uint64_t row_bytes = 0;      // rows, including their large column groups
     uint64_t version_bytes = 0;  // old versions; their large column groups are in row_bytes
     uint64_t index_bytes = 0;    // the key index and all secondary indexes
-    // The most conflicted keys, at most kConflictedKeysMax, in descending order. They are a sample:
-    // each worker summarizes its conflicts in bounded memory. The counts are lower bounds, and a
-    // key with few conflicts may be missing.
+    // The most conflicted keys, at most kConflictedKeysMax, in descending order. They are a sample,
+    // because each worker summarizes its conflicts in bounded memory. The counts are lower bounds,
+    // and a key with few conflicts may be missing.
     std::vector<ConflictedKey> conflicted_keys;
   };
   // Hardware transactions ("regions") under SyncPolicy::kElided, by the place in the code that runs
@@ -56,9 +57,9 @@ struct Statistics {
     std::string site;         // "index get", "index batch", "index scan", "index insert", "index remove", "record read", "commit"
     std::string table;        // for an index's site; all indexes of a table together. Otherwise empty
     uint64_t commits = 0;     // runs that completed as a region
-    uint64_t in_vain = 0;     // runs whose region committed without doing the work: a row was locked or had moved
+    uint64_t in_vain = 0;     // runs whose region committed without doing the work, because a row was locked or had moved
     uint64_t fallbacks = 0;   // runs that tried a region and then took the lock
-    uint64_t direct = 0;      // runs that took the lock at once: too large, turned off, or without hardware support
+    uint64_t direct = 0;      // runs that took the lock at once: too large, regions turned off, or hardware support missing
     std::array<uint64_t, kRegionCauseCount> aborts{};  // regions, by region_cause_name()
     uint64_t aborts_total() const {
       uint64_t sum = 0;
@@ -71,8 +72,8 @@ struct Statistics {
   // `duration_us`, describe the last successful one, and are 0 without one.
   struct Checkpoints {
     uint64_t taken = 0, failed = 0;
-    SnapshotNumber snapshot = 0;     // it contains all commits up to this number
-    uint64_t time_s = 0;       // when it was taken, in seconds since 1970
+    SnapshotNumber snapshot = 0;     // the checkpoint contains all commits up to this number
+    uint64_t time_s = 0;       // when the checkpoint was taken, in seconds since 1970
     uint64_t rows = 0, bytes = 0;
     uint64_t duration_us = 0;
     bool running = false;      // a checkpoint is being taken
@@ -87,8 +88,8 @@ struct Statistics {
   // Lookups and insertions of single keys, counted under EngineParts::counted_lookups (DBX,
   // section 6.2).
   struct Lookups {
-    uint64_t of_rows = 0, rows_kept = 0;      // lookups while the worker caches rows; those that found their row in the cache
-    uint64_t of_trees = 0, leaves_kept = 0;   // lookups in B+-trees; those in the leaf that the transaction used last
+    uint64_t of_rows = 0, rows_kept = 0;      // lookups while the worker caches rows; lookups that found their row in the cache
+    uint64_t of_trees = 0, leaves_kept = 0;   // lookups in B+-trees; lookups that ended in the leaf that the transaction had used last
   };
 
   uint64_t commits = 0;
@@ -104,19 +105,19 @@ struct Statistics {
   SnapshotNumber snapshot = 0;            // the global snapshot number S
   SnapshotNumber durable_snapshot = 0;  // commits up to this number are on disk; 0 without a data folder
   uint64_t log_bytes = 0;           // written since the database was opened
-  uint64_t log_frames = 0;          // groups of commits, each one write and one sync
+  uint64_t log_frames = 0;          // groups of commits, each of which takes one write and one sync
   uint64_t log_records = 0;         // commits and created tables in these groups
   uint64_t log_syncs = 0;           // syncs of files and folders
   uint64_t log_room_waits = 0;      // commits that waited because the log was behind by Options::log_buffer_bytes
-  // The time from a group's oldest commit until the group was on disk: for the newest group, the
-  // sum over all groups, and the maximum.
+  // The time from the oldest commit of a group until the group was on disk. The three members are
+  // the time of the newest group, the sum over all groups, and the maximum.
   uint64_t durable_lag_us = 0, durable_lag_sum_us = 0, durable_lag_max_us = 0;
   std::string log_failure;          // why commits no longer become durable; empty if they do
   Checkpoints checkpoints;
   uint64_t epoch = 0;
-  // Workers in use, of Options::workers_max: one for each living thread that has run a transaction,
-  // whether it is busy or not, and one more for each additional open transaction. This is not the
-  // number of running threads.
+  // Workers in use, of which there can be Options::workers_max. Each living thread that has run a
+  // transaction uses one worker, whether the thread is busy or not. Each additional open
+  // transaction uses another worker. This is not the number of running threads.
   uint32_t workers = 0;
   uint64_t turn_waits = 0;  // transactions that waited for their turn (Options::threads_at_once)
   uint64_t longest_active_us = 0;   // age of the oldest running transaction
@@ -130,14 +131,15 @@ struct Statistics {
   }
   // Attempts that ended with a conflict; "conflicts" in JSON.
   uint64_t conflicts_total() const { return conflicts_of(aborts); }
-  // The conflicts among any `aborts` of this file.
+  // Returns the number of conflicts among these aborts, which may be any of the `aborts` in this
+  // file.
   static uint64_t conflicts_of(const std::array<uint64_t, kCauseCount>& aborts) {
     uint64_t sum = 0;
     for (size_t c = 0; c < kCauseCount; ++c)
       if (is_conflict(static_cast<Cause>(c))) sum += aborts[c];
     return sum;
   }
-  // Uses the list of metrics (elider/metrics.h).
+  // Returns all values as JSON, with the names of the list of metrics (elider/metrics.h).
   std::string to_json() const;
 };
 

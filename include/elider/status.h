@@ -37,7 +37,8 @@ enum class Code : uint8_t {
 };
 inline constexpr int kCodeCount = 14;
 
-// Why a transaction could not commit. Statistics count aborts by cause.
+// Why a transaction could not commit. In the comments, `it` is that transaction. Statistics count
+// aborts by cause.
 enum class Cause : uint8_t {
   kNone = 0,
   kReadChanged = 1,    // a row that it read has a newer version
@@ -50,7 +51,7 @@ enum class Cause : uint8_t {
   kDeadline = 8,
   kUser = 9,           // the procedure returned an error or requested a rollback
   kException = 10,     // the procedure threw
-  kClaimed = 11,       // a running transaction has claimed a row that it accesses, or has ended it to take its rows
+  kClaimed = 11,       // another transaction has claimed a row that it accesses, or has aborted it to use a row that it had claimed
 };
 inline constexpr int kCauseCount = 12;
 // Returns true if the cause is a conflict with another transaction.
@@ -80,9 +81,9 @@ class [[nodiscard]] Status {
       : head_{code, cause, true, false, table_name_id}, detail_{.key = key} {}
 
   Status(const Status& other) noexcept : head_(other.head_), detail_(other.detail_) {
-    if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // the copied one holds it
+    if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // `other` keeps the text alive
   }
-  // A moved-from Status keeps its code, cause, table and key and loses only its message, so that a
+  // A moved-from Status loses only its message. It keeps its code, cause, table and key, so that a
   // failure never turns into success.
   Status(Status&& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] other.give_words_away();
@@ -104,12 +105,12 @@ class [[nodiscard]] Status {
   bool has_key() const { return head_.has_key; }
   uint64_t key() const { return head_.has_text ? detail_.text->key : detail_.key; }
   std::string_view table() const;  // empty if the status does not concern a table; valid until the process ends
-  // Such as "conflict: read changed (table 'accounts', key 42)".
+  // Returns, for example, "conflict: read changed (table 'accounts', key 42)".
   std::string message() const;
 
  private:
-  // A Status has two words, because every operation returns one. A message, together with its key,
-  // is allocated separately.
+  // A Status has only 16 bytes, because every operation returns one. If there is a message, the
+  // message and the key are allocated separately.
   struct Text {
     Text(uint64_t its_key, std::string its_words) : key(its_key), words(std::move(its_words)) {}
     std::atomic<uint32_t> owners{1};
@@ -139,11 +140,11 @@ class [[nodiscard]] Status {
 static_assert(sizeof(Status) == 16);
 
 namespace detail {
-// Prints what was accessed and the status's message, and aborts.
+// Prints `accessed` and the status's message, and aborts the process.
 [[noreturn, gnu::cold]] void no_value(const char* accessed, const Status& status) noexcept;
 }  // namespace detail
 
-// A value, or a Status that says why there is not one. Accessing the value of a failed Result
+// A value, or a Status that says why the value is missing. Accessing the value of a failed Result
 // prints the status's message and aborts the process, in all builds.
 template <class T>
 class [[nodiscard]] Result {

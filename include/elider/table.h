@@ -1,9 +1,9 @@
 // Table, Columns, View: typed handles to what the engine stores.
 //
-// A Table<Row> refers to a table of an open Database, and a Columns<Row> to some of its columns. A
-// View<Row> is a consistent copy of a row, or of those columns, that a transaction made. All are
-// small values without ownership. They are valid until the Database closes, views only until their
-// transaction ends.
+// A Table<Row> refers to a table of an open Database, and a Columns<Row> refers to some of its
+// columns. A View<Row> is a consistent copy of a row, or of some columns of a row, that a
+// transaction made. All of these types are small values without ownership. Tables and columns are
+// valid until the Database closes. Views are valid only until their transaction ends.
 // Thread safety: all threads may use tables and columns; a view belongs to its transaction.
 #pragma once
 
@@ -22,18 +22,18 @@ namespace elider {
 
 namespace detail {
 class TableBase;  // the engine's table
-struct ColumnSet; // a compiled set of its columns
+struct ColumnSet; // a compiled set of columns of a table
 
 // What the transaction knows about a view's row in addition to its bytes.
 struct ImageHeader {
   void* row = nullptr;      // the engine's row
   KeyRef key;
-  uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if it does not
+  uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if the read is not tracked
   uint32_t groups = 0;      // bit set of the column groups that were read
   uint32_t bytes = 0;       // size of the row
-  uint32_t generation = 1;  // number of the transaction that made it, within its worker; its views have the same number
+  uint32_t generation = 1;  // number, within its worker, of the transaction that made the image; views of the image have the same number
 };
-// The header of an empty view. Views never have its generation.
+// The header of an empty view. A view never has the generation of this header.
 inline constexpr ImageHeader kNoImage{};
 
 // Finds the columns whose bytes are exactly [offset, offset + size). The set is valid as long as
@@ -43,11 +43,12 @@ const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
 
-// Prints that the view is empty, or that its transaction has ended, and aborts.
+// Prints that the view is empty, or that its transaction has ended, and aborts the process.
 [[noreturn, gnu::cold]] void wrong_view(bool empty) noexcept;
 }  // namespace detail
 
-// A table without a row type, for tools and bindings. Rows are bytes; columns are found by name.
+// A table without a row type, for tools and bindings. Rows are bytes, and columns are found by
+// name.
 class TableRef {
  public:
   TableRef() = default;
@@ -102,12 +103,14 @@ class Table : public TableRef {
 };
 
 // A copy of a row as it was read, in the layout of its struct. If only some columns were read, the
-// others are not filled in. A view does not show writes that its own transaction makes later.
+// other columns are not filled in. A view does not show writes that its own transaction makes
+// later.
 //
-// A view is valid until its transaction ends; in a scan's visitor, until the visitor returns.
-// Using an empty view (one that is false) aborts the process with a message. Using a view after its
-// transaction has ended aborts as well, once another transaction has reused its memory: a view
-// never shows the bytes of another row. With assertions, most such uses abort earlier.
+// A view is valid until its transaction ends; in a scan's visitor, until the visitor returns. Using
+// an empty view (one that is false) aborts the process with a message. Using a view after its
+// transaction has ended also aborts the process, as soon as another transaction has reused the
+// view's memory. A view therefore never shows the bytes of another row. In builds with assertions,
+// most such uses abort earlier.
 class RawView {
  public:
   RawView() = default;

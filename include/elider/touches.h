@@ -1,13 +1,13 @@
 // Touches: the rows that a call in a group will access (Database::run_group, Database::call_group;
 // docs/groups.md).
 //
-// Before the calls of a group run, the engine asks each of them for its touches and looks all of
-// the rows up together, so that their cache misses overlap. A call then finds its rows in the
-// cache. Touches are hints, and no result depends on them: a row that is named but not used costs a
-// lookup, and a row that is used but not named costs its cache misses. Name the rows whose keys
-// follow from the arguments; a key that is stored in another row cannot be named.
+// Before the calls of a group run, the engine calls the touch function of each call. It then looks
+// up all touched rows together, so that their cache misses overlap. Each call then finds its rows
+// in the cache. Touches are hints, and the results do not depend on them. A row that is touched but
+// not used costs a lookup. A row that is used but not touched costs its cache misses. Touch the
+// rows whose keys follow from the arguments. A key that is stored in another row cannot be touched.
 //
-// Thread safety: a Touches belongs to one call of a touch function, and must not be kept.
+// Thread safety: a touch function may use its Touches only until the function returns.
 #pragma once
 
 #include "elider/language.h"
@@ -27,21 +27,21 @@ struct Touch {
   TableBase* table;
   const ColumnSet* columns;  // null: all
   Key key;
-  uint32_t index;  // of kIndexRange
+  uint32_t index;  // the index's position, for kIndexRange
   Place place;
 };
 }  // namespace detail
 
 class Touches {
  public:
-  // Names the row with this key, whose columns the call reads or writes, or which it inserts. It is
-  // cheapest to name rows in the order in which the call accesses them.
+  // Touches the row with this key, which the call inserts, or whose columns the call reads or
+  // writes. It is cheapest to touch rows in the order in which the call accesses them.
   void row(const TableRef& table, Key key, const ColumnsRef& columns = {}) noexcept {
     add({table.base(), columns.set(), key, 0, detail::Touch::Place::kRow});
   }
-  // Names the starting point of an ascending or descending scan.
+  // Touches the starting point of an ascending or descending scan.
   void range(const TableRef& table, Key from) noexcept { add({table.base(), nullptr, from, 0, detail::Touch::Place::kRange}); }
-  // Names the starting point of a scan of a secondary index; `from` is an index value.
+  // Touches the starting point of a scan of a secondary index; `from` is an index value.
   void range(const IndexRef& index, Key from) noexcept {
     add({index.table.base(), nullptr, from, index.position, detail::Touch::Place::kIndexRange});
   }
@@ -51,8 +51,8 @@ class Touches {
   // Sets RunPolicy::procedure_id for this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
   // Under protocol partitioned: names a partition that this call reads or writes. A number that is
-  // not below Options::partitions makes the call's outcome kInvalidArgument. A call that names
-  // none, or more than 32, uses all partitions.
+  // not below Options::partitions makes the call's outcome kInvalidArgument. A call that names no
+  // partition, or more than 32 partitions, uses all partitions.
   void partition(uint32_t number) noexcept {
     try {
       partitions_.push_back(number);
@@ -61,7 +61,7 @@ class Touches {
     }
   }
 
-  // For the engine.
+  // The functions below are used by the engine.
   bool is_read_only() const { return read_only_; }
   uint32_t procedure_id() const { return procedure_id_; }
   const std::vector<detail::Touch>& all() const { return all_; }
@@ -81,13 +81,13 @@ class Touches {
   void add(const detail::Touch& touch) noexcept {
     try {
       all_.push_back(touch);
-    } catch (const std::bad_alloc&) {  // it is a hint
+    } catch (const std::bad_alloc&) {  // the touch may be dropped, because it is only a hint
     }
   }
 
   std::vector<detail::Touch> all_;
   std::vector<uint32_t> partitions_;
-  bool all_partitions_ = false;  // there was no memory to say which
+  bool all_partitions_ = false;  // memory for the list of partitions was exhausted
   bool read_only_ = false;
   uint32_t procedure_id_ = 0;
 };

@@ -1,12 +1,12 @@
 // Transaction: reads and writes of many rows that take effect together at one point in time, or not
 // at all.
 //
-// Database::run passes one to a procedure; Database::begin returns one to interactive callers.
-// Isolation is strict serializability, including phantoms and reads of absent keys
+// Database::run passes a Transaction to a procedure, and Database::begin returns one to interactive
+// callers. Isolation is strict serializability, including phantoms and reads of absent keys
 // (docs/isolation.md; DBX, section 5). The default protocol is optimistic: reads copy rows, writes
-// are buffered, and the commit validates. Before the commit, a procedure may therefore see rows
-// that never existed together. If so, the commit fails, the engine discards what the procedure
-// returned or threw, and the procedure runs again.
+// are buffered, and the commit validates the reads. Before the commit, a procedure may therefore
+// see rows that never existed together. If that happens, the commit fails, the engine discards what
+// the procedure returned or threw, and the procedure runs again.
 // All operations, including scans, see the transaction's own writes.
 //
 // Every operation may return:
@@ -19,7 +19,8 @@
 //   kFinished         the transaction has ended
 // After one of these, except kInvalidArgument and kUnsupported, the transaction can only be rolled
 // back.
-// Thread safety: only one thread may use a transaction at a time, but not always the same one.
+// Thread safety: only one thread may use a transaction at a time, but different threads may use it
+// one after another.
 #pragma once
 
 #include "elider/language.h"
@@ -49,7 +50,7 @@ struct ScanOptions {
 
 struct RowScanOptions {
   ColumnsRef columns = {};  // the columns to fill in; by default all
-  unsigned threads = 1;     // 1 to 256, including the caller's; the others end with the scan
+  unsigned threads = 1;     // 1 to 256, including the calling thread; the others end when the scan ends
 };
 
 class Transaction {
@@ -57,7 +58,7 @@ class Transaction {
   // -- reading ------------------------------------------------------------------------------------
 
   // Returns the row, or the given columns of it.
-  //   kNotFound  the key does not exist; the commit validates this
+  //   kNotFound  the key does not exist; the commit checks that this is still true
   template <class Row>
   Result<View<Row>> get(const Table<Row>& table, Key key, const Columns<Row>& columns = {}) {
     RawView view;
@@ -76,9 +77,9 @@ class Transaction {
   }
 
   // Calls visit(Key, const View<Row>&) for each row of the range, in the order of keys. The visitor
-  // returns nothing, a bool or a Status. The scan ends at false, or at a failed status, which
-  // scan() then returns. The visitor may use this transaction. If it ends the transaction, scan()
-  // returns kFinished and does not visit another row.
+  // returns nothing, a bool or a Status. The scan ends when the visitor returns false, or a failed
+  // Status, which scan() then returns. The visitor may use this transaction. If the visitor ends
+  // the transaction, scan() returns kFinished and does not visit another row.
   //   kUnsupported  the table is hashed
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
@@ -89,8 +90,8 @@ class Transaction {
   // Scans a secondary index in the order of (index value, primary key). The range is a range of
   // index values, such as {first, last} or a KeyRange. To continue a scan that has ended, use
   // IndexRange::after(), or before() for a reverse scan. The visitor is the same as in a scan by
-  // key, and receives the primary key. It may receive the row's position in the index instead:
-  // visit(IndexPosition, const View<Row>&).
+  // key, and receives the primary key. Alternatively, the visitor receives the row's position in
+  // the index: visit(IndexPosition, const View<Row>&).
   //   kInvalidArgument  the IndexRef's table does not have an index at its position
   template <class Row, class Visitor>
   Status scan(const Index<Row>& index, const IndexRange& range, const ScanOptions& options, Visitor&& visit) {
@@ -101,16 +102,16 @@ class Transaction {
     return visited<detail::KeyRef, uint64_t, RawView>(call, [&](EachEntry each) { return do_scan_index(index, range, options, each); });
   }
 
-  // Scans all rows of a zoned table (SchemaOf::zoned), in a read-only transaction. Calls
-  // visit(Key, const View<Row>&) or visit(Key, const View<Row>&, unsigned thread) for each row of
-  // the snapshot, in memory order. With several threads, all of them call the visitor concurrently,
+  // Scans all rows of a zoned table (SchemaOf::zoned), in a read-only transaction. Calls visit(Key,
+  // const View<Row>&) or visit(Key, const View<Row>&, unsigned thread) for each row of the
+  // snapshot, in memory order. With several threads, all of them call the visitor concurrently,
   // each with its thread number from 0; the visitor must not use the transaction.
-  // The visitor returns nothing or a bool. false ends the scan, but other threads may visit a few
-  // more rows. scan_rows() rethrows an exception of the visitor. A view is valid until the visitor
-  // returns.
+  // The visitor returns nothing or a bool. If it returns false, the scan ends, but other threads
+  // may visit a few more rows. scan_rows() rethrows an exception of the visitor. A view is valid
+  // until the visitor returns.
   //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is
   //                     not from 1 to 256
-  //   kFinished         the visitor has ended the transaction, and with it the scan
+  //   kFinished         the visitor ended the transaction, which also ended the scan
   template <class Row, class Visitor>
   Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
     if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>>)
@@ -144,8 +145,9 @@ class Transaction {
   //   kNotFound         the key does not exist
   //   kDuplicateKey     a unique index already has the row's new value
   //   kInvalidArgument  change() used this transaction, and a secondary index reads the columns
-  // An exception of change() reaches the caller. After it, the transaction can only be rolled back,
-  // even if the exception is caught: all further operations and the commit return kProcedureThrew.
+  // An exception of change() propagates to the caller. The transaction can then only be rolled
+  // back, even if the exception is caught: all further operations and the commit return
+  // kProcedureThrew.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
   Status update(const Table<Row>& table, Key key, const Columns<Row>& columns, Change&& change) {
@@ -154,8 +156,9 @@ class Transaction {
     apply(change, *static_cast<Row*>(image), table, key);
     return do_edited(table, image);
   }
-  // Like update() by key, for a row that this transaction has read. It does not need a lookup.
-  // A view must not outlive its transaction. Misuse is detected when possible, but not always.
+  // Like update() by key, for a row that this transaction has read. This update does not need a
+  // lookup. A view must not outlive its transaction. Misuse is detected when possible, but not
+  // always.
   //   kInvalidArgument  the view belongs to another transaction, another table, or a read-only
   //                     transaction
   template <class Row, class Change>
@@ -174,8 +177,8 @@ class Transaction {
   }
 
   // Adds delta to a numeric column at commit; integers wrap around. Under Protocol::kOcc, additions
-  // do not conflict with each other (DBX-TC: commutative), which allows many transactions to add to
-  // one row.
+  // do not conflict with each other (DBX-TC: commutative), so transactions can add to the same row
+  // concurrently.
   //   kNotFound         the key does not exist
   //   kInvalidArgument  the column is not numeric, or a secondary index reads it
   template <class Row, class Member>
@@ -189,7 +192,8 @@ class Transaction {
   Status remove(const TableRef& table, Key key) { return do_remove(table, key); }
 
   // -- the same operations without a row type -----------------------------------------------------
-  // `row` has schema().row_bytes bytes. Under Schema::sized_rows, it has the bytes of the span.
+  // `row` has schema().row_bytes bytes. In a table with Schema::sized_rows, it has any number of
+  // bytes.
 
   Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) { return do_get(table, key, columns, view); }
   Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
@@ -211,16 +215,17 @@ class Transaction {
   }
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
-  // Sets *image to a buffer in the row's layout, with these columns filled in. Modify only them,
-  // before the next call on this transaction, and then call edited(). If a secondary index reads
-  // the columns and edited() is not called, the commit fails with kInvalidArgument.
+  // Sets *image to a buffer in the row's layout, with these columns filled in. Modify only these
+  // columns, before the next call on this transaction, and then call edited(). If a secondary index
+  // reads the columns and edited() is not called, the commit fails with kInvalidArgument.
   Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) { return do_edit(table, key, columns, image); }
   // Like edit() by key, for a row that this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
     return do_edit_view(table, view, columns, image);
   }
   Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
-  //   kInvalidArgument  all columns of a table with variable-size rows: the size is unknown
+  //   kInvalidArgument  the table has variable-size rows, and `columns` are all columns; the size
+  //                     of the row is then unknown
   Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) { return do_write(table, key, columns, row); }
   Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) {
     return do_add(table, key, offset, type, delta);
@@ -266,7 +271,8 @@ class Transaction {
  private:
   friend class txn::DeclaredTransaction;  // forwards calls to another transaction
   static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
-  // Returns scan(each). `each` calls the caller's visitor and converts its result to a bool.
+  // Calls scan(each), where `each` calls the caller's visitor and converts its result to a bool.
+  // Returns the status that the caller of the scan receives.
   template <class... Arguments, class Call, class Scan>
   static Status visited(const Call& call, Scan&& scan) {
     using Answer = std::invoke_result_t<const Call&, Arguments...>;

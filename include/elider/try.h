@@ -36,6 +36,6 @@ Status status_of(const Result<T>& result) { return result.status(); }
 // Returns the status of the expression (a Status or a Result) from this function unless it is ok.
 #define ELIDER_TRY(...) ELIDER_TRY_AS(ELIDER_JOIN(elider_status_, __COUNTER__), __VA_ARGS__)
 // Returns the status of the expression (a Result) unless it is ok. Otherwise it sets `declaration`,
-// such as `auto row` or `row`, to the value. The macro expands to several statements: put braces
+// such as `auto row` or `row`, to the value. The macro expands to several statements, so put braces
 // around it in an `if` or a loop.
 #define ELIDER_ASSIGN(declaration, ...) ELIDER_ASSIGN_AS(ELIDER_JOIN(elider_result_, __COUNTER__), declaration, __VA_ARGS__)

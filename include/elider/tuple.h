@@ -1,5 +1,5 @@
-// Tuples as keys. A tuple, which is a list of typed fields, is encoded to bytes, and memcmp orders
-// the encodings as the tuples.
+// Tuples as keys. A tuple is a list of typed fields. It is encoded to bytes so that memcmp orders
+// the encodings in the order of the tuples.
 //
 //   using OrderKey = std::tuple<std::string, uint32_t, elider::Descending<elider::Timestamp>>;
 //   elider::EncodedTuple key;
@@ -7,13 +7,14 @@
 //   ELIDER_ASSIGN(OrderKey order, elider::decode_tuple<OrderKey>(key.bytes()));
 //
 // Fields may be null, bool, integers of up to 8 bytes and enumerations, float, double, Timestamp,
-// text, bytes, Uuid, and tuples of such fields. Each is ascending, or descending in Descending<T>.
+// text, bytes, Uuid, and tuples of such fields. Each field is ascending, or descending if it is a
+// Descending<T>.
 //
 //   C++ type                                           field
 //   nullptr, std::nullopt                              null
 //   bool                                               bool
 //   (u)int8_t to (u)int64_t, enumerations              integer; its width is not stored
-//   float; double                                      float; double, which are different types
+//   float; double                                      float or double, which are different types
 //   elider::Timestamp                                  timestamp, in microseconds
 //   std::string_view, std::string, const char*,        text: UTF-8, which may contain U+0000. An
 //     arrays of char                                     array ends at its first zero character
@@ -23,14 +24,14 @@
 //   std::tuple<...>                                    nested tuple
 //   std::optional<T>                                   null or T
 //
-// Order. The first field in which two tuples differ decides. If there is none, the shorter tuple
-// comes first. Integers compare as numbers, whatever their C++ types. Text and bytes compare
-// bytewise. -0.0 is the same value as 0.0, and is decoded as 0.0. All NaNs are the same value,
-// which comes after infinity. Values of different types in the same place are in the order of
-// TupleType. Ascending fields come before descending fields in the same place.
+// Order. The first field in which two tuples differ decides. If all common fields are equal, the
+// shorter tuple comes first. Integers are compared as numbers, whatever their C++ types. Text and
+// bytes are compared bytewise. -0.0 is the same value as 0.0, and is decoded as 0.0. All NaNs are
+// the same value, which comes after infinity. Values of different types in the same place are in
+// the order of TupleType. Ascending fields come before descending fields in the same place.
 //
 // A tuple has exactly one encoding, so two tuples are equal if their bytes are equal. The decoders
-// refuse all other bytes. The encoding never changes: docs/formats.md, "Tuple encoding", describes
+// refuse all other bytes. The encoding never changes. docs/formats.md, "Tuple encoding", describes
 // it.
 //
 // Errors. All functions return kInvalidArgument with a message that names the field and the reason.
@@ -39,13 +40,13 @@
 //   encoding   text is not UTF-8, or a const char* is null
 //              the encoding is longer than the buffer or than kTupleBytesMax
 //   decoding   the bytes are not an encoded tuple; the message names the offset
-//              the number, the types or the directions of the fields differ from those asked for
+//              the number, the types or the directions of the fields differ from the requested ones
 //              an integer is out of the range of the C++ type
 //
-// A C++ type that is not in the table, or in which tuples nest too deeply, does not compile.
+// A C++ type that is not in the table, or in which tuples are nested too deeply, does not compile.
 //
 // Only tuple_to_text(), errors, and decoding to std::string and std::vector allocate memory. Thread
-// safety: functions are pure. An object is used by one thread at a time.
+// safety: functions are pure. Only one thread at a time may use an object.
 #pragma once
 
 #include "elider/language.h"
@@ -86,7 +87,7 @@ Result<size_t> encode_tuple(std::span<std::byte> buffer, const std::tuple<Fields
   return std::apply([&](const auto&... fields) { return encode_fields(buffer, fields...); }, tuple);
 }
 
-// Holds an encoded tuple. The object has about 1 KiB, of which copying reads only the bytes in use.
+// Holds an encoded tuple. The object has about 1 KiB, but a copy copies only the bytes in use.
 class EncodedTuple {
  public:
   EncodedTuple() {}  // NOLINT: the tuple without fields, whose encoding is empty
@@ -122,12 +123,12 @@ class EncodedTuple {
   std::byte bytes_[kTupleBytesMax];
 };
 
-// The range of the keys that begin with certain fields. It begins with from() and ends before to().
-// If to_end(), it ends with the last key. Check status() first: if it is not ok(), the range is not
-// valid, and contains() returns false.
+// The range of the keys that begin with certain fields. The range begins with from() and ends
+// before to(). If to_end() is true, the range ends with the last key. Check status() first. If
+// status() is not ok(), the range is not valid, and contains() returns false.
 class TuplePrefix {
  public:
-  // Use prefix().
+  // Call prefix() instead of this constructor.
   template <class... Fields>
   static TuplePrefix of(const Fields&... fields) {
     TuplePrefix prefix;
@@ -141,9 +142,10 @@ class TuplePrefix {
   TuplePrefix& operator=(const TuplePrefix&) = delete;
 
   const Status& status() const { return status_; }
-  // Every key of the range begins with these bytes. The views are valid as long as this object.
+  // Every key of the range begins with these bytes. The returned spans are valid as long as this
+  // object.
   std::span<const std::byte> from() const { return {from_, size_}; }
-  // The first byte string after the range. It need not be an encoded tuple. Empty if to_end().
+  // The first byte string after the range, which need not be an encoded tuple. Empty if to_end().
   std::span<const std::byte> to() const { return {to_, to_size_}; }
   bool to_end() const { return to_size_ == 0; }
   bool contains(std::span<const std::byte> key) const {
@@ -201,9 +203,10 @@ constexpr bool starts_with_is_last() {
 }  // namespace detail
 
 // The range of all tuples that begin with these fields, including the tuple of these fields alone.
-// Without fields: all keys. A std::tuple is a nested tuple; for its elements use std::apply.
-// The last field may be StartsWith{"ab"}: any text that begins with "ab". It is
-// Descending{StartsWith{"ab"}} if the field is descending.
+// Without fields, it is the range of all keys. A std::tuple is one field, which is a nested tuple.
+// To pass its elements as fields, use std::apply. The last field may be StartsWith{"ab"}, which
+// matches any text that begins with "ab". If the field is descending, use
+// Descending{StartsWith{"ab"}}.
 template <class... Fields>
 TuplePrefix prefix(const Fields&... fields) {
   static_assert(detail::starts_with_is_last<Fields...>(), "StartsWith is the last field of a prefix");
@@ -212,9 +215,10 @@ TuplePrefix prefix(const Fields&... fields) {
 
 // Decodes a tuple, for example to a std::tuple<std::string, std::optional<int32_t>>. The number,
 // the types and the directions of the fields must match, and integers must be in the range of their
-// C++ type. The message of an error says which field does not match, what it is, and what was asked
-// for. Text may be decoded to a std::string_view and bytes to a std::span. They refer to `bytes` or
-// to the scratch. They are valid as long as both, until the scratch is used again.
+// C++ type. The message of an error says which field does not match, what type it has, and what was
+// requested. Text may be decoded to a std::string_view, and bytes to a std::span. Such views refer
+// to `bytes` or to the scratch. They are valid as long as both exist and the scratch is not used
+// again.
 template <class Tuple>
 Result<Tuple> decode_tuple(std::span<const std::byte> bytes, TupleScratch& scratch) {
   static_assert(detail::kIsTuple<Tuple>, "a tuple is decoded to a std::tuple");
@@ -250,9 +254,9 @@ Result<Tuple> decode_tuple(std::span<const std::byte> bytes) {
 // A field that a TupleReader has read. The type determines which member holds the value.
 struct TupleField {
   TupleType type = TupleType::kNull;
-  bool descending = false;  // in the tuple that it is a field of
+  bool descending = false;  // the field is descending in its tuple
   bool boolean = false;     // kBool
-  bool negative = false;    // kInteger: below 0; then `integer` is its two's complement
+  bool negative = false;    // kInteger: the number is below 0, and `integer` is its two's complement
   uint64_t integer = 0;     // kInteger
   float number32 = 0;       // kFloat
   double number = 0;        // kDouble
@@ -260,7 +264,7 @@ struct TupleField {
   Uuid uuid;                // kUuid
   std::string_view text;    // kText; and the bytes of kBytes
 
-  // kInteger: whether the number is in the range of int64_t. If so, as_int64() returns it.
+  // For kInteger: whether the number is in the range of int64_t, so that as_int64() can return it.
   bool fits_int64() const { return negative || integer >> 63 == 0; }
   int64_t as_int64() const { return static_cast<int64_t>(integer); }
   std::span<const std::byte> bytes() const { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
@@ -273,7 +277,8 @@ struct TupleField {
 //   if (!reader.status().ok()) ...
 //
 // For a nested tuple, next() returns a field of type kTuple, then its fields, and then kTupleEnd.
-// The object has about 1 KiB. The text of a field is valid as long as both the reader and `bytes`.
+// The object has about 1 KiB. The text of a field is valid as long as both the reader and `bytes`
+// exist.
 class TupleReader {
  public:
   explicit TupleReader(std::span<const std::byte> bytes);
@@ -324,7 +329,7 @@ class TupleWriter {
   TupleWriter& begin_tuple(bool descending = false);
   TupleWriter& end_tuple();
 
-  // Returns the number of bytes. It is an error if a nested tuple has not ended.
+  // Returns the number of bytes. Fails if a nested tuple has not ended.
   Result<size_t> finish();
 
  private:
@@ -336,12 +341,13 @@ class TupleWriter {
   std::byte* const end_;
   size_t depth_ = 0;
   uint64_t flips_ = 0;  // as in TupleReader
-  std::array<uint32_t, kTupleDepthMax + 1> fields_{};  // how many fields each open tuple has
+  std::array<uint32_t, kTupleDepthMax + 1> fields_{};  // the number of fields of each open tuple
   detail::EncodeFailure failure_;
   Status status_;
 };
 
-// ok() if the bytes are an encoded tuple. Otherwise the message says why not, and at which offset.
+// Returns ok if the bytes are an encoded tuple. Otherwise, the message says what is wrong, and at
+// which offset.
 Status check_tuple(std::span<const std::byte> bytes);
 
 // Prints a tuple for messages: ("eu", 17, null, 2026-11-29T22:16:20.000000Z desc, 0xff, (1.5,

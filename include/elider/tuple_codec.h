@@ -1,8 +1,8 @@
 // Internals of elider/tuple.h: how a C++ value becomes a field of an encoded tuple, and back.
 //
 // Programs include elider/tuple.h instead. docs/formats.md, "Tuple encoding", describes the bytes.
-// Functions that encode or decode in a descending field work on inverted bytes: kFlip says so.
-// Thread safety: pure functions.
+// In a descending field, all bytes are inverted. The functions have a parameter kFlip, which is
+// true in such fields. Thread safety: pure functions.
 #pragma once
 
 #include "elider/language.h"
@@ -31,7 +31,7 @@ namespace elider {
 
 // The maximum size of an encoded tuple, and of a key, in bytes.
 inline constexpr size_t kTupleBytesMax = 1024;
-// How deep tuples may nest. The depth of a tuple without nested tuples is 0.
+// The maximum nesting depth of tuples. The depth of a tuple without nested tuples is 0.
 inline constexpr size_t kTupleDepthMax = 32;
 
 // A time in microseconds since 1970-01-01 00:00 UTC. Earlier times are negative. Convert the time
@@ -80,9 +80,9 @@ enum class TupleType : uint8_t {
 };
 std::string_view name_of(TupleType type);  // "null", "bool", "integer", ...
 
-// Memory for decoded text and bytes. Those that contain bytes 0 and 1, or are descending, differ
-// from their encoding, so a view cannot refer to the key. The 1 KiB is enough for every tuple and
-// is not initialized.
+// Memory for decoded text and bytes. Text and bytes that contain the bytes 0 or 1, or are
+// descending, differ from their encoding, so a view of them cannot refer to the key. The scratch
+// has 1 KiB, which is enough for every tuple, and is not initialized.
 class TupleScratch {
  public:
   TupleScratch() {}  // NOLINT: the bytes are not initialized
@@ -90,7 +90,7 @@ class TupleScratch {
   TupleScratch& operator=(const TupleScratch&) = delete;
 
   void clear() { used_ = 0; }
-  // There is always room, because decoded text is not longer than its encoding.
+  // The memory is always sufficient, because decoded text is not longer than its encoding.
   std::byte* take(size_t bytes) { return bytes_ + std::exchange(used_, used_ + bytes); }
 
  private:
@@ -119,7 +119,7 @@ inline constexpr uint8_t kTagTuple = 0x74;
 inline constexpr uint64_t kSmallMax = 63;
 static_assert(kTagSmall + kSmallMax == kTagPositive);
 
-// The position of a field that was refused, in its tuple and in each enclosing one.
+// The position of a field that was refused, in its tuple and in each enclosing tuple.
 struct TuplePath {
   uint32_t depth = 0;
   std::array<uint32_t, kTupleDepthMax + 1> fields;  // the innermost first
@@ -133,7 +133,7 @@ struct EncodeFailure {
   Reason reason;
   TupleType type;
   size_t bytes;   // of text or bytes
-  size_t offset;  // of what is not UTF-8
+  size_t offset;  // of the first byte that is not UTF-8
   TuplePath path;
 
   // Returns null, which the caller returns.
@@ -148,7 +148,7 @@ struct EncodeFailure {
 // `room` is the size of the buffer.
 [[gnu::cold]] Status encode_status(const EncodeFailure& failure, size_t room);
 
-// The kinds of C++ types.
+// Whether a C++ type is of a certain kind.
 template <class T>
 inline constexpr bool kIsDescending = false;
 template <class T>
@@ -188,7 +188,7 @@ std::span<const std::byte> span_of(const T& bytes) {
   else return bytes;
 }
 
-// How deep tuples nest in a field of this type; 1 for a tuple.
+// The nesting depth of tuples in a field of this type; 1 for a tuple without nested tuples.
 template <class T>
 inline constexpr size_t kTupleDepth = 0;
 template <class T>
@@ -205,7 +205,7 @@ inline constexpr size_t kTupleDepth<std::tuple<Ts...>> = [] {
 template <class T>
 inline constexpr bool kNoTupleField = false;
 
-// Big-endian numbers, which memcmp orders.
+// Stores and loads numbers in big-endian byte order, in which memcmp orders them.
 inline void store_big_endian(std::byte* to, uint64_t value) {
   if constexpr (std::endian::native == std::endian::little) value = __builtin_bswap64(value);
   std::memcpy(to, &value, sizeof value);
@@ -231,7 +231,7 @@ std::byte* put_tag(std::byte* at, const std::byte* end, uint8_t tag, TupleType t
   return at + 1;
 }
 
-// The tag, and the upper `bytes` bytes of `payload`, 1 to 8.
+// Writes the tag and the upper `bytes` bytes of `payload`. `bytes` is 1 to 8.
 template <bool kFlip>
 std::byte* put_word(std::byte* at, const std::byte* end, uint8_t tag, uint64_t payload, unsigned bytes, TupleType type,
                     EncodeFailure& failure) {
@@ -249,7 +249,7 @@ std::byte* put_word(std::byte* at, const std::byte* end, uint8_t tag, uint64_t p
   return at + 1 + bytes;
 }
 
-// The number of bytes that a number has, at least 1.
+// Returns the number of bytes that `number` needs, which is at least 1.
 constexpr unsigned bytes_of_number(uint64_t number) { return (71 - static_cast<unsigned>(std::countl_zero(number | 1))) / 8; }
 
 template <bool kFlip, TupleNumber T>
@@ -270,8 +270,8 @@ std::byte* put_number(std::byte* at, const std::byte* end, T value, EncodeFailur
 }
 
 // Maps the bits of floating-point numbers to unsigned numbers in the same order. -0.0 is mapped as
-// 0.0, and all NaNs to one number after infinity. It compares bits only, so that it also works in
-// programs that are compiled with -ffast-math.
+// 0.0, and all NaNs to one number after infinity. The function compares bits only, so it also works
+// in programs that are compiled with -ffast-math.
 template <class Bits>
 constexpr Bits ordered_bits(Bits bits, Bits infinity) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
@@ -282,7 +282,7 @@ constexpr Bits ordered_bits(Bits bits, Bits infinity) {
 inline constexpr uint32_t kInfinity32 = 0x7f800000;
 inline constexpr uint64_t kInfinity64 = 0x7ff0000000000000;
 
-// `type` is kText or kBytes. A field that is not `ended` is for a prefix.
+// `type` is kText or kBytes. If `ended` is false, the field is the last one of a prefix.
 std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, TupleType type, bool flip, bool ended,
                     EncodeFailure& failure);
 template <bool kFlip, class T>
@@ -368,8 +368,8 @@ std::byte* put_fields(std::byte* at, std::byte* end, EncodeFailure& failure, con
 }
 
 // Decoding. Each function reads a field, or its value, at `input.at` and moves `input.at` after it.
-// It returns false if there is no such value, or if the bytes are not what encoding it gives. The
-// caller then reads the tuple again to find out what is there.
+// It returns false if the input does not contain such a value, or if the bytes are not the encoding
+// of the value. The caller then reads the tuple again to find out what the input contains.
 
 struct TupleInput {
   const std::byte* at;
@@ -377,7 +377,7 @@ struct TupleInput {
   TupleScratch* scratch;  // for views only
 };
 
-// What was asked for at the field that could not be decoded.
+// What the caller requested for the field that could not be decoded.
 struct DecodeFailure {
   const char* asked = "";
   bool asked_descending = false;
@@ -470,7 +470,7 @@ constexpr const char* asked_name() {
   else return "bytes";
 }
 
-// Whether the type refers to the decoded bytes instead of holding them. It then needs a scratch.
+// Whether the type is a view of the decoded bytes, and therefore needs a scratch.
 template <class T>
 inline constexpr bool kIsView = std::same_as<T, std::string_view> || (TupleBytes<T> && !std::same_as<T, std::vector<std::byte>>);
 template <class T>
