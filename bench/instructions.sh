@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Instructions a transaction of the release builds of several commits, by callgrind: whether a change costs the optimistic
-# engine anything, where times vary more than the change. One thread; the loading is subtracted, as the difference of
-# a short run and a longer one is taken. Commits take turns. Prints one line a commit: the median, the least, the most.
+# Counts the instructions per transaction of several commits' release builds with callgrind. It shows whether a change makes
+# the optimistic engine slower when measured times vary more than the change. It uses one thread, and subtracts a short run
+# from a longer one, so that loading does not count. Commits take turns. Prints the median, minimum and maximum per commit.
 #
 # usage: bench/instructions.sh [--rounds N] COMMIT... [-- OPTIONS of bench ycsb]
 #   bench/instructions.sh main~20 main -- --index btree --mix 50/50
-# Builds stay in build/instructions/<commit>, without instructions that valgrind may not know (ELIDER_NATIVE=OFF).
+# Builds are kept in build/instructions/<commit>. They use only instructions that valgrind supports (ELIDER_NATIVE=OFF).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -36,7 +36,7 @@ build() {
   } >"$folder/build.log" 2>&1 || { tail -20 "$folder/build.log"; exit 1; }
 }
 
-# run COMMIT SECONDS: "instructions transactions"
+# run COMMIT SECONDS: prints "instructions transactions"
 run() {
   local folder=build/instructions/$1
   valgrind --tool=callgrind --trace-children=yes --callgrind-out-file=/dev/null "$folder/release/elider" bench ycsb "${options[@]}" --seconds "$2" \

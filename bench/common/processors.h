@@ -13,7 +13,7 @@ namespace elider::bench {
 // and so on. So the first n processors are spread over as many cores as possible. If the system
 // does not report which processors share a core, they are in ascending order.
 std::vector<uint32_t> processors_core_by_core();
-// The same processors, with those that share a core next to each other.
+// Returns the same processors. Those that share a core are next to each other.
 std::vector<uint32_t> processors_side_by_side();
 uint32_t core_count();
 // Groups processors by core. `siblings` has for each processor the list of those that share its

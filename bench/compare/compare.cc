@@ -109,8 +109,8 @@ Status Stores::open() {
   return {};
 }
 
-// For a store that continues after an earlier run: the number of earlier read-modify-writes, which
-// is the sum of the counters in its rows.
+// Returns the number of read-modify-writes of earlier runs, for a store that continues after them.
+// It is the sum of the counters in the rows.
 Result<uint64_t> counters_before(PeerClient& client, uint64_t records) {
   auto rows = client.count_rows();
   if (!rows.ok()) return rows.status();

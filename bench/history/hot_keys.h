@@ -39,7 +39,7 @@ class HotKeys {
   }
   int64_t to_read(Random& random) const { return key_of(slots_[random.below(count_)].load()); }
 
-  // Returns a key that is larger than all keys used so far.
+  // Returns a key above all keys used until now.
   int64_t end() const { return static_cast<int64_t>(next_.load()); }
 
   int64_t to_write(Random& random) {

@@ -325,7 +325,7 @@ class Procedures : public Workload {
     const auto in_pieces =
         std::count_if(plan.procedures.begin(), plan.procedures.end(), [](const auto& its) { return its.pieces.size() > 1; });
     // Counts only deferrals that have subscribers or that other calls wait for, because other
-    // deferrals have no effect.
+    // deferrals do not change anything.
     const auto deferrals = std::count_if(plan.deferrals.begin(), plan.deferrals.end(),
                                          [](const auto& its) { return its.granted && !its.subscribers.empty(); });
     about_ = std::to_string(groups_.size()) + " declarations of " + std::to_string(plan.procedures.size()) +

@@ -1,4 +1,4 @@
-// TPC-C in pieces: all transactions that change its tables.
+// Chopped procedures for the three TPC-C transactions that change tables.
 #include <utility>
 
 #include "bench/tpcc/transactions.h"

@@ -1,5 +1,6 @@
-// The date of a transaction: seconds since 1970, the resolution that the specification asks for
-// (clause 1.3.1), from the system's coarse clock, which costs a quarter of the exact one.
+// The date of a transaction, in seconds since 1970. Seconds are the resolution that the
+// specification requires (clause 1.3.1). The date comes from the system's coarse clock, which costs
+// a quarter of the exact one.
 // Thread safety: pure reads.
 #pragma once
 

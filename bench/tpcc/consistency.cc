@@ -47,7 +47,7 @@ struct Side {
   int64_t value;
 };
 
-// The comparisons of one task.
+// The results of one task's comparisons.
 class Findings {
  public:
   // `where` returns the row's name. It is called only if the two sides differ.
@@ -142,7 +142,7 @@ Status check_district(Database& db, const Tables& tables, uint32_t warehouse, ui
   return {};
 }
 
-// Runs after the districts' sums are known.
+// Called after the sums of all districts are complete.
 Status check_warehouse(Database& db, const Tables& tables, uint32_t warehouse, const GlobalFacts& global, Findings& findings) {
   int64_t districts_ytd = 0, paid = 0;
   for (uint32_t district = 1; district <= kDistricts; ++district) {
@@ -169,7 +169,7 @@ Status check_warehouse(Database& db, const Tables& tables, uint32_t warehouse, c
   });
 }
 
-// Finds history rows by the keys that were assigned, because a hashed table cannot be scanned.
+// Reads history rows by their assigned keys, because a hash table cannot be scanned.
 Status read_all_history(Database& db, const Tables& tables, const Workload& workload, const RunTotals& totals, GlobalFacts& global) {
   constexpr uint64_t kRowsATask = 50'000;
   const Sizes& sizes = workload.sizes;
@@ -184,7 +184,7 @@ Status read_all_history(Database& db, const Tables& tables, const Workload& work
   cut(kLoaderSource, uint64_t{sizes.warehouses} * kDistricts * sizes.customers);
   for (uint32_t thread = 0; thread < totals.history_keys.size(); ++thread) cut(source_of_thread(thread), totals.history_keys[thread]);
   const auto run = [](uint64_t i) { return i; };
-  // The loader's counters are the customers' keys.
+  // The loader numbers its history rows by customer.
   const auto loaded = [&](uint64_t i) {
     const uint64_t district = i / sizes.customers;
     return CustomerKey::pack_unchecked(district / kDistricts + 1, district % kDistricts + 1, i % sizes.customers + 1);

@@ -22,8 +22,8 @@ Status read_customers(Database& db, const Tables& tables, uint32_t warehouse, ui
   });
 }
 
-// Calls take(key, row) for the rows of the range: by a scan, or by lookups of keys() if the table
-// is a hash table.
+// Calls take(key, row) for the rows of the range. It scans the table or, if the table is a hash
+// table, looks up each key of keys().
 template <class Row, class Keys, class Take>
 Status each_row(Database& db, const Table<Row>& table, const Columns<Row>& columns, KeyRange range, const Keys& keys, Take&& take) {
   if (table.schema().key_index == KeyIndex::kHashed) return read_rows(db, table, columns, keys(), false, take);
@@ -67,8 +67,8 @@ std::vector<Key> line_keys(uint32_t warehouse, uint32_t district, const District
   return keys;
 }
 
-// Counts each order's lines, and adds up the amounts delivered per customer and the quantities
-// taken per stock.
+// Counts the lines of each order. Adds up the amounts delivered to each customer and the quantities
+// taken from each stock.
 class LineReader {
  public:
   LineReader(DistrictFacts* facts, GlobalFacts& global) : facts_(facts), global_(global) {}
@@ -83,7 +83,7 @@ class LineReader {
       order.lines_dated += line.delivery_date != 0;
       if (line.delivery_date != 0) facts_->customers[order.customer - 1].delivered_amount += line.amount;
     }
-    if (number <= global_.sizes.customers) return;  // loaded: it took nothing from stock
+    if (number <= global_.sizes.customers) return;  // a loaded order did not take anything from stock
     if (!global_.has_stock(line.supply_warehouse, line.item)) {
       if (wrong_.ok()) wrong_ = strange("line " + std::to_string(position) + " of order " + std::to_string(number),
                        "is of item " + std::to_string(line.item) + " of warehouse " + std::to_string(line.supply_warehouse) +
@@ -100,7 +100,7 @@ class LineReader {
  private:
   DistrictFacts* facts_;
   GlobalFacts& global_;
-  size_t at_ = 0;  // in the orders, which come in the order of the lines
+  size_t at_ = 0;  // index into the orders, which have the same order as the lines
   Status wrong_;
 };
 

@@ -1,8 +1,8 @@
-// What the consistency checks read: sums over the history, and the orders and customers of one
-// district, gathered in read-only transactions of bounded size.
+// The data that the consistency checks read: sums over the history, and the orders and customers of
+// one district. They are read in read-only transactions of bounded size.
 //
-// Facts are gathered while nothing writes, so that several transactions read one state.
-// Thread safety: Sums may be added to by all threads; the rest belongs to one.
+// No transaction may write meanwhile, so that several transactions read the same state.
+// Thread safety: all threads may add to Sums; the other objects belong to one thread.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 
 namespace elider::bench::tpcc {
 
-// Numbers that several threads add to.
+// Counters that several threads add to.
 class Sums {
  public:
   explicit Sums(size_t count) : values_(count) {}
-  // Relaxed: they are read when the threads that add have ended.
+  // Relaxed: the counters are read after the threads that add to them have ended.
   void add(size_t i, int64_t value) { values_[i].fetch_add(value, std::memory_order_relaxed); }
   int64_t operator[](size_t i) const { return values_[i].load(std::memory_order_relaxed); }
 
@@ -30,7 +30,7 @@ class Sums {
   std::vector<std::atomic<int64_t>> values_;
 };
 
-// Sums of all districts together, with places for each.
+// Sums over all districts, with counters for each district.
 struct GlobalFacts {
   explicit GlobalFacts(const Sizes& sizes);
 
@@ -43,8 +43,8 @@ struct GlobalFacts {
   bool has_stock(uint64_t warehouse, uint64_t item) const;
 
   const Sizes sizes;
-  Sums paid_by_customer, paid_to_district, district_ytd;  // of h_amount; and d_ytd itself
-  Sums stock_ytd, stock_orders, stock_remote;             // as the lines of NewOrders say
+  Sums paid_by_customer, paid_to_district, district_ytd;  // sums of h_amount; and d_ytd itself
+  Sums stock_ytd, stock_orders, stock_remote;             // according to the order lines of NewOrders
   std::atomic<uint64_t> payments{0}, new_orders{0}, delivered{0};
 };
 
@@ -63,7 +63,7 @@ struct OrderFacts {
 };
 
 struct DistrictFacts {
-  District district{};                    // ytd and next_order alone
+  District district{};                    // only ytd and next_order
   std::vector<CustomerFacts> customers;   // by number - 1
   std::vector<OrderFacts> orders;         // by number
   std::vector<uint32_t> new_orders;       // numbers, ascending
@@ -74,18 +74,18 @@ struct DistrictFacts {
 // The number of rows in the table, including rows under keys that the benchmark never assigned.
 uint64_t rows_of(const Database& db, const std::string& table);
 
-// Calls task(i) for 0 <= i < count on as many threads; the first error ends it.
+// Calls task(i) for 0 <= i < count on the given number of threads. The first error ends the run.
 Status run_tasks(uint32_t threads, uint64_t count, const std::function<Status(uint64_t)>& task);
 
-// Adds the history rows of one source with the counters first to last - 1; a row that is missing is
-// left out of the sums. kInvalidArgument: a row names a customer that cannot exist.
+// Adds the history rows of one source with the counters first to last - 1. Skips missing rows.
+// kInvalidArgument: a row names a customer that cannot exist.
 Status read_history(Database& db, const Tables& tables, uint32_t source, const std::function<uint64_t(uint64_t)>& counter, uint64_t first,
                     uint64_t last, GlobalFacts& global);
-// And adds to the global sums what its order lines took from stock.
+// Reads one district. Also adds the quantities of its order lines to the global sums.
 Result<DistrictFacts> read_district(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, GlobalFacts& global);
 
-// Rows by key, `batch` of them in a transaction: visit(key, row) for each, or kNotFound where one
-// is missing and must_exist.
+// Reads rows by key, `batch` of them per transaction, and calls visit(key, row) for each. Returns
+// kNotFound if a row is missing and must_exist is true.
 template <class Row, class Visit>
 Status read_rows(Database& db, const Table<Row>& table, const Columns<Row>& columns, std::span<const Key> keys, bool must_exist,
                  Visit&& visit) {

@@ -14,7 +14,7 @@ Status find_customer(Transaction& txn, const Tables& tables, const CustomerChoic
   const Key name = CustomerNameKey::pack_unchecked(choice.warehouse, choice.district, name_hash(choice.last));
   const ScanOptions options{.columns = tables.customer_name};
   Status status = txn.scan(tables.customer_by_name, {name, name}, options, [&](Key found, const View<Customer>& customer) {
-    if (customer->last == choice.last) namesakes.push_back({customer->first, found});  // else another name of this hash
+    if (customer->last == choice.last) namesakes.push_back({customer->first, found});  // a different name may have the same hash
     return true;
   });
   if (!status.ok()) return status;

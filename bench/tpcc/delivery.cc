@@ -1,6 +1,6 @@
-// Delivery (clause 2.7): the oldest waiting order of each of the ten districts, in one transaction.
-// It goes through all districts in each step, so that the orders, then their lines, then the
-// customers are looked up in one batch each, and their cache misses overlap.
+// Delivery (clause 2.7) delivers the oldest waiting order of each of the ten districts in one
+// transaction. Each step handles all districts. So the orders are looked up in one batch, then
+// their lines, then the customers, and the cache misses of a batch overlap.
 #include <span>
 
 #include "bench/tpcc/transactions.h"
@@ -21,7 +21,7 @@ Status take_oldest(Transaction& txn, const Tables& tables, uint32_t warehouse, B
       return true;
     });
     if (!status.ok()) return status;
-    if (number == 0) continue;  // nothing waits here (2.7.4.2)
+    if (number == 0) continue;  // no order is waiting here (2.7.4.2)
     if (status = txn.remove(tables.new_order, oldest); !status.ok()) return status;
     batch->orders[batch->count++] = oldest;
   }
@@ -87,7 +87,7 @@ Status charge_customers(Transaction& txn, const Tables& tables, const Batch& bat
   return {};
 }
 
-// Like charge_customers(), but with additions, which may be deferred.
+// Like charge_customers(), but with additions, which can be deferred.
 Status credit_customers(Transaction& txn, const Tables& tables, const Batch& batch) {
   for (uint32_t i = 0; i < batch.count; ++i) {
     Status status = txn.add(tables.customer, batch.customers[i], &Customer::balance, batch.amounts[i]);
@@ -107,8 +107,8 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   return charge_customers(txn, tables, batch);
 }
 
-// An order and its lines belong to the call that has taken the order's row out of the queue. If the
-// call defers, readers may see its customers' balances later.
+// Only the call that has removed the order's row from the queue changes the order and its lines. If
+// the call defers, readers may see its customers' balances later.
 ProcedureHandle<DeliveryCall> add_delivery(Procedures& to, const Tables& tables, bool deferring) {
   using chopping::Operation;
   const Operation customer = deferring

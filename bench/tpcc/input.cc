@@ -6,8 +6,8 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// Streams of Random under one seed: threads count from 0, and the stream of the constants is far
-// from theirs.
+// Streams of Random with the same seed. The threads use streams from 0 upwards; the constants use a
+// stream far above those.
 constexpr uint64_t kConstantsStream = uint64_t{1} << 32;
 
 constexpr uint32_t kLastNameA = 255, kCustomerA = 1023, kItemA = 8191;

@@ -1,9 +1,9 @@
 // Inputs of TPC-C's transactions, drawn as the specification says (clauses 2.1.6, 2.4.1 to 2.8.1).
 //
 // An input is drawn before its transaction begins, so that a transaction that is retried after a
-// conflict runs with the same input. Its date is read then as well: a clock may be a system call,
-// which a hardware transaction cannot make. Think times and keying times are not modelled: a
-// terminal never waits.
+// conflict runs with the same input. The date is also read before the transaction, because a clock
+// may be a system call, which a hardware transaction cannot make. Think times and keying times are
+// not modelled, so a terminal never waits.
 // Thread safety: a Workload is constant; an InputStream belongs to one thread.
 #pragma once
 
@@ -24,31 +24,31 @@ enum class Kind : uint8_t { kNewOrder, kPayment, kOrderStatus, kDelivery, kStock
 inline constexpr uint32_t kKinds = 5;
 std::string_view name_of(Kind kind);  // "new_order", ...
 
-// Percentages by Kind; they add up to 100. The default keeps the specification's minima of the last
-// four (clause 5.2.3) and gives all the rest to NewOrder.
+// Percentages by Kind, which add up to 100. By default the last four kinds have the specification's
+// minimum shares (clause 5.2.3), and NewOrder has the rest.
 using Mix = std::array<uint32_t, kKinds>;
 inline constexpr Mix kStandardMix = {45, 43, 4, 4, 4};
-// From "45,43,4,4,4". kInvalidArgument names what is wrong with it.
+// Parses a mix such as "45,43,4,4,4". kInvalidArgument: the message names the error.
 Result<Mix> parse_mix(std::string_view text);
 
-// The constants C of the non-uniform distribution (clause 2.1.6). Those of last names differ
-// between loading and running by 65 to 119, but neither 96 nor 112 (clause 2.1.6.1).
+// The constants C of the non-uniform distribution (clause 2.1.6). The two constants for last names
+// differ by 65 to 119, but not by 96 or 112 (clause 2.1.6.1).
 struct NonUniformConstants {
   uint32_t last_name_load, last_name_run, customer, item;
   static NonUniformConstants draw(uint64_t seed);
 };
 
-// first to last, unevenly: NURand(a, first, last) with the constant c.
+// NURand(a, first, last) with the constant c: a non-uniform random number from first to last.
 inline uint32_t non_uniform(Random& random, uint32_t a, uint32_t c, uint32_t first, uint32_t last) {
   const auto one = static_cast<uint32_t>(random.between(0, a));
   const auto other = static_cast<uint32_t>(random.between(first, last));
   return ((one | other) + c) % (last - first + 1) + first;
 }
 
-// The last name of this number, 0 to 999 (clause 4.3.2.3).
+// The last name with this number, 0 to 999 (clause 4.3.2.3).
 const Text<16>& last_name(uint32_t number);
 
-// What all threads of a run have in common.
+// The values that all threads of a run share.
 struct Workload {
   Sizes sizes;
   Mix mix = kStandardMix;
@@ -56,10 +56,10 @@ struct Workload {
   NonUniformConstants constants{};
   uint64_t seed = 1;
   uint32_t threads = 1;
-  std::vector<uint64_t> history_keys = {};  // by thread: keys that earlier runs' Payments used; fewer than threads: 0
+  std::vector<uint64_t> history_keys = {};  // by thread: number of keys that earlier runs' Payments used; 0 for further threads
 };
 
-// A customer by number, or by last name where the number is 0 (60 of 100).
+// A customer, chosen by number or, in 60 of 100 cases, by last name. By last name, the number is 0.
 struct CustomerChoice {
   uint32_t warehouse = 0, district = 0, customer = 0;
   Text<16> last{};
@@ -78,7 +78,7 @@ struct NewOrderInput {
 struct PaymentInput {
   uint32_t warehouse = 0, district = 0, amount = 0;
   CustomerChoice customer;
-  Key history_key = 0;  // not used by any other Payment
+  Key history_key = 0;  // unique to this Payment
   int64_t date = now_seconds();
 };
 
@@ -96,7 +96,7 @@ struct StockLevelInput {
   int32_t threshold = 0;
 };
 
-// One thread's inputs; the same for the same workload and thread.
+// The inputs of one thread. The same workload and thread give the same inputs.
 class InputStream {
  public:
   InputStream(const Workload& workload, uint32_t thread);
@@ -107,8 +107,8 @@ class InputStream {
     while (dice >= mix_until_[kind]) ++kind;
     return static_cast<Kind>(kind);
   }
-  // One of the warehouses that this thread serves: thread, thread + threads, ... (from 0), or,
-  // where there are fewer warehouses than threads, thread modulo warehouses.
+  // A random warehouse of those that this thread serves: thread, thread + threads, ... (counted
+  // from 0). If there are fewer warehouses than threads, it is thread modulo warehouses.
   uint32_t home_warehouse() { return first_home_ + static_cast<uint32_t>(random_.below(homes_)) * workload_.threads; }
 
   void draw(uint32_t warehouse, NewOrderInput* input);
@@ -117,11 +117,11 @@ class InputStream {
   void draw(uint32_t warehouse, DeliveryInput* input);
   void draw(uint32_t warehouse, StockLevelInput* input);
 
-  // Names the Payment's history row by this number, which no other one has, in place of the
-  // stream's own.
+  // Replaces the number of the Payment's history row by this unique number.
   void number_history(uint64_t number, PaymentInput* input);
 
-  // Earlier runs' included; of numbers given from outside, one more than the largest.
+  // Includes the keys of earlier runs. If number_history() sets the numbers, it is the largest
+  // number plus one.
   uint64_t history_keys_used() const { return payments_; }
 
  private:

@@ -18,11 +18,11 @@ constexpr std::string_view kBoth = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh
 constexpr uint32_t kRowsATransaction = 500;
 constexpr uint32_t kStockRowsAPart = 10'000;
 
-// The streams of Random used while loading, which differ from those of the threads of the run.
+// The streams of Random for loading, which differ from those of the run's threads.
 constexpr uint64_t kPartStreams = uint64_t{2} << 32;
 
-// The transactions of one part. Rows are inserted through the open transaction, which is committed
-// at intervals.
+// Inserts the rows of one part. The rows go into an open transaction, which is committed at
+// intervals.
 class RowBatch {
  public:
   RowBatch(Database& db, LoadProgress& progress) : db_(db), progress_(progress) {}
@@ -68,13 +68,13 @@ class Loader {
 
   uint32_t between(uint32_t first, uint32_t last) { return static_cast<uint32_t>(random_.between(first, last)); }
   bool percent(uint32_t share) { return random_.below(100) < share; }
-  // A random text of length_min to N of these characters.
+  // Fills `text` with a random text of length_min to N of the characters in `from`.
   template <size_t N>
   void fill(Text<N>& text, uint32_t length_min, std::string_view from = kBoth) {
     const uint32_t length = between(length_min, N);
     for (uint32_t i = 0; i < length; ++i) text[i] = from[random_.below(from.size())];
   }
-  // A random text. One in ten contains ORIGINAL (items, stocks).
+  // Returns a random text. One in ten contains ORIGINAL (for items and stocks).
   void fill_data(Text<50>& data) {
     data = {};
     const uint32_t length = between(26, 50);
@@ -112,7 +112,7 @@ Status Loader::load_items() {
 
 Status Loader::load_warehouse(uint32_t id) {
   Warehouse warehouse{};
-  warehouse.ytd = int64_t{workload_.sizes.customers} * kDistricts * 10'00;  // what its customers have paid
+  warehouse.ytd = int64_t{workload_.sizes.customers} * kDistricts * 10'00;  // the sum of its customers' payments
   warehouse.tax = between(0, 2000);
   fill(warehouse.name, 6);
   fill_address(warehouse);

@@ -1,8 +1,9 @@
-// Fills the tables of TPC-C as clause 4.3.3.1 of the specification says, in parallel by warehouse
-// and district, in transactions of a few hundred rows.
+// Fills the tables of TPC-C as specified in clause 4.3.3.1. Warehouses and districts are loaded in
+// parallel, in transactions of a few hundred rows.
 //
-// The rows depend on the seed alone: not on the number of threads, nor on which of them loads what.
-// Thread safety: one thread calls it, before anything else uses the tables.
+// The rows depend only on the seed. They do not depend on the number of threads, or on which thread
+// loads which part.
+// Thread safety: one thread calls it, before any other use of the tables.
 #pragma once
 
 #include "bench/common/loader.h"
@@ -12,11 +13,12 @@
 
 namespace elider::bench::tpcc {
 
-// The number of rows after loading, without the order lines, whose number is drawn: 10 per order on
-// average.
+// The number of rows after loading. It does not include the order lines, whose number is random: 10
+// per order on average.
 uint64_t expected_rows(const Sizes& sizes);
 
-// A result that is not ok is the database's (kMemoryLimit, say): the tables are then partly filled.
+// If the result is not ok, the database returned the error (for example kMemoryLimit), and the
+// tables are partly filled.
 LoadResult load(const CommonOptions& options, Database& db, const Tables& tables, const Workload& workload);
 
 }  // namespace elider::bench::tpcc

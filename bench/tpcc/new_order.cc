@@ -1,7 +1,6 @@
-// NewOrder (clause 2.4). The items and stocks, which it reads at random, are read in two batches,
-// so that their cache misses overlap. The district's order counter, which every order of the
-// district changes, is read last: the shorter the time from this read to the commit, the fewer
-// conflicts.
+// NewOrder (clause 2.4). The items and stocks are random, so it reads them in two batches whose
+// cache misses overlap. It reads the district's order counter last, because every order of the
+// district changes the counter. A shorter time from this read to the commit means fewer conflicts.
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,7 +47,7 @@ Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInp
   return {};
 }
 
-// Notes the columns of the items and stocks that no transaction changes.
+// Copies the columns of the items and stocks that no transaction changes.
 void take_down(const NewOrderInput& input, Goods* goods, NewOrderOutput* output) {
   const auto info = kDistrictInfo[input.district - 1];
   for (size_t i = 0; i < goods->count; ++i) {
@@ -63,7 +62,7 @@ void take_down(const NewOrderInput& input, Goods* goods, NewOrderOutput* output)
   }
 }
 
-// The district's counter gives the order's number.
+// Gets the order's number from the district's counter.
 Status take_number(Transaction& txn, const Tables& tables, const NewOrderInput& input, NewOrderOutput* output) {
   const Key key = DistrictKey::pack_unchecked(input.warehouse, input.district);
   auto district = txn.get(tables.district, key, tables.district_tax_next);
@@ -139,13 +138,13 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
   if (Status status = take_number(txn, tables, input, output); !status.ok()) return status;
   output->entry_date = input.date;
   if (Status status = insert_order(txn, tables, input, goods, *output); !status.ok()) return status;
-  // The item is unused. A terminal learns this after all other work is done.
+  // The last item does not exist. A terminal must find this out only after all other work is done.
   if (goods.count != input.line_count) return Status::rollback();
   add_up(input, output);
   return {};
 }
 
-// If the call runs in pieces, the unused item is found before anything is written.
+// If the call runs in pieces, it finds a nonexistent item before it writes anything.
 ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables) {
   using chopping::Operation;
   const std::vector<std::string> sale{"quantity", "ytd", "order_count", "remote_count"};
@@ -159,7 +158,7 @@ ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables
           .operation(Operation("customer").reads("customer", {"discount", "credit", "last"}),
                      [&tables](Transaction& txn, NewOrderCall& call) { return read_customer(txn, tables, *call.input, call.output); })
           .operation(Operation("items").reads("item", {"price", "name", "data"}).rolls_back(),
-                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {  // the first: it may roll back
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {  // the first operation, because it may roll back
                        call.in_group.begins();
                        if (Status status = read_items(txn, tables, *call.input, &call.goods); !status.ok()) return status;
                        return call.goods.count == call.input->line_count ? Status() : Status::rollback();
@@ -171,7 +170,7 @@ ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables
                        take_down(*call.input, &call.goods, call.output);
                        return {};
                      })
-          // The first operation that conflicts. All operations that only read precede it.
+          // The first operation that conflicts. All operations that only read come before it.
           .operation(
               Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information", "warehouse", "customer"}),
               [&tables](Transaction& txn, NewOrderCall& call) {

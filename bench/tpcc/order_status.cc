@@ -1,4 +1,4 @@
-// Order-Status (clause 2.6): a customer's balance and latest order.
+// Order-Status (clause 2.6) returns a customer's balance and latest order.
 #include "bench/tpcc/transactions.h"
 
 namespace elider::bench::tpcc {
@@ -14,7 +14,7 @@ Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInp
   output->last = (*customer)->last;
   output->balance = (*customer)->balance;
 
-  // Orders of one customer are sorted by key, and so by number.
+  // The orders of a customer are sorted by key, and therefore by number.
   output->order = 0;
   output->line_count = 0;
   const ScanOptions latest{.limit = 1, .reverse = true, .columns = tables.order_status};

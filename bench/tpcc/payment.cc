@@ -12,7 +12,7 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// The entry of this Payment, which is put at the left of the data of a customer with bad credit.
+// The entry of a Payment, which is inserted before the data of a customer with bad credit.
 class CreditEntry {
  public:
   CreditEntry(Key customer, const PaymentInput& input) {
@@ -27,7 +27,7 @@ class CreditEntry {
     *end_++ = static_cast<char>('0' + input.amount % 10);
     *end_++ = '|';
   }
-  // The oldest entries fall off at the right.
+  // The oldest entries are cut off at the end.
   void put_before(Text<500>& data) const {
     const auto size = static_cast<size_t>(end_ - text_.data());
     std::memmove(data.data() + size, data.data(), data.size() - size);

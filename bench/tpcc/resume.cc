@@ -14,7 +14,7 @@ Status not_whole(const std::string& table, uint64_t rows, const std::string& wan
                                   std::to_string(rows) + " rows, not " + wanted);
 }
 
-// Derives the sizes from the numbers of rows in tables that keep their size.
+// Derives the sizes from tables whose number of rows does not change.
 Result<Sizes> find_sizes(const Database& db, const Tables& tables) {
   const auto rows = [&](const auto& table) { return rows_of(db, table.schema().name); };
   Sizes sizes;
@@ -49,8 +49,8 @@ Result<bool> last_history_key(Database& db, const Tables& tables, Key last, Key*
   return found;
 }
 
-// The number of keys that each thread of earlier runs has used. Keys whose rows were lost in a
-// crash leave gaps.
+// Finds the number of keys that each thread of earlier runs has used. There are gaps if rows were
+// lost in a crash.
 Status find_history_keys(Database& db, const Tables& tables, std::vector<uint64_t>* keys) {
   for (Key last = kKeyMax;;) {
     Key key = 0;

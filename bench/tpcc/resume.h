@@ -1,7 +1,7 @@
-// Resuming: finds what an earlier run has left in a recovered database. The next run continues from
-// there, and the consistency checks know which rows are from earlier runs.
+// Finds what earlier runs have left in a recovered database. The next run continues from this
+// state, and the consistency checks know which rows are from earlier runs.
 //
-// Thread safety: one thread calls it, before the run; it reads on several.
+// Thread safety: one thread calls it before the run; it reads on several threads.
 #pragma once
 
 #include "bench/tpcc/consistency.h"
@@ -11,15 +11,15 @@ namespace elider::bench::tpcc {
 
 struct Earlier {
   Sizes sizes;
-  RunTotals totals;  // of all runs since loading, as the rows count them
+  RunTotals totals;  // of all runs since loading, computed from the rows
 };
 
-// kInvalidArgument: the tables are not those of a database that was loaded completely; the message
-// says which.
+// kInvalidArgument: a table does not have the rows that complete loading creates; the message names
+// the table.
 Result<Earlier> find_earlier(Database& db, const Tables& tables, uint32_t threads);
 
-// The totals of all runs. `mine` has those of this run alone, except for the history keys, which
-// count all keys of a thread.
+// The totals of all runs. `mine` has the totals of only this run, but its history keys include
+// those of earlier runs.
 RunTotals add_totals(const RunTotals& earlier, const RunTotals& mine);
 
 }  // namespace elider::bench::tpcc

@@ -69,8 +69,9 @@ SchemaOf<Customer> customer_schema(bool groups) {
       .column("phone", &Customer::phone);
   describe_address(schema);
   schema.column("data", &Customer::data).column("since", &Customer::since).column("credit_limit", &Customer::credit_limit);
-  // The data of a customer with bad credit changes in one of ten Payments. So it is in the group of
-  // the columns that are only read: a third group would add a third commit word to each row.
+  // One in ten Payments changes the data of a customer with bad credit. These data are still in the
+  // group of the columns that are only read, because a third group would add a third commit word to
+  // each row.
   if (groups)
     schema.group({"discount", "warehouse", "id", "district", "credit", "middle", "last", "first", "phone", "since", "credit_limit",
                   "street_1", "street_2", "city", "state", "zip", "data"});
@@ -189,12 +190,12 @@ uint64_t name_hash(const Text<16>& last) {
   uint64_t words[2];
   std::memcpy(words, last.data(), sizeof words);
   const uint64_t mixed = (words[0] ^ (words[1] * 0x9fb21c651e98df25)) * 0xd6e8feb86659fd93;
-  return mixed >> 20;  // 44 bits, the upper ones: a product mixes upwards
+  return mixed >> 20;  // 44 bits; the upper ones, because a product mixes them best
 }
 
 namespace {
-// The index of tables that no transaction scans, and the index of tables that some transactions
-// scan.
+// point_index() is the index of tables that no transaction scans. scanned_index() is the index of
+// tables that some transactions scan.
 KeyIndex point_index(IndexChoice choice) {
   if (choice == IndexChoice::kArt) return KeyIndex::kRadix;
   return choice == IndexChoice::kBtree ? KeyIndex::kOrdered : KeyIndex::kHashed;
@@ -204,9 +205,9 @@ KeyIndex scanned_index(IndexChoice choice) {
   return choice == IndexChoice::kHash ? KeyIndex::kHashed : KeyIndex::kOrdered;
 }
 
-// Whether the constant columns of a stock are a group of their own. They are if the protocol is
-// chopped, since pieces read them ahead. An existing table stays as it was created, whatever
-// protocol uses it now.
+// Returns true if the constant columns of a stock row are a separate commit group. An existing
+// table keeps the groups that it was created with. A new table has them under the protocol chopped,
+// because pieces read these columns early.
 bool apart_from_counts(const Database& db) {
   const auto made = db.table("stock");
   if (!made.ok()) return db.protocol() == Protocol::kChopped;

@@ -1,18 +1,20 @@
 // The nine tables of TPC-C (specification revision 5.11, clause 1.3) as rows of elider, their keys,
 // and the columns that each transaction reads or writes, compiled once.
 //
-// It is the layout only: load.h fills the tables, transactions.h changes them. Money is in cents
-// and rates are in ten-thousandths, so that sums compare exactly. Dates are seconds since 1970. 0
-// represents a null date, and carrier 0 a null carrier. A column that is a part of the key is in
-// the row only if a secondary index has to read it.
+// This file defines only the layout: load.h fills the tables, transactions.h changes them. Money is
+// in cents and rates are in ten-thousandths, so that sums compare exactly. Dates are seconds since
+// 1970. 0 represents a null date, and carrier 0 a null carrier. A column that is a part of the key
+// is in the row only if a secondary index has to read it.
 //
-// Commit groups (DBX-TC, section 4.3): the year-to-date sums of a warehouse and of a district are
-// apart from the names and taxes that every NewOrder reads, and d_next_o_id is apart from both, so
-// that Payment and NewOrder of one warehouse do not conflict. A customer's balance is apart from
-// the columns that NewOrder reads. For calls in pieces, the constant columns of a stock row are
-// apart from its counts, because NewOrder reads them ahead of the piece that conflicts. For others
-// a stock row is one group: NewOrder reads s_dist and writes s_quantity, and checking a second
-// commit word cost it 2% of its instructions.
+// Commit groups (DBX-TC, section 4.3) separate columns that different transactions change:
+// - The year-to-date sums of a warehouse and of a district are separate from the names and taxes,
+//   which every NewOrder reads. d_next_o_id is separate from both. So a Payment and a NewOrder in
+//   one warehouse do not conflict.
+// - A customer's balance is separate from the columns that NewOrder reads.
+// - Under the protocol chopped, the constant columns of a stock row are separate from its counts,
+//   because NewOrder reads them before the piece that conflicts. Under other protocols a stock row
+//   is one group, because NewOrder reads s_dist and writes s_quantity, and a second commit word
+//   cost it 2% of its instructions.
 // Thread safety: Tables is constant once create_tables() has returned.
 #pragma once
 
@@ -32,8 +34,8 @@ inline constexpr uint32_t kLinesMin = 5;
 inline constexpr uint32_t kLinesMax = 15;
 inline constexpr uint32_t kWarehousesMax = 65535;
 
-// The numbers of rows. The defaults are the specification's (clause 1.2.1). Smaller ones are for
-// tests, and their results are not TPC-C.
+// The numbers of rows. The defaults are those of the specification (clause 1.2.1). Smaller numbers
+// are for tests, and results with them are not TPC-C.
 struct Sizes {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;  // 1 to 131,070
@@ -64,8 +66,8 @@ struct District {
   Text<9> zip;
 };
 
-// Payment's columns come first, then NewOrder's: with the two commit words they fill two cache
-// lines. Only Payment and Order-Status read the rest. No byte is padding.
+// Payment's columns come first, then NewOrder's. With the two commit words, these columns fill two
+// cache lines. Only Payment and Order-Status read the other columns. No byte is padding.
 struct Customer {
   int64_t balance, ytd_payment;
   uint32_t payment_count, delivery_count;
@@ -91,7 +93,7 @@ struct History {
 };
 
 struct NewOrder {
-  uint8_t undelivered;  // always 1: the key says everything, and a row has a column
+  uint8_t undelivered;  // always 1: the key contains all information, but a row must have a column
 };
 
 struct Order {
@@ -128,38 +130,38 @@ inline constexpr std::array<Text<24> Stock::*, kDistricts> kDistrictInfo = {
 using WarehouseKey = KeyLayout<16>;
 using DistrictKey = KeyLayout<16, 4>;        // warehouse, district
 using CustomerKey = KeyLayout<16, 4, 12>;    // warehouse, district, customer
-using OrderKey = KeyLayout<16, 4, 28>;       // warehouse, district, order; of NewOrder rows too
+using OrderKey = KeyLayout<16, 4, 28>;       // warehouse, district, order; also for NewOrder rows
 using LineKey = KeyLayout<16, 4, 28, 4>;     // warehouse, district, order, line
 using ItemKey = KeyLayout<17>;
 using StockKey = KeyLayout<16, 17>;          // warehouse, item
 using HistoryKey = KeyLayout<24, 40>;        // source (see below), counter
 using CustomerNameKey = KeyLayout<16, 4, 44>;  // warehouse, district, hash of the last name
 
-// A hash of the name for the index by last name. A scan of this index must compare the names
-// themselves.
+// A hash of the name for the index by last name. Different names may have the same hash, so a scan
+// of this index must compare the names.
 uint64_t name_hash(const Text<16>& last);
 
-// The source in a history row's key: the loader, or a thread, which counts its Payments.
+// The source in the key of a history row: the loader, or a thread that runs Payments.
 inline constexpr uint32_t kLoaderSource = 0;
 inline constexpr uint32_t source_of_thread(uint32_t thread) { return thread + 1; }
 
 enum class IndexChoice : uint8_t {
-  kMixed,  // hash tables; B+-trees for orders, order lines and new orders, which are scanned, and for history, which grows at its ends
-  kBtree,  // B+-trees throughout
-  kArt,    // radix trees throughout; secondary indexes are B+-trees
-  kHash,   // hash tables throughout; secondary indexes are B+-trees: for NewOrders and Payments, which do not scan tables
+  kMixed,  // hash tables; but B+-trees for orders, order lines and new orders, which are scanned, and history, which grows at its end
+  kBtree,  // only B+-trees
+  kArt,    // only radix trees; secondary indexes are B+-trees
+  kHash,   // only hash tables; secondary indexes are B+-trees; for NewOrders and Payments, which do not scan tables
 };
 
-// How the tables are created. The papers' TPC-C has neither commit groups nor additions.
+// How the tables are created. TPC-C in the papers has neither commit groups nor additions.
 struct TableChoice {
   IndexChoice index = IndexChoice::kMixed;
   uint32_t zones = 0;     // Schema::zones of all tables
-  bool groups = true;     // columns that change apart from others are commit groups of their own
-  bool additions = true;  // Payments add to the sums of their warehouse and district, and do not read them
+  bool groups = true;     // columns that are changed separately form separate commit groups
+  bool additions = true;  // Payments add to the sums of their warehouse and district without reading them
 };
 
 struct Tables {
-  bool additions = true;  // TableChoice's
+  bool additions = true;  // TableChoice::additions
   Table<Warehouse> warehouse;
   Table<District> district;
   Table<Customer> customer;
@@ -181,7 +183,7 @@ struct Tables {
   Columns<Item> item_sale;
   Columns<Stock> stock_counts, stock_quantity;
   std::array<Columns<Stock>, kDistricts> stock_sale, stock_information;  // by district - 1
-  // What the consistency checks read.
+  // The columns that the consistency checks read.
   Columns<Warehouse> warehouse_checked;
   Columns<District> district_sum, district_checked;
   Columns<Customer> customer_checked;
@@ -192,12 +194,13 @@ struct Tables {
 
 std::string_view name_of(IndexChoice index);  // "mixed", "btree", "art", "hash"
 
-// The schemas of the tables with secondary indexes, whose key functions are not stored in any file
-// (Options::schemas).
+// The schemas of the tables with secondary indexes. The key functions of these indexes are not
+// stored in any file (Options::schemas).
 std::vector<Schema> indexed_schemas(const TableChoice& choice);
 inline std::vector<Schema> indexed_schemas(IndexChoice index) { return indexed_schemas(TableChoice{.index = index}); }
 
-// Creates the nine tables, or finds existing ones. An error is the database's, and names the table.
+// Creates the nine tables, or finds existing ones. An error is the database's; its message names
+// the table.
 Result<Tables> create_tables(Database& db, const TableChoice& choice);
 inline Result<Tables> create_tables(Database& db, IndexChoice index) { return create_tables(db, TableChoice{.index = index}); }
 

@@ -1,4 +1,4 @@
-// Stock-Level (clause 2.8): how many items of the district's last 20 orders are low in stock.
+// Stock-Level (clause 2.8) counts the items of the district's last 20 orders that are low in stock.
 #include <array>
 #include <span>
 
@@ -9,8 +9,9 @@ namespace {
 
 constexpr uint32_t kRecentLinesMax = kRecentOrders * kLinesMax;
 
-// A set of at most kRecentLinesMax items, which remembers the stock keys of those it holds. Open
-// addressing in a table that is at most a third full: an item costs one or two probes.
+// A set of at most kRecentLinesMax items, which also stores the stock keys of the items. It is an
+// open-addressing table that is at most one third full, so that an insertion takes one or two
+// probes.
 class ItemSet {
  public:
   explicit ItemSet(uint32_t warehouse) : warehouse_(warehouse) {}

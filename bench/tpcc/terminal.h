@@ -1,6 +1,6 @@
-// Terminal: one thread's generator of TPC-C transactions for the driver. It draws a kind and its
-// input. It runs the transaction until it has committed or, for one in a hundred NewOrders, has
-// rolled back. It counts what the consistency checks need.
+// Terminal: the driver's generator of TPC-C transactions for one thread. It draws a kind and an
+// input, and runs the transaction until it has committed. One in a hundred NewOrders rolls back
+// instead. The terminal counts what the consistency checks need.
 // Thread safety: a terminal belongs to one thread; its counts are read after that thread has ended.
 #pragma once
 
@@ -20,11 +20,12 @@
 namespace elider::bench::tpcc {
 
 // Whether each of the two read-only kinds runs on a snapshot (Database::run_read_only). Otherwise
-// it runs like a transaction that writes, and can conflict.
+// it runs like a transaction that writes, and it can conflict.
 struct SnapshotUse {
   bool order_status = true;
   bool stock_level = true;
-  // They run on a snapshot that the thread holds, and advances before each of them without waiting.
+  // The snapshot is held by the thread, which advances it before each read-only transaction without
+  // waiting.
   bool held = false;
 };
 
@@ -32,8 +33,8 @@ struct TerminalCounts {
   uint64_t new_orders = 0;   // committed
   uint64_t rolled_back = 0;  // NewOrders with an unused item
   uint64_t payments = 0;     // committed
-  uint64_t delivered = 0;    // orders
-  uint64_t skipped = 0;      // districts where a Delivery found nothing to deliver
+  uint64_t delivered = 0;    // number of orders
+  uint64_t skipped = 0;      // number of districts in which a Delivery did not find a waiting order
 };
 
 class Terminal {
@@ -42,9 +43,10 @@ class Terminal {
            uint32_t group = 0, Sequence* history_ids = nullptr, const ChoppedTransactions* chopped = nullptr,
            uint32_t durable_sample_every = 0);
 
-  // Draws one transaction and runs it to its end. Returns its Kind as a number, or kWorkerFailed.
+  // Draws one transaction and runs it until it has ended. Returns its Kind as a number, or
+  // kWorkerFailed.
   uint32_t run_one();
-  // Draws as many transactions as the constructor's `group`, and runs them as a group.
+  // Draws as many transactions as the constructor's `group` says, and runs them as a group.
   bool run_group(GroupTimes& times);
   // Runs one transaction of this kind, and returns its status.
   Status run(Kind kind);
@@ -52,15 +54,15 @@ class Terminal {
   // Begins to take samples of durability.
   void begin_measuring() { samples_.begin_measuring(); }
   DurableSamples& samples() { return samples_; }
-  // Must be called before the database is closed: the terminal outlives the database, but its
-  // snapshot must not.
+  // Must be called before the database is closed, because the terminal outlives the database but
+  // its snapshot must not.
   void let_snapshot_go() { held_ = {}; }
 
   const TerminalCounts& counts() const { return counts_; }
   uint64_t history_keys_used() const { return inputs_.history_keys_used(); }
 
  private:
-  // A current transaction: its input, whose alternative is its kind, and what is counted of it.
+  // A transaction of a group: its input, whose alternative is its kind, and its results.
   struct Call {
     std::variant<NewOrderInput, PaymentInput, OrderStatusInput, DeliveryInput, StockLevelInput> input;
     DeliveryOutput delivered;
@@ -68,23 +70,23 @@ class Terminal {
   };
 
   Status draw(Kind kind, Call* call);
-  // Under the protocol partitioned, each warehouse is a partition: returns the partitions that the
-  // call uses.
+  // Returns the partitions that the call uses. Under the protocol `partitioned`, each warehouse is
+  // a partition.
   std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
-  // Used for the kinds that change tables. Calls made(procedure, its Call) with the arguments of
-  // the call in pieces.
+  // Calls made(procedure, call), where `call` is the argument of the chopped procedure. Only for
+  // the kinds that change tables.
   template <class Made>
   auto in_pieces(Call& call, Made&& made);
   Status run_in_pieces(Call& call, const RunPolicy& policy);
-  // Runs the calls that change tables as a group of calls in pieces, and the others as a group of
-  // transactions.
+  // Runs the calls that change tables as a group of chopped procedure calls, and the other calls as
+  // a group of transactions.
   void run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times);
-  // Runs a group of transactions: calls_[which[i]] for each i. `place`: the index of the first
-  // among all transactions that run.
+  // Runs a group of transactions: calls_[which[i]] for each i. `place` is the index of the first
+  // one among all transactions of the group.
   void run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times);
   bool on_snapshot(Kind kind) const;
-  // The RunPolicy::snapshot of a read-only transaction. Null: the newest.
+  // The snapshot for RunPolicy::snapshot of a read-only transaction; null: the newest one.
   const HeldSnapshot* snapshot();
   // Counts the outcome. A NewOrder that rolls back is complete as well (2.4.3.4).
   Status count(const Call& call, Status status);
@@ -97,8 +99,8 @@ class Terminal {
   std::array<RunPolicy, kKinds> policies_;
   const uint32_t group_;
   const bool partitioned_;
-  Sequence* const history_ids_;  // null: the stream numbers the history rows
-  const ChoppedTransactions* const chopped_;  // null: each transaction runs as one
+  Sequence* const history_ids_;  // null: the input stream numbers the history rows
+  const ChoppedTransactions* const chopped_;  // null: no transaction is chopped
 
   InputStream inputs_;
   DurableSamples samples_;
@@ -106,9 +108,9 @@ class Terminal {
   TerminalCounts counts_;
   std::string failure_;
 
-  std::vector<Call> calls_;  // of a group, or one
+  std::vector<Call> calls_;  // the calls of a group, or one call
   std::vector<Status> outcomes_;
-  // The calls of a group that run in pieces: their places in calls_, and the argument of each.
+  // The calls of a group that run in pieces: their indexes in calls_, and the argument of each.
   std::vector<size_t> in_pieces_, whole_;
   std::vector<std::variant<NewOrderCall, PaymentCall, DeliveryCall>> pieces_;
   std::vector<ProcedureCall> chopped_calls_;

@@ -22,14 +22,14 @@ namespace {
 
 using TerminalOutcome = Outcome<Terminal>;
 
-// The memory that loading and the run may need at a speed that no known machine exceeds, but no
-// more than half of what is available. Prefaulting it keeps the system's clearing of pages out of
-// what is measured.
+// The memory that loading and the run may need, assuming a speed that no known machine exceeds, but
+// at most half of the available memory. It is prefaulted so that the measurement does not include
+// the time in which the system clears pages.
 uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
   if (common.prefault_bytes) return *common.prefault_bytes;
   if (common.memory_limit_bytes != 0) return 0;
   const uint64_t warehouse_bytes = uint64_t{sizes.items} * 600 + uint64_t{sizes.customers} * kDistricts * 3000;
-  constexpr double kBytesPerSecond = 160e6;  // of one processor
+  constexpr double kBytesPerSecond = 160e6;  // per processor
   const double running = std::min<double>(common.threads, std::max(1u, std::thread::hardware_concurrency()));
   const double run_bytes = kBytesPerSecond * running * (common.seconds + common.warmup_seconds);
   const uint64_t wanted = sizes.warehouses * warehouse_bytes + static_cast<uint64_t>(std::min(run_bytes, 1e15));
@@ -115,11 +115,11 @@ void describe_run(const TerminalOutcome& outcome, Report* report) {
   report->extra["deliveries_skipped"] = sum.skipped;
 }
 
-// Adds the time until the sampled transactions were durable.
+// Adds the times until the sampled transactions were durable.
 void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome, Report* report) {
   const uint32_t every = options.durable_sample_every;
   if (every == 0) return;
-  Histogram all;  // of nanoseconds
+  Histogram all;  // in nanoseconds
   for (const auto& terminal : outcome.workers) all.merge(terminal->samples().latency_ns());
   const auto ms = [&](double share) { return all.quantile(share) * 1e-6; };
   report->notes.push_back(fmt::format("acknowledged {:.2f} ms after the begin (p50; p99 {:.2f}, maximum {:.2f}), {} samples", ms(0.5),
@@ -133,7 +133,7 @@ void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome
                                          {"max", static_cast<double>(all.max()) * 1e-3}};
 }
 
-// False: a condition does not hold, or the rows could not be read.
+// Returns false if a condition does not hold or the rows could not be read.
 bool check_run(Database& db, const Tables& tables, const Workload& workload, const RunTotals& totals, Report* report) {
   auto checked = check_consistency(db, tables, workload, totals);
   if (!checked.ok()) {
@@ -156,7 +156,8 @@ bool check_run(Database& db, const Tables& tables, const Workload& workload, con
   return broken == 0;
 }
 
-// Loads the tables; or finds what an earlier run left in them, and checks whether it is consistent.
+// Loads the tables. With --resume, finds what an earlier run left in them and checks its
+// consistency.
 Status fill(const CommonOptions& common, Database& db, const Tables& tables, Workload* workload, RunTotals* earlier, Report* report) {
   if (!common.data.resume) {
     report->load = load(common, db, tables, *workload);
@@ -194,7 +195,7 @@ const char* const kTpccDeviations =
 Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& options) {
   CommonOptions common = asked;
   common.prefault_bytes = memory_to_prefault(asked, options.sizes);
-  common.partitions = asked.data.resume ? kWarehousesMax : options.sizes.warehouses;  // --resume finds how many there are
+  common.partitions = asked.data.resume ? kWarehousesMax : options.sizes.warehouses;  // --resume finds the number of warehouses later
   if (!common.quiet)
     fmt::print(stderr, "allocating {:.1f} GB of memory before the run (--prefault)\n", static_cast<double>(*common.prefault_bytes) * 1e-9);
   auto opened = Session::open(common, indexed_schemas(options.tables()));

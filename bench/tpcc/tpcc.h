@@ -1,6 +1,6 @@
-// The TPC-C benchmark from begin to end: opens a database, loads it, runs the mix, checks the
-// consistency conditions, and reports. It is not a benchmark result in the sense of the TPC: it is
-// not audited, and the deviations that kTpccDeviations lists are deliberate.
+// The whole TPC-C benchmark: it opens a database, loads it, runs the mix, checks the consistency
+// conditions, and reports. Its result is not a TPC result: it is not audited, and the deviations in
+// kTpccDeviations are deliberate.
 // Thread safety: one thread calls it, once per run.
 #pragma once
 
@@ -18,33 +18,33 @@ namespace elider::bench::tpcc {
 struct TpccOptions {
   Sizes sizes;
   Mix mix = kStandardMix;
-  int crossing_percent = -1;  // Workload's
+  int crossing_percent = -1;  // Workload::crossing_percent
   uint32_t zones = 0;         // of all tables; 0: they are not zoned
   bool sequence = false;      // history rows are numbered by a Sequence of the database
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;
-  bool groups = true, additions = true;  // TableChoice's
-  InstallOptions chopped = {};  // of protocol chopped: how its procedures are cut
-  // Each thread's n-th transaction, or group, is a sample of how long it takes until it is
-  // durable; 0: none is.
+  bool groups = true, additions = true;  // TableChoice::groups and TableChoice::additions
+  InstallOptions chopped = {};  // for the protocol chopped: how its procedures are cut
+  // Selects which transactions are measured until they are durable: every n-th transaction or group
+  // of each thread. 0: none.
   uint32_t durable_sample_every = 0;
 
   TableChoice tables() const { return {.index = index, .zones = zones, .groups = groups, .additions = additions}; }
 };
 
-// Where the program is not the specification's, a paragraph for --help.
+// The deviations from the specification, as paragraphs for --help.
 extern const char* const kTpccDeviations;
 
 struct TpccOutcome {
   Report report;
-  bool ok = false;  // it ran to the end, and every condition holds; else standard error says why
-  Status status() const;  // the same in a line
+  bool ok = false;  // the run completed and every condition holds; otherwise standard error has the reason
+  Status status() const;  // the same as a status
 };
-// All but the report. An error: it could not be run, or not be checked.
+// Runs the benchmark without the report. An error means that the run or the checks failed.
 Result<TpccOutcome> measure_tpcc(const CommonOptions& common, const TpccOptions& options);
 
-// The process's exit code: 0, or kExitFailed where something went wrong or a condition does not
-// hold, which standard error then says.
+// Returns the process's exit code: 0, or kExitFailed if an error occurred or a condition does not
+// hold. The reason is printed to standard error.
 int run_tpcc(const CommonOptions& common, const TpccOptions& options);
 
 }  // namespace elider::bench::tpcc

@@ -1,4 +1,4 @@
-// The five transactions of TPC-C as procedures of elider. Each takes its input, works through one
+// The five transactions of TPC-C as procedures of elider. Each has an input, runs in one
 // Transaction, and stores in its output what a terminal would show (clauses 2.4.3 to 2.8.3).
 //
 // A procedure may run several times, until its transaction commits. It changes only the
@@ -21,7 +21,7 @@
 
 namespace elider::bench::tpcc {
 
-inline constexpr uint32_t kRecentOrders = 20;  // that Stock-Level looks at
+inline constexpr uint32_t kRecentOrders = 20;  // the number of orders that Stock-Level reads
 
 struct Address {
   Text<20> street_1, street_2, city;
@@ -101,22 +101,22 @@ Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInp
 Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& input, DeliveryOutput* output);
 Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput& input, StockLevelOutput* output);
 
-// -- what they work out, whatever holds the rows --------------------------------------------------
+// -- computations, independent of where the rows are stored ---------------------------------------
 
-bool is_original(const Text<50>& data);  // of an item or a stock row
+bool is_original(const Text<50>& data);  // of an item or of a stock row
 Order order_of(const NewOrderInput& input, const NewOrderOutput& output);
 // Computes the total of the order, after all of its lines are known.
 void add_up(const NewOrderInput& input, NewOrderOutput* output);
-// Puts the entry of the Payment to the left of the existing data of a customer with bad credit.
+// Inserts the entry of the Payment before the existing data of a customer with bad credit.
 void put_credit_entry(Key customer, const PaymentInput& input, Text<500>* data);
 History history_of(const PaymentInput& input, const PaymentOutput& output);
 
-// -- the same in pieces, for Protocol::kChopped ---------------------------------------------------
+// -- chopped procedures, for Protocol::kChopped ---------------------------------------------------
 
-// What a call in a group has in addition: the means to report that it begins, and the name under
-// which it is counted.
+// Additional members of a call that runs in a group: they report that the call has begun, and under
+// which type it is counted.
 struct InGroup {
-  GroupTimes* times = nullptr;  // null: it runs alone
+  GroupTimes* times = nullptr;  // null: the call does not run in a group
   size_t place = 0;
   uint32_t procedure_id = 0;
   void begins() const {
@@ -125,10 +125,10 @@ struct InGroup {
 };
 struct NewOrderCall {
   struct Goods {
-    size_t count = 0;  // of the lines whose item exists: all, or all but the last one
+    size_t count = 0;  // number of lines whose item exists: all, or all but the last one
     std::array<View<Item>, kLinesMax> items;
     std::array<View<Stock>, kLinesMax> stocks;
-    std::array<Text<24>, kLinesMax> infos;  // of the stocks, for the order's district
+    std::array<Text<24>, kLinesMax> infos;  // s_dist of the stocks, for the order's district
   };
   const NewOrderInput* input;
   NewOrderOutput* output;
@@ -144,7 +144,7 @@ struct PaymentCall {
 };
 struct DeliveryCall {
   struct Batch {
-    uint32_t count = 0;                  // districts that had a waiting order
+    uint32_t count = 0;                  // number of districts with a waiting order
     std::array<Key, kDistricts> orders;  // of NewOrder and Order rows
     std::array<Key, kDistricts> customers;
     std::array<uint32_t, kDistricts> line_counts;
@@ -163,10 +163,12 @@ struct ChoppedTransactions {
   ProcedureHandle<PaymentCall> payment;
   ProcedureHandle<DeliveryCall> delivery;
 };
-// Called once per database. `tables` must outlive it. The two read-only transactions run as usual.
+// Called once per database. `tables` must outlive the database. The two read-only transactions are
+// not chopped.
 Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const InstallOptions& options = {});
 
-// Touches what a transaction will access, as far as its input shows (Database::run_group).
+// Names in advance the rows that a transaction will access, as far as its input determines them
+// (Database::run_group).
 void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns);
 void touch(Touches& touches, const Tables& tables, const NewOrderInput& input);
 void touch(Touches& touches, const Tables& tables, const PaymentInput& input);
@@ -174,7 +176,7 @@ void touch(Touches& touches, const Tables& tables, const OrderStatusInput& input
 void touch(Touches& touches, const Tables& tables, const DeliveryInput& input);
 void touch(Touches& touches, const Tables& tables, const StockLevelInput& input);
 
-// Touches what such a call will access.
+// Names in advance the rows that a call of this type will access.
 template <class Call>
 auto touch_of(const Tables& tables) {
   return [&tables](const Call& call, Touches& touches) {

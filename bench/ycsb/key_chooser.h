@@ -1,9 +1,9 @@
-// KeyChooser: which record an operation touches. KeySpace: which key a record has, and which
+// KeyChooser chooses the record of an operation. KeySpace maps records to keys, and knows which
 // records exist while threads insert.
 //
-// Record numbers 0 to records - 1 are loaded. In the run thread t of T inserts records + t,
-// records + t + T, ... in order, each thread its own, so no two threads draw one key; the newest
-// record that certainly exists is found from how far every thread has come.
+// Records 0 to records - 1 are loaded. During the run, thread t of T inserts the records records +
+// t, records + t + T, ... in this order, so no two threads insert the same key. The newest record
+// that certainly exists is computed from the number of inserts of every thread.
 // Thread safety: a KeySpace is shared by all threads; a KeyChooser belongs to one.
 #pragma once
 
@@ -25,18 +25,19 @@ class KeySpace {
   KeySpace(uint64_t records, uint32_t threads, bool hashed) : records_(records), hashed_(hashed) {
     for (uint32_t thread = 0; thread < threads; ++thread) inserted_.push_back(std::make_unique<Inserted>());
   }
-  // The key of a record. Hashed: scattered over all 64-bit numbers, no two alike.
+  // The key of a record. Hashed keys are unique and are spread over all 64-bit numbers.
   Key key(uint64_t record) const { return hashed_ ? mix64(record + 1) : record; }
 
   uint64_t records() const { return records_; }
-  // The one that the thread inserts next, or `ahead` inserts later.
+  // The record that the thread inserts next, or after `ahead` more inserts.
   uint64_t next_record(uint32_t thread, uint64_t ahead = 0) const {
     return records_ + (inserted(thread) + ahead) * inserted_.size() + thread;
   }
-  // Before the run: what earlier runs with as many threads have inserted.
+  // Called before the run: sets the number of inserts of earlier runs with the same number of
+  // threads.
   void resume(uint32_t thread, uint64_t inserted) { inserted_[thread]->count.store(inserted, std::memory_order_release); }
-  // Called by the thread itself, after the insert of next_record() has committed. Release: a thread
-  // that counts the record must find its row.
+  // Called by the thread itself after it has committed the insert of next_record(). Release: a
+  // thread that counts the record must find its row.
   void record_inserted(uint32_t thread) { inserted_[thread]->count.store(inserted(thread) + 1, std::memory_order_release); }
   uint64_t inserted(uint32_t thread) const { return inserted_[thread]->count.load(std::memory_order_acquire); }
   // All records below this number exist.
@@ -67,7 +68,8 @@ class KeyChooser {
   Key draw(Random& random) { return space_.key(draw_record(random)); }
 
  private:
-  // The other threads' lines are looked at this seldom, so that following them costs nothing.
+  // The number of draws between two reads of other threads' counts. It is so large that their cost
+  // is negligible.
   static constexpr uint32_t kDrawsBetweenLooks = 256;
 
   uint64_t draw_record(Random& random) {

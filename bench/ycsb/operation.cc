@@ -21,7 +21,7 @@ OperationStream::OperationStream(const YcsbOptions& options, KeySpace& space, ui
   }
   only_one_kind_ = kinds == 1;
   only_kind_ = static_cast<OperationKind>(last);
-  // Whatever rounding left goes to the last kind that has a share.
+  // Rounding errors are added to the share of the last kind.
   for (size_t kind = last; kind < kOperationKinds; ++kind) kind_below_[kind] = uint64_t{1} << 32;
 }
 
@@ -37,7 +37,7 @@ void OperationStream::draw(std::span<Operation> operations) {
   for (Operation& operation : operations) {
     draw_one(operation);
     if (operation.kind != OperationKind::kInsert) [[likely]] continue;
-    // One insert a transaction.
+    // A transaction inserts at most one record.
     if (inserts) {
       --inserts_under_way_;
       operation = {chooser_.draw(random_), 0, 0, OperationKind::kRead};

@@ -1,8 +1,9 @@
-// Operation: one step of a YCSB transaction, for whatever store runs it. OperationStream: one
-// thread's operations, drawn by the workload's shares and distribution, and what of them committed.
+// Operation: one step of a YCSB transaction, for any store. OperationStream: draws the operations
+// of one thread by the workload's shares and distribution, and counts those that committed.
 //
-// Inputs are drawn before a transaction runs, so that a retry does the same work.
-// Thread safety: an OperationStream belongs to one thread; the KeySpace it inserts into is shared.
+// Operations are drawn before a transaction runs, so that a retry does the same work.
+// Thread safety: an OperationStream belongs to one thread. Threads share the KeySpace into which it
+// inserts.
 #pragma once
 
 #include <array>
@@ -18,8 +19,8 @@ namespace elider::bench {
 
 struct Operation {
   Key key = 0;
-  uint64_t counter = 0;    // an update: what it sets the counter to
-  uint32_t scan_rows = 0;  // a scan: its limit
+  uint64_t counter = 0;    // of an update: the new value of the counter
+  uint32_t scan_rows = 0;  // of a scan: the maximum number of rows
   OperationKind kind = OperationKind::kRead;
 
   bool writes() const { return kind != OperationKind::kRead && kind != OperationKind::kScan; }
@@ -39,11 +40,11 @@ inline bool any_scans(std::span<const Operation> operations) {
 
 class OperationStream {
  public:
-  // `thread` inserts its own records of the space. Other streams draw other
-  // inputs from the same seed.
+  // `thread` selects the records of `space` that the stream inserts. Different values of `stream`
+  // give different operations for the same seed.
   OperationStream(const YcsbOptions& options, KeySpace& space, uint32_t thread, uint64_t stream);
 
-  // The operations of one transaction.
+  // Draws the operations of one transaction.
   void draw(std::span<Operation> operations);
   // Like draw(), for a transaction of one operation.
   [[gnu::always_inline]] inline void draw_one(Operation& operation) {
@@ -51,7 +52,7 @@ class OperationStream {
     if (operation.kind != OperationKind::kRead && operation.kind != OperationKind::kReadModifyWrite) return draw_more(operation);
     operation.key = chooser_.draw(random_);
   }
-  // After it has committed.
+  // Called after the transaction has committed.
   void committed(std::span<const Operation> operations) {
     for (const Operation& operation : operations) committed_one(operation);
   }
@@ -62,7 +63,7 @@ class OperationStream {
     space_.record_inserted(thread_);
     --inserts_under_way_;
   }
-  uint64_t read_modify_writes() const { return read_modify_writes_; }  // that have committed
+  uint64_t read_modify_writes() const { return read_modify_writes_; }  // committed ones
 
  private:
   OperationKind draw_kind() {
@@ -72,17 +73,17 @@ class OperationStream {
     while (drawn >= kind_below_[kind]) ++kind;
     return static_cast<OperationKind>(kind);
   }
-  void draw_more(Operation& operation);  // of other kinds
+  void draw_more(Operation& operation);  // draws the other kinds
 
   KeySpace& space_;
   const uint32_t thread_;
   KeyChooser chooser_;
   Random random_;
-  std::array<uint64_t, kOperationKinds> kind_below_{};  // cumulated shares of 2^32
-  bool only_one_kind_ = false;  // then none is drawn
+  std::array<uint64_t, kOperationKinds> kind_below_{};  // cumulative shares, as fractions of 2^32
+  bool only_one_kind_ = false;  // if true, the kind is not drawn
   OperationKind only_kind_ = OperationKind::kRead;
   uint64_t read_modify_writes_ = 0;
-  uint64_t inserts_under_way_ = 0;  // drawn and not committed
+  uint64_t inserts_under_way_ = 0;  // number of inserts that were drawn but have not committed
 };
 
 }  // namespace elider::bench

@@ -1,6 +1,6 @@
-// ScannedValues: checks the rows of a scan as they are visited. The first row must have the scan's
-// first key, which exists. The others must follow in order. Each value must be whole and belong to
-// its key.
+// ScannedValues checks the rows of a scan as they are visited. The first row must have the scan's
+// first key, which exists. The keys of the other rows must ascend. Each value must be undamaged and
+// belong to its key.
 // Thread safety: one thread.
 #pragma once
 
@@ -16,7 +16,7 @@ class ScannedValues {
  public:
   ScannedValues(Key first, uint32_t value_bytes) : latest_(first), value_bytes_(value_bytes) {}
 
-  // False: the row is wrong, and the scan can stop.
+  // Returns false if the row is wrong, so that the scan can stop.
   bool take(Key at, const void* value) {
     whole_ = (rows_ == 0 ? at == latest_ : at > latest_) && value_ends_match(value, value_bytes_, at);
     latest_ = at;

@@ -1,8 +1,8 @@
-// Values: what a YCSB row holds, so that a torn, lost or misplaced one is noticed.
+// The values of YCSB rows. Their format reveals torn, lost and misplaced values.
 //
 // A value of n bytes is a sequence of 8-byte words; the last word is cut off if n is not a multiple
 // of 8. Word i is counter + i * stride(key). The first word is the counter, which every
-// read-modify-write raises by one, and every other word follows from it and the key. The sum of all
+// read-modify-write increments. The other words follow from the counter and the key. The sum of all
 // counters must equal the number of committed read-modify-writes; otherwise an update was lost.
 // Thread safety: pure functions.
 #pragma once
@@ -36,7 +36,7 @@ inline void fill_value(void* value, uint32_t bytes, Key key, uint64_t counter) {
   if (at < bytes) std::memcpy(out + at, &word, bytes - at);
 }
 
-// Compares the last whole word with the first. One comparison suffices to notice a value that was
+// Compares the last whole word with the first. This one comparison detects a value that was
 // assembled from two versions, or read for another key.
 inline bool value_ends_match(const void* value, uint32_t bytes, Key key) {
   const uint64_t last_word = bytes / sizeof(uint64_t) - 1;
@@ -55,7 +55,7 @@ inline bool value_is_whole(const void* value, uint32_t bytes, Key key) {
   return at == bytes || std::memcmp(in + at, &word, bytes - at) == 0;
 }
 
-// The status for a value that differs from what was written.
+// The status of a value that differs from what was written.
 Status damaged_value(Key key);
 
 }  // namespace elider::bench

@@ -6,7 +6,7 @@ namespace elider::bench {
 
 namespace {
 
-// A row of whatever size the table has. Never copied, never sized: only its address is used.
+// Represents a row of any size. It is never copied and its sizeof is not used; only its address is.
 struct ValueRow {
   std::byte first;
 };
@@ -49,7 +49,8 @@ Status ValueTable::write_view(Transaction& txn, const Operation& operation, RawV
   if (!view || !value_ends_match(view.bytes(), value_bytes_, operation.key)) [[unlikely]] return damaged_value(operation.key);
   if (operation.kind == OperationKind::kRead) return {};
   return txn.update(Table<ValueRow>(table_.base()), View<ValueRow>(view), Columns<ValueRow>(), [&](ValueRow& row) {
-    // The image and not the view: it holds what this transaction wrote to the same key before.
+    // Reads the private image and not the view, because the image contains this transaction's
+    // earlier writes to the same key.
     const uint64_t counter = operation.kind == OperationKind::kUpdate ? operation.counter : value_counter(&row) + 1;
     fill_value(&row, value_bytes_, operation.key, counter);
   });

@@ -1,8 +1,9 @@
 // ValueTable: YCSB's operations on elider's table of values, through the public interface, for
 // transactions of one thread.
 //
-// It uses the engine's untyped interface, since the size of rows is chosen at run time. The path is
-// the same as that of the typed interface. It checks what it reads (bench/ycsb/value.h).
+// It uses the engine's untyped interface, because the size of rows is chosen at run time. The code
+// path is the same as that of the typed interface. Values are checked when they are read
+// (bench/ycsb/value.h).
 // Thread safety: one thread.
 #pragma once
 
@@ -23,9 +24,9 @@ class ValueTable {
  public:
   ValueTable(TableRef table, uint32_t value_bytes) : table_(table), value_bytes_(value_bytes), row_(value_bytes) {}
 
-  // Makes one attempt at a transaction: all operations in order, or with `batch` one request for
-  // all their keys. An error is the transaction's, or kInvalidArgument if a value differs from what
-  // was written.
+  // Makes one attempt at a transaction. It executes all operations in order or, if `batch` is true,
+  // requests all their keys at once. Returns the transaction's error, or kInvalidArgument if a
+  // value differs from what was written.
   Status run(Transaction& txn, std::span<const Operation> operations, bool batch);
   // Like run(), for a transaction of one operation.
   [[gnu::always_inline]] inline Status run_one(Transaction& txn, const Operation& operation) {
@@ -33,7 +34,7 @@ class ValueTable {
     scanned_rows_ = 0;
     return run_next(txn, operation);
   }
-  uint64_t scanned_rows() const { return scanned_rows_; }  // by the latest attempt at a transaction that scans
+  uint64_t scanned_rows() const { return scanned_rows_; }  // visited by the latest attempt at a transaction that scans
 
  private:
   Status run_next(Transaction& txn, const Operation& operation);

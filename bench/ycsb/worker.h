@@ -19,12 +19,12 @@
 
 namespace elider::bench {
 
-// The positions of transaction types in a run's results.
+// The positions of the transaction types in the results of a run.
 struct YcsbTypes {
   explicit YcsbTypes(const YcsbOptions& options);
   std::vector<std::string> names;
-  std::array<uint32_t, kOperationKinds> of_kind{};  // of a transaction of one operation
-  uint32_t of_several = 0;                          // of one of several operations
+  std::array<uint32_t, kOperationKinds> of_kind{};  // for a transaction of one operation, by its kind
+  uint32_t of_several = 0;                          // for a transaction of several operations
 };
 
 class YcsbWorker {
@@ -44,7 +44,7 @@ class YcsbWorker {
   }
   bool run_group(GroupTimes& times);
   std::string failure() const { return failure_; }
-  // What committed, warm-up included.
+  // What has committed, including the warm-up.
   uint64_t read_modify_writes() const { return stream_.read_modify_writes(); }
   uint64_t scanned_rows() const { return scanned_rows_; }
 
@@ -77,10 +77,10 @@ class YcsbWorker {
   const bool of_one_operation_;
   GroupPolicy policy_;
   const bool partitioned_;
-  std::vector<uint32_t> partitions_;  // of a transaction
+  std::vector<uint32_t> partitions_;  // of one transaction
   OperationStream stream_;
   ValueTable values_;
-  std::vector<Call> calls_;  // of one group, or one
+  std::vector<Call> calls_;  // the calls of a group, or one call
   uint64_t scanned_rows_ = 0;
   std::string failure_;
 };

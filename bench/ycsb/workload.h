@@ -1,8 +1,8 @@
-// Workload: which operations a YCSB run does, how often, and on which keys.
+// Workload: the operations of a YCSB run, their shares, and the distribution of their keys.
 //
-// The standard workloads A to F (Cooper et al., "Benchmarking cloud serving systems
-// with YCSB", SoCC 2010), and the mixes of reads and read-modify-writes of the
-// transaction papers (--mix 80/20).
+// There are the standard workloads A to F (Cooper et al., "Benchmarking cloud serving systems with
+// YCSB", SoCC 2010). There are also the mixes of reads and read-modify-writes that papers on
+// transactions use (--mix 80/20).
 // Thread safety: values.
 #pragma once
 
@@ -19,14 +19,14 @@ enum class OperationKind : uint8_t { kRead, kUpdate, kReadModifyWrite, kInsert, 
 inline constexpr size_t kOperationKinds = 5;
 const char* name_of(OperationKind kind);
 
-// kLatest: zipfian, counted back from the newest record.
+// kLatest is zipfian, with rank 0 for the newest record.
 enum class Distribution : uint8_t { kUniform, kZipfian, kLatest };
 const char* name_of(Distribution distribution);
 
-inline constexpr uint32_t kOperationsMax = 16;  // a transaction
+inline constexpr uint32_t kOperationsMax = 16;  // per transaction
 inline constexpr uint32_t kScanRowsMax = 100;   // YCSB's default
 
-// Percentages by OperationKind; they sum up to 100.
+// Percentages by OperationKind, which add up to 100.
 using Shares = std::array<double, kOperationKinds>;
 
 struct YcsbOptions {
@@ -37,21 +37,21 @@ struct YcsbOptions {
   std::string mix = "80/20";        // --mix, reads/read-modify-writes
   std::string distribution_name;    // --distribution; empty: the workload's own
   double theta = 0.99;              // --theta of zipfian and latest, above 0 and below 1
-  uint32_t operations = 1;          // --operations a transaction, 1 to kOperationsMax
+  uint32_t operations = 1;          // --operations per transaction, 1 to kOperationsMax
   bool inline_rows = false;         // --inline-rows: rows are stored in their hash buckets (SchemaOf::inline_rows)
-  bool batch = false;               // --batch: all keys of a transaction in one multi_get
-  bool snapshot_reads = false;      // --snapshot-reads: transactions that only read are read-only ones
-  bool clustered = false;           // --clustered: zipfian ranks are keys as they are, not scattered
+  bool batch = false;               // --batch: one multi_get for all keys of a transaction
+  bool snapshot_reads = false;      // --snapshot-reads: transactions without writes run as read-only transactions
+  bool clustered = false;           // --clustered: a zipfian rank is the record's number; false: ranks are scattered
   KeyIndex key_index = KeyIndex::kHashed;  // --index hash or btree
   bool hashed_keys = false;         // --key-order hashed
-  bool skip_check = false;          // --skip-check of all values at the end
+  bool skip_check = false;          // --skip-check: values are not checked at the end
 
-  // Worked out by resolve().
+  // Computed by resolve().
   Shares shares{};
   Distribution distribution = Distribution::kUniform;
 };
 
-// Computes shares and distribution, and refuses options that do not go together (refuse_option).
+// Computes the shares and the distribution, and refuses incompatible options (refuse_option).
 void resolve(YcsbOptions& options);
 
 // "mix 80/20", "workload a".

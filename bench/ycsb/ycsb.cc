@@ -20,10 +20,10 @@ namespace {
 
 constexpr uint64_t kLoadRowsPerTransaction = 256;
 constexpr uint64_t kCheckRowsPerTransaction = 512;
-// Bounds the copies that one transaction of the check holds, where values are large.
+// Limits the size of the copies that one transaction of the check holds if values are large.
 constexpr uint64_t kCheckBytesPerTransaction = uint64_t{4} << 20;
 
-// Part `part` of 0 to total - 1, cut into `parts` stretches: first, and one past the last.
+// Divides 0 to total - 1 into `parts` ranges, and returns the begin and the end of range `part`.
 std::pair<uint64_t, uint64_t> stretch(uint64_t total, uint64_t part, uint64_t parts) {
   const auto begin = [&](uint64_t i) { return static_cast<uint64_t>(static_cast<unsigned __int128>(total) * i / parts); };
   return {begin(part), begin(part + 1)};
@@ -39,8 +39,8 @@ Result<TableRef> create_table(Database& db, const YcsbOptions& options) {
   return db.create_table(schema);
 }
 
-// One stretch a thread: neighbours in key order are loaded by one thread
-// and lie together in memory.
+// Each thread loads one range of records, so that records with adjacent keys are close to each
+// other in memory.
 LoadResult load(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space) {
   const uint32_t parts = options.common.threads;
   const auto load_part = [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
@@ -64,7 +64,7 @@ LoadResult load(Database& db, TableRef table, const YcsbOptions& options, const 
   return load_parallel(options.common, "loading records", parts, options.records, load_part);
 }
 
-// What the rows hold at the end.
+// The results of the check at the end.
 struct Check {
   LoadResult pass;
   std::atomic<uint64_t> counters{0};  // sum of all rows' counters
@@ -72,8 +72,8 @@ struct Check {
   std::atomic<Key> damaged_key{0};    // one of them
 };
 
-// Reads the records that record_at(0 to total - 1) names, in read-only
-// transactions, and adds them up.
+// Reads the records record_at(0) to record_at(total - 1) in read-only transactions, and adds up
+// their counters.
 template <class RecordAt>
 Status check_records(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint64_t total, RecordAt&& record_at,
                      LoadProgress& progress, Check& check) {
@@ -108,7 +108,7 @@ Status check_records(Database& db, TableRef table, const YcsbOptions& options, c
 
 Status check_rows(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, Check& check) {
   const uint32_t parts = options.common.threads;
-  // Each part: a stretch of what was loaded, and what one thread has inserted since.
+  // A part is a range of the loaded records, and the records that one thread has inserted.
   const auto check_part = [&](uint32_t, uint64_t part, LoadProgress& progress) -> Status {
     const auto [first, end] = stretch(options.records, part, parts);
     const auto loaded = [&, first = first](uint64_t i) { return first + i; };
@@ -145,8 +145,8 @@ std::string describe(const YcsbOptions& options) {
 
 // -- resuming -------------------------------------------------------------------------------------
 
-// How many records a thread of earlier runs has inserted: it did so in order, so the
-// first that is missing tells.
+// Finds the number of records that a thread has inserted in earlier runs. The thread inserted them
+// in order, so all records before the first missing one exist.
 Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint32_t thread) {
   const auto exists = [&](uint64_t count) -> Result<bool> {
     bool found = false;
@@ -159,7 +159,7 @@ Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& 
     if (!status.ok()) return status;
     return found;
   };
-  uint64_t below = 0, above = 1;  // at least `below` exist; fewer than `above` do
+  uint64_t below = 0, above = 1;  // at least `below` and fewer than `above` records exist
   for (;; above *= 2) {
     const auto found = exists(above - 1);
     if (!found.ok()) return found.status();
@@ -175,7 +175,8 @@ Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& 
   return below;
 }
 
-// What earlier runs left: their inserts go into `space`, the sum of the counters into *counters.
+// Finds what earlier runs left. Their inserts are recorded in `space`; the sum of their counters is
+// stored in *counters.
 Status find_earlier(Database& db, TableRef table, const YcsbOptions& options, KeySpace& space, uint64_t* counters) {
   uint64_t known = options.records;
   for (uint32_t thread = 0; thread < options.common.threads; ++thread) {
@@ -199,7 +200,7 @@ Status find_earlier(Database& db, TableRef table, const YcsbOptions& options, Ke
   return {};
 }
 
-// Loads the table, or finds out what earlier runs left in it.
+// Loads the table, or finds what earlier runs left in it.
 Status fill(Database& db, TableRef table, const YcsbOptions& options, KeySpace& space, uint64_t* counters, Report* report) {
   if (!options.common.data.resume) {
     report->load = load(db, table, options, space);
@@ -211,7 +212,7 @@ Status fill(Database& db, TableRef table, const YcsbOptions& options, KeySpace& 
   return {};
 }
 
-// `read_modify_writes`: of all runs.
+// `read_modify_writes` is the number of all runs together.
 Status add_check(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint64_t read_modify_writes,
                  YcsbOutcome& outcome) {
   Check check;

@@ -1,5 +1,5 @@
 // YCSB: loads a table of records, runs a workload on it, and checks that no update was lost.
-// The command line's face of it is ycsb_cli.cc; tests call these directly.
+// ycsb_cli.cc is its command line; tests call these functions directly.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -9,16 +9,17 @@
 
 namespace elider::bench {
 
-// The whole benchmark. An error: it could not be run (a full memory limit, a history that cannot be
-// written), or a worker failed. The report's extra "consistency" says whether the values were whole
-// and no update lost; `ok` is the same. Options must be resolved.
+// The outcome of run_ycsb(), which runs the whole benchmark with resolved options. run_ycsb()
+// returns an error if the run failed, for example because of the memory limit or because the
+// history could not be written, or if a worker failed. `ok` says whether all values were undamaged
+// and no update was lost. The report's extra "consistency" says the same.
 struct YcsbOutcome {
   Report report;
   bool ok = false;
 };
 Result<YcsbOutcome> run_ycsb(const YcsbOptions& options);
 
-// What a configuration says of the workload: "workload", "mix", "shares", "distribution".
+// The JSON keys that describe the workload: "workload", "mix", "shares", "distribution".
 Json workload_json(const YcsbOptions& options);
 
 }  // namespace elider::bench

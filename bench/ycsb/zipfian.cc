@@ -6,14 +6,15 @@ namespace elider::bench {
 
 namespace {
 
-// Terms summed one by one; the formula's error falls with the fourth power of it.
+// The number of terms that are summed individually. The error of the formula falls with the fourth
+// power of this number.
 constexpr uint64_t kHeadTerms = 1000;
-// Beyond it, rounding errors of the multiplications would add up.
+// The limit for `whole_alpha_`. The rounding errors of more multiplications would add up.
 constexpr double kWholeAlphaMax = 1000;
 
 double head(uint64_t terms, double theta) {
   double sum = 0;
-  for (uint64_t k = terms; k >= 1; --k) sum += std::pow(static_cast<double>(k), -theta);  // small terms first, for exactness
+  for (uint64_t k = terms; k >= 1; --k) sum += std::pow(static_cast<double>(k), -theta);  // small terms first, for precision
   return sum;
 }
 
@@ -38,7 +39,7 @@ Zipfian::Zipfian(uint64_t n, double theta) : theta_(theta), alpha_(1 / (1 - thet
 
 void Zipfian::resize(uint64_t n) {
   if (n == n_) return;
-  // The head is the same for every large n: only the first time is it summed.
+  // The sum of the first terms is the same for every large n, so it is computed only once.
   if (n > kHeadTerms && n_ > kHeadTerms) zeta_n_ += tail(static_cast<double>(n), theta_) - tail(static_cast<double>(n_), theta_);
   else zeta_n_ = zeta(n, theta_);
   n_ = n;

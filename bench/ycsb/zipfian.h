@@ -1,9 +1,11 @@
-// Zipfian: draws ranks 0 to n - 1 where rank r comes up in proportion to 1 / (r + 1)^theta.
-// The method is that of Gray et al., "Quickly generating billion-record synthetic
-// databases" (SIGMOD 1994), which YCSB uses too: exact for the two commonest ranks, a close
-// fit for the rest, one power a draw. The normalizing sum is found by the Euler-Maclaurin
-// formula, so n may change at no cost.
-// Thread safety: const members from all threads; resize() by one alone.
+// Zipfian draws ranks 0 to n - 1, where the probability of rank r is proportional to 1 / (r +
+// 1)^theta.
+//
+// It uses the method of Gray et al., "Quickly generating billion-record synthetic databases"
+// (SIGMOD 1994), as YCSB does. The method is exact for the two most common ranks and a close
+// approximation for the others. A draw computes one power. The normalizing sum is computed with the
+// Euler-Maclaurin formula, so changing n is cheap.
+// Thread safety: all threads may call const members; resize() needs exclusive access.
 #pragma once
 
 #include <cmath>
@@ -11,19 +13,20 @@
 
 namespace elider::bench {
 
-// The sum of k^-theta for k = 1 to n, to about 12 digits. theta: above 0, below 1.
+// The sum of k^-theta for k = 1 to n, with about 12 correct digits. theta must be above 0 and below
+// 1.
 double zeta(uint64_t n, double theta);
 
 class Zipfian {
  public:
-  // n >= 1; theta above 0 and below 1 (0.99 in YCSB).
+  // n must be at least 1; theta must be above 0 and below 1 (0.99 in YCSB).
   Zipfian(uint64_t n, double theta);
 
-  // From now on ranks are 0 to n - 1.
+  // Sets n: from now on, draws return ranks 0 to n - 1.
   void resize(uint64_t n);
   uint64_t size() const { return n_; }
 
-  // The rank for a uniform 0 <= u < 1.
+  // The rank for a uniform random number 0 <= u < 1.
   uint64_t rank(double u) const {
     const double scaled = u * zeta_n_;
     if (scaled < 1) return 0;
@@ -33,8 +36,8 @@ class Zipfian {
   }
 
  private:
-  // x^alpha. Where alpha is a whole number, as for YCSB's theta of 0.99, by multiplying: pow()
-  // would cost more than the rest of a draw.
+  // x^alpha. If alpha is an integer, as with YCSB's theta of 0.99, it is computed by
+  // multiplications, because pow() would cost more than the rest of a draw.
   double power(double x) const {
     if (whole_alpha_ == 0) return std::pow(x, alpha_);
     double result = 1;
@@ -47,8 +50,8 @@ class Zipfian {
 
   double theta_;
   double alpha_;          // 1 / (1 - theta)
-  uint32_t whole_alpha_;  // the same, or 0 if it is not a whole number
-  double two_ranks_;      // the sum's first two terms
+  uint32_t whole_alpha_;  // alpha if it is an integer, otherwise 0
+  double two_ranks_;      // the first two terms of the sum
   uint64_t n_ = 0;
   double zeta_n_ = 0;
   double eta_ = 0;
