@@ -1,6 +1,6 @@
-// The commands of `elider-lab`. Each add_... declares one with its options and what it runs
-// (tools/common/command.h).
-// Thread safety: called by main alone.
+// The commands of `elider-lab`. Each add_... function declares one command, its options and the
+// function that it runs (tools/common/command.h).
+// Thread safety: only main() calls them.
 #pragma once
 
 #include "bench/common/commands.h"

@@ -1,6 +1,6 @@
-# The engines of the laboratory: cmake/EliderEngines.cmake. ELIDER_TEST_BACKENDS is on in builds with tests.
+# The engines of the laboratory (cmake/EliderEngines.cmake). Builds with tests turn ELIDER_TEST_BACKENDS on.
 
-# The baselines of the papers.
+# The papers' baselines.
 elider_engine(serial SET all FILE lab/baselines/serial.cc POLICIES optimistic HAS optimistic/none/serial)
 elider_engine(partitioned SET all FILE lab/baselines/partitioned.cc POLICIES optimistic HAS optimistic/none/partitioned)
 elider_engine(two_phase_locking SET all FILE lab/baselines/two_phase_locking.cc POLICIES optimistic

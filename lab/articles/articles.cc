@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kRowsPerTransaction = 128;
 
-// body(first, end) for stretches of 0 to total - 1, by all threads.
+// Divides 0 to total - 1 into ranges and calls body(first, end) for each, on all threads.
 template <class Body>
 LoadResult in_stretches(const CommonOptions& options, const std::string& what, uint64_t total, const Body& body) {
   const uint64_t parts = (total + kRowsPerTransaction - 1) / kRowsPerTransaction;
@@ -48,7 +48,7 @@ Status load(Database& db, const Tables& tables, const ArticlesOptions& options, 
       .status;
 }
 
-// Keeps one of what several threads find wrong.
+// Keeps the first damage that any of several threads finds.
 class Damage {
  public:
   void found(std::string words) {
@@ -62,7 +62,8 @@ class Damage {
   std::string words_;
 };
 
-// The comments of these articles: numbered from 0 on, whole, and as many as each says.
+// Checks that the comments of each of these articles are numbered from 0, are undamaged, and are as
+// many as the article says.
 Status check_articles(Database& db, const Tables& tables, uint64_t first, uint64_t end, Damage& damage, uint64_t* seen) {
   return db.run_read_only([&](Transaction& txn) -> Status {
     *seen = 0;

@@ -1,12 +1,14 @@
-// Articles: people read articles and their comments, comment, and change their own data; the
-// benchmark of that name of H-Store, which DBX-TC measures (section 6.7).
+// Articles: users read articles and their comments, write comments, and change their own data. This
+// is H-Store's benchmark of that name, which DBX-TC measures (section 6.7). The transactions and
+// their shares in percent are:
 //
-//   get_article   40   an article, whole
-//   get_comments  20   its first five comments
-//   add_comment   30   takes the article's next number, and inserts the comment of that number
-//   update_user   10   a user's last name
+//   get_article   40   reads an article
+//   get_comments  20   reads the first five comments of an article
+//   add_comment   30   increments the number of an article's comments, and inserts the comment
+//   update_user   10   changes a user's last name
 //
-// Articles and users are drawn zipfian, so that some are talked about and most are not.
+// The article or user of a transaction is drawn from a zipfian distribution, so a few of them are
+// used most.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -42,8 +44,8 @@ struct ArticlesOptions {
   CommonOptions common;
   uint64_t articles = 1'000'000;
   uint64_t users = 20'000;
-  double theta = 0.99;                     // of the draws, above 0 and below 1
-  KeyIndex key_index = KeyIndex::kHashed;  // of articles and users; comments are ordered
+  double theta = 0.99;                     // of the zipfian distribution, above 0 and below 1
+  KeyIndex key_index = KeyIndex::kHashed;  // index of articles and users; the table of comments is ordered
 };
 
 struct Tables {
@@ -58,13 +60,14 @@ struct ArticlesOutcome {
   Report report;
   bool ok = false;
 };
-// An error: it could not be run, or a worker failed. `ok`: every article has as many comments as it
-// says, all comments that committed are there, and every row is whole.
+// An error means that the run failed or that a worker failed. `ok` means that every article has as
+// many comments as its row says, that all committed comments exist, and that every row is
+// undamaged.
 Result<ArticlesOutcome> run_articles(const ArticlesOptions& options);
 
-// Both are for tests. create_tables() creates the tables, or finds those that exist. find_damage()
-// returns the first error in their contents, or "" if they are correct. `comments` is the expected
-// number of comments.
+// These two functions are public for tests. create_tables() creates the tables or finds existing
+// ones. find_damage() returns the first error in their contents, or "" if they are correct.
+// `comments` is the expected number of comments.
 Result<Tables> create_tables(Database& db, KeyIndex key_index);
 Result<std::string> find_damage(Database& db, const Tables& tables, const ArticlesOptions& options, uint64_t comments);
 

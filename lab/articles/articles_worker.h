@@ -1,5 +1,5 @@
 // Worker: one thread's stream of the benchmark's transactions (a BenchWorker,
-// bench/common/driver.h); and what its rows look like.
+// bench/common/driver.h). This file also defines the contents of rows.
 // Thread safety: one thread.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace elider::bench::articles {
 
-// -- rows: a text is one letter over and over, which follows from its key -------------------------
+// -- rows: each text repeats one letter, which is computed from the key ---------------------------
 
 inline char letter_of(Key key) { return static_cast<char>('a' + mix64(key) % 26); }
 template <size_t n>
@@ -54,7 +54,7 @@ inline bool whole(Key key, const Article& article) {
   const char letter = letter_of(key);
   return filled(article.title, letter) && filled(article.text, letter) && filled(article.attributes, letter);
 }
-// Last names change, but each is one letter.
+// A last name can change, but it always repeats one letter.
 inline bool whole(Key key, const User& user) {
   const char letter = letter_of(key);
   return filled(user.first_name, letter) && filled(user.password, letter) && filled(user.email, letter) &&
@@ -64,7 +64,7 @@ inline bool whole(Key article, const Comment& comment) {
   return comment.article == article && filled(comment.text, letter_of(comment.user)) && filled(comment.attributes, letter_of(comment.user));
 }
 
-// -- in pieces, for Protocol::kChopped ------------------------------------------------------------
+// -- chopped procedures, for Protocol::kChopped ---------------------------------------------------
 
 struct AddComment {
   Key article, user;
@@ -130,14 +130,14 @@ class Worker {
     return kWorkerFailed;
   }
   std::string failure() const { return failure_; }
-  // What committed, warm-up included.
+  // The number of committed comments, including the warm-up.
   uint64_t comments_added() const { return comments_added_; }
 
  private:
   static constexpr const char* kNames[] = {"get_article", "get_comments", "add_comment", "update_user"};
   static constexpr uint32_t kCommentsShown = 5;
 
-  // Ranks are scattered over the keys.
+  // Maps ranks to keys at random positions.
   Key draw(const Zipfian& zipfian) { return mix64(zipfian.rank(random_.uniform())) % zipfian.size(); }
 
   Status get_article(Key article) {
@@ -191,7 +191,7 @@ class Worker {
 
   Database& db_;
   const Tables& tables_;
-  const ChoppedTransactions* const chopped_;  // null: each transaction runs as one
+  const ChoppedTransactions* const chopped_;  // null: no transaction is chopped
   const uint32_t thread_;
   Random random_;
   Zipfian articles_, users_;

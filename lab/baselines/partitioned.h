@@ -1,18 +1,18 @@
-// Partitioned: a protocol that divides the database into partitions with one lock each. It runs a
-// procedure while holding the locks of the partitions that its caller has declared
-// (RunPolicy::partitions, Touches::partition). This is HyPer-HTM's baseline "partitioned" (section
-// 6), after H-Store. Procedures of different partitions run concurrently. A procedure that crosses
-// partitions takes their locks in the order of their numbers, so a cycle of waits cannot form. A
-// procedure that does not declare any takes all locks.
+// Partitioned: a protocol that divides the database into partitions with one lock each. A procedure
+// declares its partitions (RunPolicy::partitions, Touches::partition) and runs while it holds their
+// locks. This is HyPer-HTM's baseline "partitioned" (section 6), which follows H-Store. Procedures
+// in different partitions run concurrently. A procedure that uses several partitions acquires their
+// locks in ascending order, so there cannot be a deadlock. A procedure that does not declare any
+// partition acquires all locks.
 //
-// Correctness does not depend on the declaration: each attempt is one of the underlying protocol,
-// which detects conflicts with procedures that break their declaration, with open transactions, and
-// on leaves that several partitions share. As under Serial, the locks avoid conflicts, but not the
-// cost of detecting them.
+// Correctness does not depend on the declaration. Each attempt is one of the underlying protocol,
+// which also detects conflicts that the locks do not prevent: with procedures that break their
+// declaration, with open transactions, and on leaves that several partitions share. The locks avoid
+// most conflicts, but not the cost of detecting conflicts, as under Serial.
 //
-// Not reentrant: a procedure within another transaction of its thread does not take a lock. Lock
-// rank: before all others; outside of the epoch, except for the calls of a group. Thread safety: as
-// a protocol's (txn/protocol.h).
+// Not reentrant: a procedure inside another transaction of its thread does not acquire a lock. Lock
+// rank: before all others. The locks are acquired outside of the epoch, except for the calls of a
+// group. Thread safety: that of a protocol (txn/protocol.h).
 #pragma once
 
 #include <algorithm>
@@ -45,12 +45,12 @@ class Partitioned : public Base {
   template <RunnableTransaction Txn>
   Status attempt_once(Txn& txn, const Call& call) {
     Status status = with_locks<Txn>(call, [&] { return Base::attempt_once(txn, call); });
-    if (txn.active()) [[unlikely]] txn.rollback(Cause::kUser);  // refused before it ran
+    if (txn.active()) [[unlikely]] txn.rollback(Cause::kUser);  // the transaction was rejected before it ran
     return status;
   }
 
  private:
-  // The locks of some partitions; more than a few, and none, mean all of them.
+  // Holds the locks of the given partitions. If none or too many are given, holds all locks.
   class Held {
    public:
     Held(Partitioned& protocol, std::span<const uint32_t> declared) : protocol_(protocol) {

@@ -1,5 +1,5 @@
-// The baselines that hardware transactions are measured with, under a backend: whole transactions
-// as regions, and commits that hold a spinlock.
+// Baselines for comparison with small hardware transactions, for one backend: one runs whole
+// transactions as hardware transactions, the other holds a spinlock during commits.
 #pragma once
 
 #include "engine/registration.h"
@@ -13,7 +13,7 @@ template <class Sync>
 using WholeOcc = txn::WholeTransaction<txn::Occ<Sync>>;
 }  // namespace elider::detail
 
-// Defines the engine `name` on the backend, of htm, which Options name kBackend.
+// Defines the engine `name` on `backend` of the namespace htm. Options name this backend kBackend.
 #define ELIDER_REGION_BASELINES(name, backend, kBackend)                                                            \
   ELIDER_USES_POLICY(sync::Elided<elider::htm::backend>)                                                            \
   ELIDER_ENGINE(name,                                                                                               \

@@ -1,6 +1,6 @@
-// RowLocks: the locks of two-phase locking. Each commit group of a row has one, which is shared or
-// exclusive, and each leaf or bucket has one against phantoms. A transaction takes each lock when
-// it touches the row, and releases all of them at its end.
+// RowLocks: the locks of two-phase locking. Each commit group of a row has a shared or exclusive
+// lock. Each leaf or bucket has a lock that prevents phantoms. A transaction acquires each lock
+// when it accesses the row, and releases all locks when it ends.
 //
 // Deadlocks are prevented by wait-die. The age of a transaction counts from its first attempt. A
 // transaction waits for a lock only if all holders are younger. Otherwise it dies: it is rolled
@@ -9,26 +9,26 @@
 // it, has already read the leaf, so it dies instead of waiting. An open transaction cannot be
 // retried, so it waits at most Options::open_patience_us.
 //
-// A lock is one word in front of the cell. It is zero while the lock is free:
+// A lock is one word before the cell. The word is zero while the lock is free:
 //
 //    63      62       61        60       48 47                13 12       0
 //   +-------+--------+---------+-----------+--------------------+----------+
 //   | alone | wanted | inserts | holders   | the oldest's time  | worker   |
 //   +-------+--------+---------+-----------+--------------------+----------+
 //
-// All holders that share a leaf's lock either read the leaf or insert into it. A transaction that
-// does both holds the lock alone. The age in the word is that of the oldest holder since the word
-// was last zero. That holder may have left, so the age is a bound: a transaction that compares with
-// it may die needlessly, but never waits in a cycle. `wanted` means that a transaction waits, or
-// has died so often that the bound may be the cause. While it is set, no transaction joins the
-// holders, so that the word becomes zero. A transaction that cannot be retried, or has died often
-// enough for this reason, joins nevertheless, since the transaction that set `wanted` may no longer
-// want the lock.
+// The holders that share the lock of a leaf either all read the leaf or all insert into it. A
+// transaction that does both holds the lock alone. The age in the word is that of the oldest holder
+// since the word was last zero. That holder may have left, so the age is only a bound. A
+// transaction that compares its age with the bound may die needlessly, but it never waits in a
+// cycle. `wanted` means that a transaction waits, or has died so often that the bound may be the
+// cause. While `wanted` is set, no transaction joins the holders, so the word will become zero.
+// There is one exception: a transaction joins if it cannot be retried, or if it has died often
+// enough for this reason. The transaction that set `wanted` may no longer need the lock.
 //
-// Invariant: from the grant of a lock to end(), no other transaction writes what the lock covers
-// (shared), or reads or writes it (alone). Leaves have versions as well (txn/read_write): a split
-// moves keys to a leaf whose lock other transactions may hold, and the commit's validation detects
-// the consequences.
+// Invariant: from the grant of a lock to end(), no other transaction writes the rows that a shared
+// lock covers, or reads or writes those that a lock held alone covers. Leaves also have versions
+// (txn/read_write): a split moves keys to a leaf whose lock other transactions may hold, and the
+// commit's validation detects the consequences.
 //
 // Thread safety: the object belongs to one transaction; the words are shared.
 #pragma once
@@ -50,7 +50,8 @@ namespace elider::txn {
 
 using LockWord = std::atomic<uint64_t>;
 
-// The locks of all leaves of a database, found by the leaf's address. Some leaves share a lock.
+// The locks of all leaves of a database, found by the leaf's address. Several leaves may share a
+// lock.
 class LeafLocks {
  public:
   LockWord& of(const void* leaf) {
@@ -70,7 +71,7 @@ class RowLocks {
   RowLocks(LeafLocks& leaves, uint32_t worker, uint64_t open_patience_ns)
       : leaves_(&leaves), worker_(worker), open_patience_ns_(open_patience_ns) {}
 
-  // An attempt after the first has the age of the first.
+  // A retry keeps the age of the first attempt.
   void begin(uint32_t attempt) {
     if (attempt == 1) {
       age_ = ((ticks() >> kTicksShift) << kWorkerBits | worker_) & kAge;
@@ -80,7 +81,7 @@ class RowLocks {
     wants_ = attempt >= kAttemptsToWant;
     joins_at_once_ = attempt >= kAttemptsToJoin;
   }
-  // Makes room for the locks of a row block that is about to be created; may throw.
+  // Reserves memory for the locks of a row block that is about to be created. May throw.
   void make_room_for_new() { make_room(); }
 
   [[gnu::always_inline]] inline bool read(storage::Cell& cell) { return share(word_of(cell), 0); }
@@ -97,7 +98,8 @@ class RowLocks {
   }
   bool write_leaf(const void* leaf) { return share(leaves_->of(leaf), kInserts); }
 
-  // After a refusal. True: the lock may be asked for again.
+  // Called after a lock was refused. Waits, and returns true if the caller may request the lock
+  // again.
   bool await() {
     if (!may_wait_) return false;
     const uint64_t since_ns = now_ns();
@@ -109,8 +111,8 @@ class RowLocks {
       if (now_ns() - since_ns >= patience_ns_) return false;
     }
   }
-  // Between two attempts of a procedure, or of a group's call: whether the same transactions have
-  // kept the same lock from it for this long.
+  // Called between two attempts of a procedure, or of a call in a group. Returns true if the same
+  // transactions have blocked the same lock for this long.
   bool stuck_for(uint64_t limit_ns) {
     const uint64_t now = now_ns();
     if (refusals_.size() == kRefusalsMax) refusals_.clear();
@@ -144,8 +146,8 @@ class RowLocks {
   static constexpr uint64_t kAlone = uint64_t{1} << 63, kWanted = uint64_t{1} << 62, kInserts = uint64_t{1} << 61,
                             kHolder = uint64_t{1} << 48;
   static constexpr uint64_t kHolders = kInserts - kHolder, kAge = kHolder - 1;
-  static constexpr unsigned kWorkerBits = 13;  // Options::workers_max is at most 4096, and the engine has a few of its own
-  static constexpr unsigned kTicksShift = 17;  // some 50 us: 35 bits are 20 days, and half of that may be compared
+  static constexpr unsigned kWorkerBits = 13;  // Options::workers_max is at most 4096, and the engine has a few more
+  static constexpr unsigned kTicksShift = 17;  // about 50 us; 35 bits are 20 days, and ages may differ by half of that
   static constexpr uint32_t kAttemptsToWant = 3, kAttemptsToJoin = 8;
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
@@ -154,7 +156,8 @@ class RowLocks {
   static bool is_older(uint64_t a, uint64_t b) { return static_cast<int64_t>((a - b) << 16) < 0; }
   bool is_mine_alone(uint64_t word) const { return (word & kAlone) != 0 && age_of(word) == age_; }
   bool has(const LockWord& word) const { return positions_.find(&word) != PointerMap::kNone; }
-  // Makes room for the locks of all commit groups of a row. May throw, so that keep() does not.
+  // Reserves memory for the locks of all commit groups of a row. May throw, so that keep() does
+  // not.
   void make_room() {
     if (held_.capacity() - held_.size() < kCommitGroupsMax) [[unlikely]] held_.reserve(2 * held_.size() + 8 * kCommitGroupsMax);
     positions_.make_room(kCommitGroupsMax);
@@ -190,7 +193,7 @@ class RowLocks {
     if (w == 0 && word.compare_exchange_strong(w, kAlone | kHolder | age_)) [[likely]] return kept(word);
     return is_mine_alone(w) || hold_shared_alone(word, w);
   }
-  // One that this transaction may share.
+  // Makes exclusive a lock that this transaction may already share.
   [[gnu::noinline]] bool hold_shared_alone(LockWord& word, uint64_t w) {
     if (!has(word)) return refuse(word, w, kAlone);
     if (ELIDER_MUTANT(kUpgradeAtOnce)) return true;
@@ -231,14 +234,15 @@ class RowLocks {
   uint64_t age_ = 0;
   std::vector<LockWord*> held_;
   PointerMap positions_;             // of held_
-  // What was refused last.
-  LockWord* refused_ = nullptr;      // not to be followed between two attempts
+  // The lock that was refused last.
+  LockWord* refused_ = nullptr;      // must not be dereferenced between two attempts
   uint64_t refused_word_ = 0;
-  uint64_t asked_ = 0;               // kAlone, kInserts, or 0: to share it with readers
+  uint64_t asked_ = 0;               // kAlone, kInserts, or 0: to share the lock with readers
   bool may_wait_ = false;
-  bool wants_ = false;               // what is refused is wanted from then on
-  bool joins_at_once_ = false;       // though others want it
-  // How stuck_for() saw each lock first: of a group many calls may be refused in turn.
+  bool wants_ = false;               // every refused lock is marked as `wanted`
+  bool joins_at_once_ = false;       // even if other transactions want the lock
+  // The state in which stuck_for() first saw each lock. Several calls of a group may be refused in
+  // turn.
   struct Refusal {
     uint64_t word = 0;
     uint64_t since_ns = 0;

@@ -22,7 +22,7 @@ class RowLocksTest : public testing::Test {
   using Item = test::ClaimedItem<RowLocks>;
 
   RowLocksTest() {
-    // The one with the lower worker is older, should both begin in one instant.
+    // If both begin at the same instant, the one with the lower worker number is older.
     older_.begin(1);
     younger_.begin(1);
   }
@@ -77,7 +77,7 @@ TEST_F(RowLocksTest, TheOlderOneWaits) {
     while (!older_.write(one_.its_cell())) ASSERT_TRUE(older_.await());
     granted = true;
   });
-  // The waiting transaction sets `wanted`, so no transaction joins the one that shares the lock.
+  // The waiting transaction sets `wanted`, so no other transaction can share the lock.
   while ((word_of(one_) >> 62 & 1) == 0) std::this_thread::yield();
   RowLocks third(leaves_, 3, kLong);
   third.begin(1);
@@ -108,7 +108,7 @@ TEST_F(RowLocksTest, ARetryHasTheAgeOfItsFirstAttempt) {
   younger_.begin(2);
   ASSERT_TRUE(younger_.write(one_.its_cell()));
   EXPECT_FALSE(third.write(one_.its_cell()));
-  EXPECT_FALSE(third.await());  // it is the younger one
+  EXPECT_FALSE(third.await());  // it is the younger one, so it dies
   third.end();
 }
 
@@ -123,8 +123,8 @@ TEST_F(RowLocksTest, OfTwoThatBothWantToWriteWhatTheyReadOneDies) {
   EXPECT_TRUE(older_.write(one_.its_cell()));
 }
 
-// Readers that overlap keep the age of the first of them; a writer that is older than all who are
-// left gets through.
+// Overlapping readers keep the age of the first reader in the word. A writer that is older than all
+// remaining readers must still get the lock.
 TEST_F(RowLocksTest, OverlappingReadersDoNotKeepAWriterOutForEver) {
   RowLocks readers[] = {RowLocks(leaves_, 3, kLong), RowLocks(leaves_, 4, kLong)};
   ASSERT_TRUE(older_.read(one_.its_cell()));
@@ -145,8 +145,8 @@ TEST_F(RowLocksTest, OverlappingReadersDoNotKeepAWriterOutForEver) {
   for (RowLocks& reader : readers) reader.end();
 }
 
-// The transaction that wanted the lock may have ended. A reader is then not kept out, whether it
-// can be retried or not.
+// The transaction that wanted the lock may have ended. Then a reader must be able to share the
+// lock, whether or not the reader can be retried.
 TEST_F(RowLocksTest, WhatNobodyWantsAnyMoreCanBeShared) {
   ASSERT_TRUE(younger_.read(one_.its_cell()));
   RowLocks gone(leaves_, 0, 0), open(leaves_, 3, 0), again(leaves_, 4, 0);
@@ -193,7 +193,7 @@ TEST_F(RowLocksTest, ALockThatIsKeptForLongIsSeenAcrossAttempts) {
   EXPECT_FALSE(younger_.stuck_for(1'000'000)) << "another lock";
 }
 
-// Two that lock two groups in opposite orders.
+// Two transactions that lock two groups in opposite orders.
 TEST_F(RowLocksTest, NobodyWaitsInACircle) {
   ASSERT_TRUE(older_.write(one_.its_cell()));
   ASSERT_TRUE(younger_.write(two_.its_cell()));
@@ -205,7 +205,7 @@ TEST_F(RowLocksTest, NobodyWaitsInACircle) {
   EXPECT_TRUE(older_.write(two_.its_cell()));
 }
 
-// Counters that each transaction reads, and then writes; none may be lost.
+// Counters that each transaction first reads and then writes. No update may be lost.
 TEST_F(RowLocksTest, ThreadsThatWaitAndDieLoseNothing) {
   constexpr int kThreads = 4, kEach = 20'000, kItems = 3;
   Item items[kItems];

@@ -1,17 +1,16 @@
-// Serial: a protocol that runs one procedure at a time, alone from its begin to its end (HyPer-HTM,
-// section 6, "serial execution"). This is the papers' baseline, which shows what several processors
-// gain.
+// Serial: a protocol that runs one procedure at a time, from start to end (HyPer-HTM, section 6,
+// "serial execution"). The papers use this baseline to show what several processors gain.
 //
-// Procedures that write wait for the database's one lock, outside of the epoch, and hold it until
-// they commit or give up. Open transactions, and procedures that read a snapshot, run concurrently
-// with them. So an attempt is still one of the underlying protocol, whose reads are tracked and
-// validated: serial execution avoids the conflicts, but not that work. The calls of a group request
-// the lock one by one, within the epoch.
+// Procedures that write wait for the database's single lock, outside of the epoch, and hold it
+// until they have committed or given up. Open transactions, and procedures that read a snapshot,
+// run concurrently with them. So each attempt is still one of the underlying protocol, which tracks
+// and validates its reads. Serial execution avoids conflicts, but not this work. The calls of a
+// group acquire the lock one by one, within the epoch.
 //
-// Not reentrant: a procedure within another transaction of its thread does not request the lock,
-// whether that transaction holds it or only reads. Neither does a procedure that runs while its
-// thread exits. A procedure that waits for another thread's transaction may wait forever. Lock
-// rank: before all others. Thread safety: as a protocol's (txn/protocol.h).
+// Not reentrant: a procedure inside another transaction of its thread does not acquire the lock,
+// even if that transaction only reads. Neither does a procedure that runs while its thread exits. A
+// procedure that waits for another thread's transaction may wait forever. Lock rank: before all
+// others. Thread safety: that of a protocol (txn/protocol.h).
 #pragma once
 
 #include <mutex>

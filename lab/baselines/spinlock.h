@@ -1,8 +1,8 @@
-// Spinlock: a protocol as Occ, but each commit and each read of a row holds one
-// spinlock of the database, in place of a region (DBX, figures 8 and 11): the papers'
-// baseline. The indexes stay elided.
+// Spinlock: a protocol like Occ, except that each commit and each read of a row holds a spinlock of
+// the database instead of running as a hardware transaction (DBX, figures 8 and 11). The papers use
+// it as a baseline. Index operations are still elided.
 //
-// Lock rank: before the cells' locks. Thread safety: as a protocol's (txn/protocol.h).
+// Lock rank: before the cells' locks. Thread safety: that of a protocol (txn/protocol.h).
 #pragma once
 
 #include "base/cache_line.h"
@@ -19,7 +19,8 @@ class Spinlock : public Occ<SyncPolicy> {
   static constexpr elider::Protocol kName = elider::Protocol::kSpinlock;
   static constexpr bool kTakesPolicy = sync::kElides<Sync>;
 
-  explicit Spinlock(Store& store) : Occ<SyncPolicy>(store) { store.elision.reset(); }  // no regions but those of the indexes
+  // Only index operations run as hardware transactions.
+  explicit Spinlock(Store& store) : Occ<SyncPolicy>(store) { store.elision.reset(); }
 
   Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(this->store_, worker, counters, &*lock_); }
 

@@ -1,14 +1,15 @@
-// TwoPhaseLocking: a protocol that locks each row as it is read or written, and each leaf that a
-// scan or an absent key depends on, and gives all locks back at the end (row_locks.h): strict
-// two-phase locking, the baseline that HyPer-HTM (section 6) and others are measured against.
+// TwoPhaseLocking: strict two-phase locking. It locks each row when the row is read or written, and
+// each leaf that a scan or an absent key depends on. All locks are released when the transaction
+// ends (row_locks.h). It is the baseline of HyPer-HTM (section 6) and other papers.
 //
-// A procedure that is refused a lock, since an older transaction has it, is rolled back and run
-// again with its age, so that in the end it is the oldest. If the same transactions keep the same
-// lock from it for Options::lock_timeout_us, as an open one may, it is given up (kDeadline). An
-// open transaction that is refused a lock, or has waited for one for Options::open_patience_us, can
+// If a procedure requests a lock that an older transaction holds, it is rolled back and retried
+// with its original age, so it eventually becomes the oldest. The holders may also never release
+// the lock, for example if they are open transactions. So if the same transactions block a
+// procedure for Options::lock_timeout_us, it fails with kDeadline. An open transaction cannot be
+// retried. If it is refused a lock, or has waited for one for Options::open_patience_us, it can
 // only be rolled back.
 //
-// Thread safety: as a protocol's (txn/protocol.h).
+// Thread safety: that of a protocol (txn/protocol.h).
 #pragma once
 
 #include <string>
@@ -50,7 +51,7 @@ class TwoPhaseLocking {
       return status;
     }
   }
-  // A call of a group is retried by the group, unless it is stuck.
+  // The group retries its calls, except those that are stuck.
   template <RunnableTransaction Txn>
   Status attempt_once(Txn& txn, const Call& call) {
     Status status = attempt(txn, call.procedure);

@@ -3,15 +3,15 @@
 // section 7.3 and figure 10; DBX-TC, figure 1c). This is the papers' baseline, which shows why
 // transactions consist of small regions.
 //
-// It is not an executor of its own: the attempt is an ordinary one of the other protocol, whose
-// regions become parts of the large one, or run on their own under the lock. So it is as correct as
-// that protocol. Open transactions, snapshots and reclamation do not use the lock and run
-// concurrently. Deviation: DBX changes rows in place as the procedure runs. Here writes are
+// Each attempt is still an ordinary attempt of the other protocol. The small regions of that
+// protocol become parts of the large one or, under the lock, run individually. So this protocol is
+// as correct as the other one. Open transactions, snapshots and reclamation do not use the lock and
+// run concurrently. Deviation: DBX changes rows in place as the procedure runs. Here writes are
 // buffered and installed at the end of the region, which adds cache lines to it.
 //
-// Not reentrant: a transaction within a transaction does not request the lock, which its thread may
-// hold. A procedure that waits for another thread's transaction may wait forever. Lock rank: before
-// all others. Thread safety: as a protocol's (txn/protocol.h).
+// Not reentrant: a transaction inside a transaction does not acquire the lock, which its thread may
+// already hold. A procedure that waits for another thread's transaction may wait forever. Lock
+// rank: before all others. Thread safety: that of a protocol (txn/protocol.h).
 #pragma once
 
 #include <utility>
@@ -50,7 +50,7 @@ class WholeTransaction : public Base {
   }
 
  private:
-  // The frame that begins the region.
+  // Begins the region. The region must end in the same stack frame.
   template <class Txn>
   [[gnu::noinline]] Status attempt_whole(Txn& txn, const Call& call) {
     return htm::elide<typename Sync::Backend>(site_, *lock_, [&] { return attempt(txn, call.procedure); });

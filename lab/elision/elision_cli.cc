@@ -1,6 +1,6 @@
-// The command `elider-lab elision`: how many aborts a section should bear before it
-// takes its lock, by one workload run with several bounds (yDB compares 3 and 100;
-// HyPer-HTM, section 3.3, 3 to 100) and numbers of threads (yDB's table).
+// The command `elider-lab elision`: finds how many aborts a section should tolerate before it
+// acquires its lock. It runs one workload with several bounds and numbers of threads. yDB compares
+// the bounds 3 and 100, and HyPer-HTM 3 to 100 (section 3.3).
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -31,7 +31,7 @@ struct ElisionStudy {
   uint32_t repeat = 1;
 };
 
-// Everything a run did, all sites together.
+// The sum over all sites of a run.
 Statistics::Elision sum_of(const RunResult& result) {
   Statistics::Elision sum;
   for (const Statistics::Elision& site : result.elision) {
@@ -53,8 +53,8 @@ void print_row(uint32_t threads, uint32_t bound, const RunResult& result) {
              percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
 }
 
-// The bounds take turns, so that a slow minute of the machine falls on all of them. Each run has a
-// database of its own; or, resumed, goes on with what the one before left, by recovery.
+// The bounds take turns, so that a slow minute of the machine affects all of them. Each run has its
+// own database or, with --resume, recovers the database of the previous run and continues with it.
 Status study(ElisionStudy& options) {
   CommonOptions& common = options.ycsb.common;
   const bool table = !common.quiet;
@@ -104,8 +104,8 @@ void add_elision(Command bench) {
   YcsbOptions& ycsb = options->ycsb;
   ycsb.common.sync = SyncPolicy::kElided;
   ycsb.key_index = KeyIndex::kOrdered;  // as in the papers
-  ycsb.common.elision.less_for_tall_trees = false;  // a bound is what the table says
-  ycsb.common.elision.window_runs = 0;              // and no site shuts itself off
+  ycsb.common.elision.less_for_tall_trees = false;  // the bound is exactly as in the table
+  ycsb.common.elision.window_runs = 0;              // sites never stop using hardware transactions
   command.option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section takes its lock")
       .between_commas()
       .in(0u, kBoundMax)

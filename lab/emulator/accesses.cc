@@ -1,4 +1,4 @@
-// The calls that the compiler puts before every access and in place of every atomic operation.
+// The functions that the compiler calls before every access and instead of every atomic operation.
 #include "lab/emulator/machine.h"
 
 namespace elider::emulator {
@@ -10,8 +10,8 @@ inline void on_read(const void* address, size_t bytes) {
   if (thread == nullptr) return;
   step(thread);
   PendingWrite& pending = thread->pending;
-  // Perhaps the read half of a copy whose write is still to come, and the
-  // turn was elsewhere meanwhile.
+  // This read may be the first half of a copy. Its write was reported before the read, but happens
+  // after it, and the turn may have passed in between.
   if (pending.bytes == bytes && pending.turns != machine.turns && !tracks(thread->region)) {
     outside_access(thread, pending.address, pending.bytes, true);
   }
@@ -29,7 +29,7 @@ inline void on_write(const void* address, size_t bytes) {
   leave(thread);
 }
 
-// An atomic operation happens here, as a whole.
+// Performs an atomic operation. It is indivisible here.
 template <class Operation>
 inline auto on_atomic(const volatile void* address, size_t bytes, bool write, Operation&& operation) {
   Thread* const thread = enter();
@@ -42,7 +42,7 @@ inline auto on_atomic(const volatile void* address, size_t bytes, bool write, Op
   return result;
 }
 
-// A failed exchange is a write too: the processor takes the line for it.
+// A failed exchange also counts as a write, because the processor acquires the line for writing.
 template <class T>
 inline int compare_exchange(volatile T* address, T* expected, T desired) {
   const T wanted = *expected;
@@ -59,7 +59,7 @@ inline int compare_exchange(volatile T* address, T* expected, T desired) {
 
 using Wide = unsigned __int128;
 
-// Exchanges sixteen bytes with cmpxchg16b, the only instruction that the processor has for it.
+// Compares and exchanges sixteen bytes with cmpxchg16b, the processor's only instruction for this.
 inline Wide compare_and_swap(volatile Wide* address, Wide expected, Wide desired) {
   return __sync_val_compare_and_swap(address, expected, desired);
 }
@@ -107,7 +107,8 @@ void __tsan_func_exit() {
   if (machine.armed != 0 && self != nullptr) check_exit(self, *static_cast<const uintptr_t*>(__builtin_frame_address(0)));
 }
 
-// All atomic operations are sequentially consistent here: at least what was asked for.
+// All atomic operations are sequentially consistent here, which is at least what the program
+// requests.
 #define ELIDER_FETCH(bits, T, name, function)                                                             \
   T __tsan_atomic##bits##_##name(volatile T* address, T operand, int) {                                   \
     return on_atomic(address, sizeof(T), true, [&] { return function(address, operand); });              \

@@ -1,8 +1,8 @@
 // The blocking functions of libc, under their own names, so that calls from libstdc++ also reach
 // this runtime.
 //
-// Inside a region each of them aborts the region. In kParallel a call that may block gives the turn
-// away and then really blocks; the thread requests the turn again at its next access. In
+// Inside a region each of them aborts the region. In kParallel a call that may block gives up the
+// turn and then really blocks; the thread requests the turn again at its next access. In
 // kDeterministic the runtime models mutexes, condition variables, read-write locks, futexes and
 // joins: it tries the operation, and waits in its own scheduler, so that the schedule does not
 // depend on the kernel. A wait with a timeout ends when no other thread can run.
@@ -33,8 +33,8 @@ inline void need_real() {
   if (real.syscall == nullptr) find_real_functions();
 }
 
-// A call that the region must not make. Comes back with the turn, or nullptr
-// where nothing is emulated.
+// Enters the runtime for a call that aborts a region. Returns with the turn, or returns null if the
+// emulator is not armed.
 Thread* enter_call() {
   need_real();
   Thread* const thread = enter();
@@ -53,7 +53,7 @@ void go_away(Thread* thread) {
   leave(thread);
 }
 
-// Waits for a lock, with the turn.
+// Waits for a lock while holding the turn.
 template <class Try>
 int lock_modelled(Thread* thread, const void* lock, Try&& attempt) {
   int result = attempt();
@@ -93,7 +93,7 @@ int unlock(Lock* lock, Unlock* function) {
   return result;
 }
 
-// Waits for a condition variable; `wait` is the real function with its time.
+// Waits for a condition variable. `wait` is the real function with its timeout.
 template <class Wait>
 int wait_for(pthread_cond_t* condition, pthread_mutex_t* mutex, bool timed, Wait&& wait) {
   Thread* const thread = enter_call();
@@ -112,14 +112,14 @@ int wait_for(pthread_cond_t* condition, pthread_mutex_t* mutex, bool timed, Wait
 
 int notify(pthread_cond_t* condition, int (*function)(pthread_cond_t*), uint32_t most) {
   Thread* const thread = enter_call();
-  const int result = function(condition);  // also for threads that began to wait before the mode changed
+  const int result = function(condition);  // also wakes threads that began to wait before the mode changed
   if (thread == nullptr) return result;
   if (modelled()) wake(condition, most);
   leave(thread);
   return result;
 }
 
-// Gives the turn to a thread that is ready for it. False: no thread is ready.
+// Gives the turn to a ready thread. Returns false if no thread is ready.
 bool yield(Thread* thread) {
   const bool others = machine.ready != 0;
   if (others) pass_turn(thread, ThreadState::kReady);
@@ -127,7 +127,7 @@ bool yield(Thread* thread) {
   return others;
 }
 
-// `sleep` is the real call.
+// `sleep` is the real function.
 template <class Sleep>
 int rest(Sleep&& sleep) {
   Thread* const thread = enter_call();
@@ -162,7 +162,7 @@ void* start_instrumented(void* argument) {
   return thread->function(thread->argument);
 }
 
-// Finds the thread to join. Null: it has ended.
+// Finds the thread to join. Returns null if it has ended.
 Thread* unfinished(pthread_t handle) {
   Thread* found = nullptr;
   machine.lock.lock();
@@ -183,7 +183,7 @@ void find_real_functions() {
   find(real.pthread_mutex_lock, "pthread_mutex_lock");
   find(real.pthread_mutex_trylock, "pthread_mutex_trylock");
   find(real.pthread_mutex_unlock, "pthread_mutex_unlock");
-  // Two versions each: the older one is of another layout.
+  // libc has two versions of each of these. The older one has a different layout.
   find(real.pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2");
   find(real.pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2");
   find(real.pthread_cond_clockwait, "pthread_cond_clockwait");
@@ -219,7 +219,7 @@ int pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*
   } else if (child->state == ThreadState::kAway) {
     child->handle = *handle;
     if (thread != nullptr && modelled()) {
-      // It can be chosen from now on, whenever it really starts.
+      // The scheduler can choose the child from now on, even if the child starts later.
       child->state = ThreadState::kReady;
       child->ticket = ++machine.tickets;
       ++machine.ready;
@@ -238,7 +238,7 @@ int pthread_join(pthread_t handle, void** result) {
     return real.pthread_join(handle, result);
   }
   while (Thread* const other = unfinished(handle)) block(thread, other, false);
-  const int joined = real.pthread_join(handle, result);  // it does not need the turn any more
+  const int joined = real.pthread_join(handle, result);  // the other thread no longer needs the turn
   leave(thread);
   return joined;
 }
@@ -320,8 +320,8 @@ long syscall(long number, ...) {
   Thread* const thread = enter_call();
   if (thread == nullptr) return real.syscall(number, a, b, c, d, e, f);
   if (number != SYS_futex || !modelled() || !is_modelled_futex(static_cast<int>(b))) {
-    // Only a futex blocks the thread for long. The other calls do not need the turn either, but the
-    // thread soon requests it again.
+    // Only a futex blocks the thread for long. The others do not need the turn
+    // either, but the thread would soon request it again.
     if (number == SYS_futex) {
       go_away(thread);
       return real.syscall(number, a, b, c, d, e, f);

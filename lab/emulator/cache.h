@@ -1,8 +1,8 @@
-// Cache: the first-level cache as one region sees it. It has sets of a few ways, and evicts the
-// least recently used line of a set. It starts empty, since a line that was cached before the
-// region does not abort it when it is evicted.
+// Cache: the first-level cache, as a region uses it. It has sets of a few ways, and evicts the
+// least recently used line of a set. It is empty when the region begins, because the eviction of a
+// line that was cached earlier does not abort the region.
 //
-// Thread safety: only the thread that has the turn uses it.
+// Thread safety: only the thread that holds the turn uses it.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class Cache {
 
   enum class Evicted { kNothing, kReadLine, kWrittenLine };
 
-  // Empties it. `sets` is a power of two.
+  // Empties the cache. `sets` must be a power of two.
   void start(uint32_t sets, uint32_t ways);
-  // Called when the region accesses a line. Returns what the cache evicted for it.
+  // Called when the region accesses a line. Reports which kind of line the cache evicted, if any.
   Evicted access(uint64_t line, bool write) {
     Set& set = sets_[line & (count_ - 1)];
     if (set.generation != generation_) {
@@ -56,7 +56,7 @@ class Cache {
   Set* sets_;
   uint32_t count_;
   uint32_t ways_;
-  uint64_t generation_;  // sets of an older one are empty
+  uint64_t generation_;  // a set with an older generation is empty
 };
 
 }  // namespace elider::emulator

@@ -1,6 +1,6 @@
-// The way back to begin: begin hands its caller's registers to the runtime, resume puts
-// them back and returns from begin a second time. Only what a call preserves is kept; the
-// stack is the region's matter.
+// elider_emulator_begin passes its caller's registers to the runtime. elider_emulator_resume
+// restores them, so that begin returns a second time. Only registers that a call preserves are
+// saved; the region saves the stack.
 #if !defined(__x86_64__)
 #error "The emulator is written for x86-64."
 #endif

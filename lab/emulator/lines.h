@@ -1,7 +1,8 @@
-// LineTable: which regions own which 64-byte lines. A line that no region has touched is not in it.
+// LineTable: the 64-byte lines that regions have accessed, and the regions that own each. The table
+// does not contain other lines.
 //
-// It is a hash table with chains; its entries are from a pool that never shrinks.
-// Thread safety: only the thread that has the turn uses it.
+// It is a chained hash table whose entries come from a pool that never shrinks.
+// Thread safety: only the thread that holds the turn uses it.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,15 @@ inline constexpr int32_t kNoRegion = -1;
 
 struct Line {
   uint64_t number;   // address >> kLineShift
-  uint64_t readers;  // a bit a region
-  int32_t writer;    // a region, or kNoRegion
-  uint32_t undo;     // where the writer keeps the old bytes
-  uint32_t next;     // in the chain, or in the list of free entries; 0: the end
+  uint64_t readers;  // one bit per region
+  int32_t writer;    // id of a region, or kNoRegion
+  uint32_t undo;     // index of the writer's undo line
+  uint32_t next;     // next entry of the chain or of the free list; 0: none
 };
 
 class LineTable {
  public:
-  // nullptr: no region has the line.
+  // Returns null if no region owns the line.
   Line* find(uint64_t number);
   Line& find_or_insert(uint64_t number);
   // Removes the region from the line. Removes the line from the table if no other region owns it.

@@ -1,8 +1,10 @@
-// memcpy and its kin, which the linker sends here instead of to libc, and the calls that a region
-// must not make, because their effects could not be undone: the allocator's, those that end a
-// thread, and those of libstdc++.so that relink the nodes of a map or a list.
+// memcpy and similar functions, for which the linker uses these wrappers instead of libc. There are
+// also wrappers for functions that a region must not call, because their effects could not be
+// undone: those of the allocator, those that end a thread, and those of libstdc++.so that relink
+// the nodes of a map or a list.
 //
-// Copies go line by line, and the turn may pass in between: on the processor a copy tears as well.
+// Copies are made line by line, and the turn may pass in between, because a copy can also tear on a
+// processor.
 #include <stdlib.h>
 
 #include <new>
@@ -15,12 +17,12 @@ namespace {
 
 constexpr size_t kPiece = 1u << kLineShift;
 
-// One piece of a copy: both sides are accessed, then it is made.
+// Makes one piece of a copy, after it has accessed both sides.
 void copy_piece(Thread* thread, char* to, const char* from, size_t bytes) {
   step(thread);
   access(thread, from, bytes, false);
   access(thread, to, bytes, true);
-  char piece[kPiece];  // the sides may overlap
+  char piece[kPiece];  // the two sides may overlap
   copy_bytes(piece, from, bytes);
   copy_bytes(to, piece, bytes);
 }
@@ -43,7 +45,7 @@ void copy(Thread* thread, char* to, const char* from, size_t bytes) {
   }
 }
 
-// The region would have to undo what is about to be done.
+// Aborts the region, which could not undo the effects of the call.
 void leave_region_for_call() {
   Thread* const thread = enter();
   if (thread == nullptr) return;
@@ -113,7 +115,7 @@ int __wrap_memcmp(const void* a, const void* b, size_t bytes) {
   return result;
 }
 
-// R __wrap_name(parameters): aborts the region, else calls the real one.
+// Defines R __wrap_name(parameters), which aborts the region or calls the real function.
 #define ELIDER_CALL(R, name, parameters, arguments) \
   R __real_##name parameters;                       \
   R __wrap_##name parameters {                      \
@@ -150,7 +152,7 @@ ELIDER_CALL(void, _ZNSt8__detail15_List_node_base9_M_unhookEv, (void* node), (no
 ELIDER_CALL(void, _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_, (void* node, void* first, void* last), (node, first, last))
 #undef ELIDER_CALL
 
-// The pages of a mapping are new, whatever was known of the addresses.
+// Forgets what was known about the pages of these addresses, because a mapping has new pages.
 void* __real_mmap(void*, size_t, int, int, int, long);
 void* __wrap_mmap(void* at, size_t bytes, int protection, int flags, int file, long offset) {
   leave_region_for_call();

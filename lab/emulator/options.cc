@@ -1,4 +1,4 @@
-// The options, and how the environment sets them.
+// The options, and how they are set from the environment.
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ void check(const Options& options) {
   if (options.accesses_per_turn == 0) die("accesses_per_turn=0 is not at least 1");
 }
 
-// Sets one option from "name=value". False: no option has this name, or the value is not a number.
+// Sets one option from "name=value". Returns false if the option does not exist or the value is not
+// a number.
 bool set_option(Options& options, const char* name, const char* value) {
   if (strcmp(name, "mode") == 0) {
     if (strcmp(value, "deterministic") != 0 && strcmp(value, "parallel") != 0) return false;
@@ -96,7 +97,7 @@ Options options() { return machine.options; }
 
 namespace {
 
-// "name=value,name=value"; ends the process if it is anything else.
+// Parses "name=value,name=value". Ends the process if the text has an error.
 void set_options(Options& options, const char* text) {
   char words[512];
   if (strlen(text) >= sizeof(words)) die("ELIDER_HTM_EMULATOR is longer than %zu characters", sizeof(words) - 1);

@@ -1,5 +1,5 @@
-// The functions of libc that the runtime takes the names of. Thread safety:
-// all, once they are found.
+// The functions of libc that the runtime replaces. Thread safety: all threads may use them once
+// they have been found.
 #pragma once
 
 #include <pthread.h>
@@ -33,9 +33,9 @@ struct RealFunctions {
 
 extern RealFunctions real;
 
-// Finds all of them once. A function that is called before this finds them itself.
+// Finds all of them once. A replacement that is called earlier calls this function itself.
 void find_real_functions();
-// ELIDER_HTM_EMULATOR (options.cc).
+// Reads the options from ELIDER_HTM_EMULATOR (options.cc).
 void configure_from_environment();
 
 }  // namespace elider::emulator

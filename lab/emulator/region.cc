@@ -1,4 +1,4 @@
-// Regions: begin, commit, abort, and what an access does to the regions in its way.
+// Regions: begin, commit and abort, and the effect of an access on other regions.
 #include "lab/emulator/machine.h"
 
 namespace elider::emulator {
@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint32_t kLineBytes = 1u << kLineShift;
 constexpr uint32_t kDepthMax = 7;             // of nested regions, as on the processor
-constexpr size_t kFrameBytesMax = 64 * 1024;  // of a frame that calls begin
-constexpr size_t kStackArgumentBytes = 64;    // above the frame: parameters that the function may change
+constexpr size_t kFrameBytesMax = 64 * 1024;  // size of a frame that calls begin
+constexpr size_t kStackArgumentBytes = 64;    // parameters above the frame, which the function may change
 constexpr uint32_t kUndoLinesMax = 1u << 18;
 constexpr uint32_t kReadLinesMax = 1u << 24;
 constexpr uint32_t kFrameLine = 0xFFFFFFFFu;  // Line::undo of a line that the copy of the frame covers
@@ -21,7 +21,7 @@ uintptr_t here() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)
       reinterpret_cast<void*>(region.at_begin.rip));
 }
 
-// A region that is open although the frame that began it is gone could not be rolled back.
+// A region must not be open after its frame has ended, because it could not be rolled back.
 void check_frame(const Thread* thread) {
   const Region& region = thread->region;
   const uintptr_t* const returns_to = reinterpret_cast<const uintptr_t*>(region.frame_end) - 1;
@@ -47,7 +47,8 @@ void restore_frame(const Region& region) {
   copy_bytes(reinterpret_cast<void*>(region.at_begin.rsp), region.frame, region.copied_end - region.at_begin.rsp);
 }
 
-// Makes memory what it was at begin. Its thread is here, or parked below the frame of begin.
+// Restores memory to its state at begin. The region's thread is the caller, or it waits inside a
+// call below the frame of begin.
 void roll_back(Thread* owner, unsigned status) {
   Region& region = owner->region;
   if (region.depth > 1) status |= kNestedBit;
@@ -58,7 +59,7 @@ void roll_back(Thread* owner, unsigned status) {
       if ((line.mask >> k & 1) != 0) bytes[k] = line.old[k];
     }
   }
-  // A thread that goes on suspended still works in that frame.
+  // A thread that continues in a suspended region still uses that frame.
   region.frame_due = region.suspended == Suspension::kAll;
   if (!region.frame_due) restore_frame(region);
   end_region(owner);
@@ -147,8 +148,9 @@ void prepare(Region& region) {
   region.cache = static_cast<Cache*>(map_memory(sizeof(Cache)));
 }
 
-// The frame of begin, and the parameters above it, belong to the region: copied, and owned like
-// written lines, so that another thread that looks at a shared local wins like any other.
+// The frame of begin, and the parameters above it, belong to the region. They are copied, and owned
+// like written lines. So another thread that accesses a local variable of the frame aborts the
+// region, as with any other conflict.
 void own_frame(Region& region, const Registers& registers) {
   if (registers.rbp < registers.rsp || registers.rbp - registers.rsp > kFrameBytesMax - 2 * sizeof(uintptr_t)) {
     die("begin was called at %p by a function without a frame pointer, or with a frame above %zu bytes",
@@ -171,7 +173,8 @@ unsigned start(Thread* thread, const Registers& registers) {
   Region& region = thread->region;
   if (region.suspended != Suspension::kNone) die("a region was begun while another region's tracking was suspended");
   if (region.depth != 0) {
-    // This frame begins a region at this place again: it did not commit in the previous iteration.
+    // A frame that begins a region again at the same place has not committed the region of the
+    // previous iteration.
     if (registers.rip == region.at_begin.rip && registers.rsp >= region.at_begin.rsp) commit_is_missing(region);
     if (region.depth == kDepthMax) abort_region(thread, 0, &Counters::call_aborts);
     ++region.depth;
@@ -179,7 +182,7 @@ unsigned start(Thread* thread, const Registers& registers) {
   }
   int32_t id = 0;
   while (id < kRegionsMax && machine.regions[id] != nullptr) ++id;
-  if (id == kRegionsMax) return kRetryBit;  // more regions at a time than processors have threads
+  if (id == kRegionsMax) return kRetryBit;  // more concurrent regions than processors have hardware threads
   prepare(region);
   region.id = id;
   region.undo_count = 0;
@@ -213,8 +216,8 @@ void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write) 
   Region& region = thread->region;
   check_frame(thread);
   if (region.spurious_in != 0 && --region.spurious_in == 0) abort_spuriously(thread);
-  // The frame of begin is restored from its copy, and what is below it has
-  // no reader after an abort.
+  // The frame of begin is restored from its copy. The stack below the frame is not read after an
+  // abort.
   if (address >= here() && address + bytes <= region.copied_end) return;
   while (bytes != 0) {
     const size_t in_line = kLineBytes - (address & (kLineBytes - 1));
@@ -230,8 +233,8 @@ void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write)
   if (machine.active_regions == 0) return;
   const uint64_t last = (address + bytes - 1) >> kLineShift;
   const Region& region = thread->region;
-  // The accesses of a suspended region. The frame of begin, and the stack below it, belong to the
-  // region, and it may read what it wrote.
+  // An access of a suspended region. The frame of begin, and the stack below it, belong to the
+  // region, and the region may read what it wrote.
   if (region.suspended != Suspension::kNone && address >= here() && address + bytes <= region.copied_end) return;
   const int32_t own = region.depth != 0 && !write ? region.id : kNoRegion;
   for (uint64_t line = address >> kLineShift; line <= last; ++line) win_line(line, write, own);
@@ -270,13 +273,14 @@ void interrupt(Thread* thread) {
 
 namespace {
 
-// From the library's calls: suspends tracking, or takes it up again.
+// Called by the library. Suspends tracking or resumes it.
 void set_suspension(Suspension what) {
   Thread* const thread = enter();
   if (thread == nullptr) die("tracking was suspended or resumed outside a region");
   step(thread);
   Region& region = thread->region;
-  // A region that was undone while suspended is over, but its thread must still receive the abort.
+  // A region that was rolled back while suspended has ended, but its thread must still receive the
+  // abort.
   if (region.depth == 0 && !region.doomed) die("tracking was suspended or resumed outside a region");
   if (what > machine.options.suspension) die("this processor does not support this kind of suspension");
   if (region.depth != 0) check_frame(thread);

@@ -38,7 +38,7 @@ Schedule run_schedule(uint64_t seed, uint64_t accesses_max, size_t bodies, void 
   const uint64_t turns_before = machine.turns;
   leave(thread);
 
-  // This thread is scheduled too, so the first bodies may run before the last is started.
+  // This thread is also scheduled, so the first bodies may run before the last one is started.
   Body arguments[kBodiesMax];
   pthread_t threads[kBodiesMax];
   for (size_t i = 0; i < bodies; ++i) {

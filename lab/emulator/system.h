@@ -1,10 +1,10 @@
-// The system functions that the runtime needs without calling instrumented or intercepted code: raw
-// system calls, memory, copies, a random generator, and the end of the process.
+// System functions that do not call instrumented or intercepted code: raw system calls, memory,
+// copies, a random generator, and the end of the process.
 //
-// Only the runtime's own files include it. They are compiled without instrumentation. If the
-// program also used an inline function of it, the linker would choose one of its two forms for
-// both.
-// Thread safety: all, except Random.
+// Only the runtime's own files may include this header. They are compiled without instrumentation.
+// If the program also used one of its inline functions, the linker would keep only one of the two
+// compiled versions.
+// Thread safety: all threads, except for Random.
 #pragma once
 
 #include <linux/futex.h>
@@ -25,7 +25,7 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
   return result;
 }
 
-// Returns when `word` differs from `value`, another thread wakes it, or the time is over.
+// Returns when `word` differs from `value`, another thread wakes this one, or the time is over.
 inline void futex_wait(const uint32_t* word, uint32_t value, long nanoseconds) {
   const timespec time{0, nanoseconds};
   raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_PRIVATE, value, reinterpret_cast<long>(&time));
@@ -39,7 +39,7 @@ inline void sleep_ns(long nanoseconds) {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// Like memcpy, whose name is intercepted. `from` and `to` must not overlap, unless `to` is lower.
+// Like memcpy, whose name is intercepted. `from` and `to` may overlap only if `to` is lower.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
 }

@@ -1,4 +1,4 @@
-// The threads of the machine: when the runtime meets one, and when it is gone.
+// The threads of the machine: how the runtime registers and removes them.
 #include <limits.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -14,8 +14,8 @@ constinit thread_local Thread* self __attribute__((tls_model("initial-exec"))) =
 namespace {
 
 pthread_key_t ending_key;
-// Destructors of thread-local objects run instrumented code; keys are
-// destroyed after them, in rounds.
+// Destructors of thread-local objects run instrumented code. They run before the destructors of
+// keys, which run in rounds.
 constexpr uintptr_t kEndingRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
 
 void add(Counters& sum, const Counters& more) {
@@ -45,7 +45,7 @@ void end_thread(void* round) {
   thread->inside = 1;
   if (machine.armed != 0) {
     if (machine.holder != thread) take_turn(thread);
-    wake(thread, kThreadsMax);  // the thread that joins it
+    wake(thread, kThreadsMax);  // wakes the thread that joins this one
     add(machine.ended, thread->counters);
     pass_turn(thread, ThreadState::kFree);
   } else {
@@ -114,14 +114,14 @@ Thread* allocate_thread(pthread_t handle) {
 void start_thread(Thread* thread) {
   self = thread;
   thread->tid = static_cast<int>(raw_syscall(SYS_gettid));
-  compiler_barrier();  // arm() looks after its membarrier: one of the two sees the other
+  compiler_barrier();  // arm() reads tid after its membarrier, so at least one of the two threads sees the other's store
   if (*const_cast<volatile uint32_t*>(&machine.armed) != 0) stay_on_its_processor(thread);
   pthread_setspecific(ending_key, reinterpret_cast<void*>(uintptr_t{1}));
 }
 
 Thread* register_thread() {
   Thread* const thread = allocate_thread(pthread_self());
-  thread->inside = 1;  // what follows may come back here
+  thread->inside = 1;  // start_thread() may call the runtime
   start_thread(thread);
   thread->inside = 0;
   return thread;
@@ -146,7 +146,7 @@ void reset_counters() {
 
 }  // namespace elider::emulator
 
-// Every instrumented file calls it from a constructor; the first call starts the machine.
+// Every instrumented file calls this from a constructor. The first call initializes the machine.
 extern "C" void __tsan_init() {
   static bool initialized = false;
   if (initialized) return;

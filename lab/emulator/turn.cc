@@ -1,4 +1,4 @@
-// The turn: how it passes in both modes, and how it is taken from a thread that sleeps in the
+// The turn: how it passes in both modes, and how it is stolen from a thread that sleeps in the
 // kernel.
 #include <linux/membarrier.h>
 
@@ -10,13 +10,13 @@ namespace elider::emulator {
 
 namespace {
 
-constexpr long kPatienceNs = 20'000'000;  // after which a waiting thread looks at what the holder does
+constexpr long kPatienceNs = 20'000'000;  // after this time a waiting thread checks whether the holder sleeps
 constexpr long kTimedOutNs = 200'000;
 
 void membarrier_all() { raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
 
-// True if the thread sleeps in a system call, or is gone: then it is
-// between no call and its access.
+// Returns true if the thread sleeps in a system call or has ended. It is then not between a call of
+// the runtime and the access that the call announced.
 bool asleep(int tid) {
   if (tid == 0) return false;
   char path[64];
@@ -27,13 +27,13 @@ bool asleep(int tid) {
   const long bytes = raw_syscall(SYS_read, file, reinterpret_cast<long>(text), sizeof(text) - 1);
   raw_syscall(SYS_close, file);
   if (bytes <= 0) return true;
-  // "tid (name) S ...": the name may hold parentheses, so the last one counts.
+  // The format is "tid (name) S ...". The name may contain parentheses, so the last one counts.
   long i = bytes - 1;
   while (i > 0 && text[i] != ')') --i;
   return i + 2 < bytes && (text[i + 2] == 'S' || text[i + 2] == 'X' || text[i + 2] == 'Z');
 }
 
-// The caller holds the lock. nullptr: no thread is ready.
+// Called under the lock. Returns null if no thread is ready.
 Thread* choose() {
   if (machine.ready == 0) return nullptr;
   const bool drawn = machine.options.mode == Mode::kDeterministic;
@@ -49,7 +49,7 @@ Thread* choose() {
 }
 
 void set_state(Thread* thread, ThreadState state) {
-  // A thread that begins to wait discards a turn that it was given without waiting for it.
+  // A thread that begins to wait discards a turn that it was given earlier.
   if (state != ThreadState::kRunning) thread->go = 0;
   machine.ready -= thread->state == ThreadState::kReady;
   machine.ready += state == ThreadState::kReady;
@@ -63,7 +63,7 @@ Thread* end_timed_wait() {
   bool any_blocked = false;
   for (uint32_t i = 0; i < machine.threads_end; ++i) {
     Thread& thread = machine.threads[i];
-    if (thread.state == ThreadState::kAway) return nullptr;  // it may come back and wake another thread
+    if (thread.state == ThreadState::kAway) return nullptr;  // it may return and wake another thread
     if (thread.state != ThreadState::kBlocked) continue;
     any_blocked = true;
     if (!thread.timed) continue;
@@ -77,7 +77,7 @@ Thread* end_timed_wait() {
   return nullptr;
 }
 
-// Under the lock, which it releases.
+// Called under the lock, which it releases.
 void give_turn(Thread* next) {
   machine.holder = next;
   ++machine.turns;
@@ -89,7 +89,7 @@ void give_turn(Thread* next) {
   if (next != nullptr) futex_wake(&next->go);
 }
 
-// The holder has made no progress for long: if it sleeps in the kernel the turn goes to `thread`.
+// The holder has not made progress for long. If it sleeps in the kernel, the turn goes to `thread`.
 void steal_turn(Thread* thread, Thread* seen, uint64_t seen_progress) {
   machine.lock.lock();
   Thread* const holder = machine.holder;
@@ -97,7 +97,8 @@ void steal_turn(Thread* thread, Thread* seen, uint64_t seen_progress) {
     machine.lock.unlock();
     return;
   }
-  // Either it sees that it has lost the turn when it next enters, or we see that it is inside.
+  // Either the holder finds that it has lost the turn when it next enters, or this thread finds
+  // that the holder is inside.
   *const_cast<Thread* volatile*>(&machine.holder) = nullptr;
   membarrier_all();
   if (*const_cast<volatile uint32_t*>(&holder->inside) != 0 || !asleep(holder->tid)) {
@@ -200,12 +201,12 @@ bool block(Thread* thread, const void* address, bool timed) {
   machine.lock.unlock();
   pass_turn(thread, ThreadState::kBlocked);
   if (!thread->timed_out) return true;
-  sleep_ns(kTimedOutNs);  // it may look at the clock, find that it is too early, and wait again
+  sleep_ns(kTimedOutNs);  // the caller may read the clock, find that the time is not over, and wait again
   return false;
 }
 
-// One thread runs at a time, so several processors would only make each pass of the turn wait until
-// another of them wakes up: ten times as long and more.
+// Only one thread runs at a time. With several processors, each pass of the turn would have to wake
+// another processor, which takes at least ten times as long.
 void stay_on_its_processor(const Thread* thread) {
   constexpr uint32_t kProcessorsMax = 1024;
   unsigned char mask[kProcessorsMax / 8] = {};
@@ -227,8 +228,8 @@ void arm() {
     machine.lock.unlock();
     __atomic_store_n(&machine.armed, 1u, __ATOMIC_SEQ_CST);
     membarrier_all();
-    // A thread that was between a call and its access gets to its next call,
-    // and waits there, or sleeps.
+    // A thread that is between a call of the runtime and its access continues to its next call and
+    // waits there, or it sleeps.
     for (uint32_t i = 0; i < machine.threads_end; ++i) {
       Thread& other = machine.threads[i];
       if (other.state != ThreadState::kFree && other.tid != 0) stay_on_its_processor(&other);

@@ -1,5 +1,5 @@
-// The command `elider-lab figures`: measures the figures of the papers and writes them as a page,
-// or into the places of a document.
+// The command `elider-lab figures`: measures the figures of the papers. It writes them as a page,
+// or into the marked places of a document.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -26,18 +26,18 @@ namespace {
 
 struct ChosenFigures {
   std::vector<std::string> papers;   // empty: all
-  std::vector<std::string> files;    // documents to read instead of measuring
-  std::vector<std::string> figures;  // by the paper's number or our name; empty: all
-  std::string output;                // of the page; empty: a default, or no page if `into` is set
+  std::vector<std::string> files;    // documents to read; empty: the figures are measured
+  std::vector<std::string> figures;  // names or numbers in the paper; empty: all
+  std::string output;                // file of the page; empty: a default, or no page if `into` is set
   std::string into;                  // a document to update
   std::string folder = "papers";     // for measured documents and drawings
   bool no_run = false, quick = false;
   bool measures() const { return !no_run && files.empty(); }
 };
 
-// A figure that was measured here, or the reason why it could not be.
+// The result for a figure: its drawing, or the reason why it could not be measured.
 struct Made {
-  std::string drawing;   // in the folder
+  std::string drawing;   // file name in the folder
   std::string left_out;  // the reason; empty: it was measured
 };
 using MadeOnes = std::map<std::string, Made>;
@@ -47,7 +47,7 @@ bool is_wanted(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
          std::any_of(chosen.figures.begin(), chosen.figures.end(), [&](const std::string& one) { return papers::is_called(figure, one); });
 }
 
-// Where the document of a figure that is measured here is written.
+// The file for the document of a figure that is measured by this command.
 std::string document_of(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
   return chosen.folder + "/" + figure.name + ".json";
 }
@@ -89,7 +89,8 @@ std::string page_of(const papers::Paper& paper, const Measured& measured, const 
   return page;
 }
 
-// The reason that a command gave before it ended with kExitUnsupported: its last line.
+// The reason that a command printed before it ended with kExitUnsupported: the last line of its
+// output.
 std::string why_unsupported(const std::string& said) {
   if (said.find("no hardware transactions run here") != std::string::npos)
     return "nothing runs hardware transactions here (`elider hardware`)";
@@ -100,7 +101,7 @@ std::string why_unsupported(const std::string& said) {
   return words.empty() ? "it cannot be measured here" : words;
 }
 
-// Measures each wanted figure in a process of its own, and draws it.
+// Measures each wanted figure in a separate process, and draws it.
 Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted, MadeOnes* made) {
   std::vector<std::pair<const papers::Paper*, const papers::PaperFigure*>> to_make;
   for (const papers::Paper* paper : wanted)
@@ -170,7 +171,7 @@ Status write_page(const std::string& file, const std::string& page) {
 
 Status figures_of(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted) {
   if (chosen.output.empty() && chosen.into.empty()) chosen.output = chosen.measures() ? chosen.folder + "/papers.md" : "-";
-  const ChosenFigures asked = chosen;  // make_figures() adds to its files
+  const ChosenFigures asked = chosen;  // make_figures() adds files to its argument
   MadeOnes made;
   if (chosen.measures())
     if (Status status = make_figures(chosen, wanted, &made); !status.ok()) return status;

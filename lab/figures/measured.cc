@@ -13,17 +13,17 @@ namespace elider::bench {
 
 namespace {
 
-// Three digits, with K, M or G from 10,000 on.
+// Three significant digits; K, M or G for large values.
 std::string digits_of(double value) { return value < 1000 ? fmt::format("{:.3g}", value) : short_number(value); }
 
 double number_in(const Json& point, const char* name) {
   return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0;
 }
 
-// "1 read, 2 written": the x values number the columns.
+// Returns true if the x values are names of columns, as in "1 read, 2 written".
 bool names_columns(const std::string& x) { return x.starts_with("1 "); }
 
-// The head of the table that a line belongs to.
+// The header of the table for a series with these points.
 std::string head_of(const std::string& x, const Json& points) {
   std::vector<std::string> cells;
   if (names_columns(x)) {
@@ -51,7 +51,8 @@ std::string row_of(const std::string& x, const Json& line) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
-// Replaces each place of the figure in *text, which is the text of `file`. Sets *replaced if there
+// Replaces the marked places of the figure in *text, which is the contents of `file`. Sets
+// *replaced if there is one.
 // was one.
 Status replace_places(const std::string& file, const std::string& name, const std::string& markdown, std::string* text, bool* replaced) {
   const std::string begin_mark = fmt::format("<!-- measured {} -->\n", name), end_mark = fmt::format("<!-- end of {} -->\n", name);

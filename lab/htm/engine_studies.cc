@@ -18,7 +18,7 @@ namespace elider::bench::htm {
 
 namespace {
 
-// What became of a run's sections, all or those of one site.
+// The outcomes of a run's sections, of all sites or of one.
 struct Sections {
   uint64_t regions = 0, aborted = 0, took_lock = 0, runs = 0;
   std::array<uint64_t, kRegionCauseCount> causes{};
@@ -45,7 +45,7 @@ Json more_of(const RunResult& result, const Sections& sections) {
           {"runs", sections.runs},                        {"aborts", aborts}};
 }
 
-// 1, 2, 4, ... and the last.
+// The numbers of threads: 1, 2, 4, ..., and the maximum.
 std::vector<uint32_t> thread_counts(const StudyOptions& options) {
   std::vector<uint32_t> counts;
   for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
@@ -60,7 +60,7 @@ CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
   common.seed = options.seed;
   common.sync = SyncPolicy::kElided;
   common.htm = options.htm;
-  common.elision.window_runs = 0;  // no site shuts itself off: the papers' do not
+  common.elision.window_runs = 0;  // as in the papers, sites never stop using hardware transactions
   common.data = options.data;
   common.history_file = options.history_file;
   common.quiet = true;
@@ -87,14 +87,14 @@ Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& com
   return std::move(outcome->report.result);
 }
 
-// So many for every cause, and whatever the height of the tree.
+// Sets the same limit for every cause of aborts and for trees of any height.
 ElisionPolicy uniform(ElisionPolicy policy, uint32_t restarts) {
   policy.conflict_aborts_max = policy.capacity_aborts_max = policy.system_aborts_max = restarts;
   policy.less_for_tall_trees = false;
   return policy;
 }
 
-// To go behind other words.
+// A text to append to a description.
 std::string of_small_warehouses(const StudyOptions& options) {
   return options.quick || options.emulated() ? "; warehouses of 1000 items and 600 customers" : "";
 }
@@ -117,7 +117,7 @@ Result<Figure> dbx_9(const StudyOptions& options) {
   return figure;
 }
 
-// Both run the read-only transactions as the others, as the paper does.
+// As in the paper, both variants run read-only transactions in the same way as others.
 Result<Figure> dbx_10(const StudyOptions& options) {
   Figure figure{"dbx-10", "TPC-C: transactions that take the lock, whole transactions against small regions", "threads",
                 "locks per transaction in %", "whole transactions: 42% on 1 thread, 82% on 8",
@@ -138,7 +138,7 @@ Result<Figure> dbx_10(const StudyOptions& options) {
   return figure;
 }
 
-// Each step on top of the one before.
+// Each variant has all changes of the previous ones.
 Result<Figure> dbx_15(const StudyOptions& options) {
   Figure figure{"dbx-15",
                 "TPC-C: what each part is worth",
@@ -199,8 +199,8 @@ Result<Figure> dbx_tc_1c(const StudyOptions& options) {
   return figure;
 }
 
-// A workload of reads only: aborts are transient, and a second attempt succeeds. The emulator has
-// such aborts only if they are configured.
+// This workload only reads. So aborts are transient, and a second attempt succeeds. The emulator
+// has such aborts only if they are configured.
 Result<Figure> hyper_9(const StudyOptions& options) {
   Figure figure{"hyper-9", "lookups in a B+-tree, by restarts before the lock is taken", "threads",
                 options.emulated() ? "sections that took the lock in %" : "transactions/s",
@@ -240,7 +240,8 @@ Result<Figure> hyper_9(const StudyOptions& options) {
     add_series(fmt::format("{} restarts", restarts), [restarts](CommonOptions* common) {
       common->elision = uniform(common->elision, restarts);
     });
-  // Nearest to the paper's tree without any synchronization, and right: readers write nothing.
+  // The correct index that is closest to the paper's unsynchronized tree, because readers do not
+  // write.
   if (!options.emulated())
     add_series("optimistic latches", [](CommonOptions* common) {
       common->sync = SyncPolicy::kOptimistic;

@@ -1,5 +1,6 @@
-// DBX-TC, table 1 (section 2.2): the bytes that each transaction of TPC-C reads and writes. Each
-// runs by itself as one region of the emulator, which counts the cache lines of those that commit.
+// DBX-TC, table 1 (section 2.2): the amount of data that each transaction of TPC-C reads and
+// writes. Each transaction runs as one region of the emulator, which counts the cache lines of the
+// regions that commit.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -20,7 +21,7 @@ namespace {
 
 using tpcc::Kind;
 
-// A processor on which no region is too large or too long, and no abort is of chance.
+// Configures a processor on which no region is too large or too long, without spurious aborts.
 class LargeProcessor {
  public:
   LargeProcessor() {
@@ -33,14 +34,14 @@ class LargeProcessor {
   LargeProcessor& operator=(const LargeProcessor&) = delete;
 };
 
-// The footprint of one kind of transaction: sums over the transactions that were one region each.
+// The footprint of one kind of transaction, summed over the transactions that ran as one region.
 struct Footprint {
   uint64_t transactions = 0, others = 0;
   uint64_t lines_read = 0, lines_written = 0;
 };
 
-constexpr uint32_t kNewOrdersADelivery = tpcc::kDistricts;  // so that there is something to deliver
-constexpr uint32_t kUncounted = 10;  // the first of a kind: their worker's memory is not yet warm
+constexpr uint32_t kNewOrdersADelivery = tpcc::kDistricts;  // so that each district has an order to deliver
+constexpr uint32_t kUncounted = 10;  // the first transactions of each kind are not counted, because the worker's memory is not warm yet
 
 Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t count) {
   Footprint sum;
@@ -50,7 +51,7 @@ Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t cou
     ELIDER_TRY(terminal.run(kind));
     ELIDER_ASSIGN(const EmulatedRegions after, emulated_regions());
     if (i < kUncounted) continue;
-    // A transaction that took the lock is not a region, or runs several small ones.
+    // If the transaction acquired the lock, it did not run as a region, or ran several small ones.
     if (after.committed != before.committed + 1) {
       ++sum.others;
       continue;
@@ -65,7 +66,7 @@ Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t cou
 
 using Footprints = std::array<Footprint, tpcc::kKinds>;
 
-// Uses the tables of one warehouse, which are consistent afterwards.
+// Measures the transactions on the tables of one warehouse. The tables stay consistent.
 Result<Footprints> footprints_of(Session& session, const CommonOptions& common, const tpcc::Workload& workload,
                                  const tpcc::TableChoice& choice, uint32_t count) {
   ELIDER_ASSIGN(const tpcc::Tables tables, tpcc::create_tables(session.db(), choice));
@@ -113,7 +114,7 @@ Result<Figure> dbx_tc_table_1(const StudyOptions& options) {
   common.sync = SyncPolicy::kElided;
   common.htm = options.htm;
   common.protocol = Protocol::kWholeTransaction;
-  common.elision.window_runs = 0;  // no site shuts itself off
+  common.elision.window_runs = 0;  // sites never stop using hardware transactions
   common.data = options.data;
   common.history_file = options.history_file;
   common.quiet = true;

@@ -1,5 +1,5 @@
-// The command `elider-lab htm`: the papers' figures of hardware transactions, on
-// whatever runs regions here.
+// The command `elider-lab htm`: the papers' figures about hardware transactions, with the backend
+// that this machine supports.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -57,7 +57,7 @@ struct Chosen {
   bool quiet = false;
 };
 
-// What the figures belong to, in words.
+// Describes what ran the hardware transactions.
 std::string regions_by(HtmBackend backend) {
   switch (backend) {
     case HtmBackend::kRtm: return "rtm: " + hardware().name;
@@ -78,7 +78,8 @@ std::vector<const htm::Study*> wanted(const Chosen& chosen) {
   return found;
 }
 
-// Without the emulator, those that need it go. One that was asked for by name ends the command.
+// Without the emulator, removes the studies that require it. If the user named one of these, the
+// command fails.
 Status leave_out(const Chosen& chosen, bool emulated, std::vector<const htm::Study*>* studies) {
   for (const htm::Study* study : *studies)
     if (study->needs_emulator && !emulated && std::find(chosen.figures.begin(), chosen.figures.end(), study->name) != chosen.figures.end())
@@ -97,7 +98,7 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
   const InterruptWatch watch(true);
   for (const htm::Study* study : studies) {
     auto figure = study->run(chosen.study);
-    if (interrupted()) break;  // its points were cut short
+    if (interrupted()) break;  // the study was interrupted, so its points are incomplete
     if (!figure.ok()) return Status(figure.status().code(), std::string(study->name) + ": " + figure.status().message());
     if (!chosen.quiet) print_figure(*figure, backend);
     std::fflush(stdout);

@@ -1,6 +1,6 @@
-// The papers' studies of bare regions: DBX figure 1 (section 2.2), HyPer-HTM figures 5 and
-// 6 (section 2.2), DBX-TC figure 1b (section 2.1). Every thread has lines of its own, so
-// that no region meets another.
+// The papers' studies of hardware transactions without a database: DBX figure 1 (section 2.2),
+// HyPer-HTM figures 5 and 6 (section 2.2), DBX-TC figure 1b (section 2.1). Every thread uses its
+// own cache lines, so regions do not conflict.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,12 +25,12 @@ namespace {
 
 constexpr size_t kLineBytes = 64, kLineWords = kLineBytes / sizeof(uint64_t);
 constexpr size_t kLinesOfKib = 1024 / kLineBytes;
-constexpr double kCertain = 0.9;  // a set is feasible if no larger share of its regions abort
+constexpr double kCertain = 0.9;  // a working set is feasible if at most this share of its regions aborts
 
 struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };
-// Lines that have been written, on pages of their own.
+// Cache lines on separate pages. They have been written, so they do not fault.
 using Lines = std::unique_ptr<uint64_t[], FreeMemory>;
 Lines make_lines(size_t count) {
   constexpr size_t kAlignment = size_t{2} << 20;
@@ -51,7 +51,7 @@ struct Tally {
   }
 };
 
-// What one thread does: prepare(round) outside, then body() as a region.
+// The work of one thread: prepare(round) runs outside of the region, body() inside.
 class Work {
  public:
   virtual ~Work() = default;
@@ -59,8 +59,9 @@ class Work {
   virtual void body() = 0;
 };
 
-// `rounds` regions on each of `threads` threads, which begin together, each on a processor of its
-// own, if there are as many: of different cores, or `side_by_side`. make() runs on the thread.
+// Runs `rounds` regions on each of `threads` threads, which start together. Each thread is bound to
+// its own processor if there are enough. The processors are on different cores or, with
+// `side_by_side`, share cores. make() runs on the thread.
 template <class Make>
 Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds, Make make, bool side_by_side = false) {
   const std::vector<uint32_t> processors = side_by_side ? processors_side_by_side() : processors_core_by_core();
@@ -95,7 +96,7 @@ Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds
   return sum;
 }
 
-// Reads and writes lines in order; the reads are of other lines than the writes.
+// Reads and writes cache lines in order. It reads and writes different lines.
 class InOrder : public Work {
  public:
   InOrder(size_t reads, size_t writes, bool reads_first)
@@ -117,7 +118,7 @@ class InOrder : public Work {
   const bool reads_first_;
 };
 
-// Writes random lines of 4 MiB.
+// Writes random cache lines in an array of 4 MiB.
 class RandomWrites : public Work {
  public:
   explicit RandomWrites(uint32_t count) : lines_(make_lines(kLines)), picks_(count) {}
@@ -135,7 +136,8 @@ class RandomWrites : public Work {
   std::vector<uint32_t> picks_;
 };
 
-// Writes along a chain of random elements of an array of 4 MiB: each element names the next.
+// Writes along a chain of random elements of an array of 4 MiB. Each element contains the index of
+// the next one.
 class Chain : public Work {
  public:
   explicit Chain(uint32_t count) : array_(make_lines(kElements * sizeof(uint32_t) / kLineBytes)), count_(count) {
@@ -164,11 +166,11 @@ class Chain : public Work {
   uint32_t at_ = 0;
 };
 
-// Spins for the given number of turns without other work.
+// Repeats the given number of turns of a loop.
 class Spinning : public Work {
  public:
-  // reads: one line over and over, which is what the emulator counts; else nothing
-  // but registers is touched.
+  // If `reads` is true, each turn reads the same cache line, because the emulator counts accesses.
+  // Otherwise it uses only registers.
   Spinning(uint64_t turns, bool reads) : line_(make_lines(1)), turns_(turns), reads_(reads) {}
   void body() override {
     const uint64_t turns = turns_;
@@ -186,7 +188,8 @@ class Spinning : public Work {
   const bool reads_;
 };
 
-// The emulated processor for the life of a study; on others it does nothing.
+// Configures the emulated processor for the lifetime of this object. Does nothing with other
+// backends.
 class WithEmulator {
  public:
   WithEmulator(const StudyOptions& options, const char* text) : emulated_(options.emulated()) {
@@ -204,7 +207,7 @@ class WithEmulator {
 
 uint32_t rounds_of(const StudyOptions& options, uint32_t full) { return options.quick ? std::max(full / 10, 10u) : full; }
 
-// Every second point of a list, its first and last among them, where a look is enough.
+// Keeps every second point of a list, including the first and the last, in quick mode.
 std::vector<uint32_t> thinned(const StudyOptions& options, std::vector<uint32_t> all) {
   if (!options.quick) return all;
   std::vector<uint32_t> kept;
@@ -245,9 +248,9 @@ struct Duration {
   std::string axis;
   Series series;
 };
-// Regions that do nothing but last. On the emulator a duration is a number of accesses, and the
-// timer comes every 100,000 of them; on a processor it is in cycles of the tick counter,
-// measured without a region.
+// Measures regions of a given duration that do not do other work. On the emulator the duration is a
+// number of accesses, and the timer interrupts after every 100,000 of them. On a processor it is a
+// number of cycles of the tick counter, measured without a region.
 Duration durations(const StudyOptions& options, const std::vector<uint32_t>& thousandths_of_timer, const std::vector<uint64_t>& cycles) {
   constexpr uint64_t kTimerAccesses = 100'000;
   const WithEmulator timer(options, "accesses_per_interrupt=100000");

@@ -1,12 +1,13 @@
-// Studies: the published figures that `elider-lab htm` reproduces, and how each is measured.
+// Studies: how `elider-lab htm` reproduces published figures.
 //
-//   region_studies.cc   bare regions: how much they hold, how long they last
-//   footprint_study.cc  what each transaction of TPC-C reads and writes
-//   engine_studies.cc   databases under --sync elided: how often sections take their lock
+//   region_studies.cc   hardware transactions without a database: their capacity and duration
+//   footprint_study.cc  the cache lines that each transaction of TPC-C reads and writes
+//   engine_studies.cc   databases under --sync elided: how often sections acquire their lock
 //
-// A figure depends on what ran the regions. The emulator does not show the speed of hardware: where
-// the papers give throughput, its figures give the share of sections that took their lock.
-// Thread safety: one thread calls a study; it starts its own threads.
+// The results depend on the backend that ran the regions. The emulator does not reproduce the speed
+// of hardware. Where the papers report throughput, its figures show the share of sections that
+// acquired their lock.
+// Thread safety: one thread calls a study; the study starts its own threads.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,16 @@
 namespace elider::bench::htm {
 
 struct StudyOptions {
-  HtmBackend htm = HtmBackend::kAutomatic;  // not kAutomatic once a study runs
-  bool quick = false;                       // fewer points, regions and seconds: a look, not a measurement
+  HtmBackend htm = HtmBackend::kAutomatic;  // never kAutomatic when a study runs
+  bool quick = false;                       // fewer points, regions and seconds, for a rough result
   uint32_t threads = 1;                     // the maximum
-  double seconds = 5;                       // a point of the engine's studies
-  uint64_t records = 1'000'000;             // of hyper-9
+  double seconds = 5;                       // per point, in the studies of databases
+  uint64_t records = 1'000'000;             // in hyper-9
   uint64_t seed = 1;
   // The options of the studies' TPC-C; the defaults are the papers'.
   bool mixed_indexes = false, groups = false, additions = false;
-  DataOptions data;                         // of the engine's studies: each of their databases, one after the other; never resumed
-  std::string history_file;                 // of the studies that run transactions, all in turn; empty: none
+  DataOptions data;                         // used by the databases of the engine's studies, one after the other; never resumed
+  std::string history_file;                 // used by the studies that run transactions, one after the other; empty: none
 
   bool emulated() const { return htm == HtmBackend::kEmulated; }
 };
@@ -39,7 +40,7 @@ struct Study {
   const char* name;
   const char* about;
   Result<Figure> (*run)(const StudyOptions& options);
-  bool needs_emulator = false;  // no processor says what it measures
+  bool needs_emulator = false;  // processors do not report what it measures
 };
 // All studies, in the order in which they run.
 std::span<const Study> studies();

@@ -20,14 +20,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using StudyKey = IndexStudy::StudyKey;
 
-constexpr size_t kBlock = 64;  // operations between two looks at the clock
+constexpr size_t kBlock = 64;  // operations between two reads of the clock
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Runs work(thread) in every thread at a time, and gives the seconds until the last has ended.
+// Runs work(thread) on all threads concurrently, and returns the seconds until the last one has
+// ended.
 double in_threads(uint32_t threads, const std::function<void(uint32_t)>& work) {
   Clock::time_point begin;
-  // The last thread to arrive takes the time: this thread may wait for a processor afterwards.
+  // The last thread to arrive reads the clock, because this thread may have to wait for a processor
+  // afterwards.
   const auto start = [&begin]() noexcept { begin = Clock::now(); };
   std::barrier<decltype(start)> ready(static_cast<std::ptrdiff_t>(threads) + 1, start);
   std::vector<std::thread> running;
@@ -43,7 +45,8 @@ double in_threads(uint32_t threads, const std::function<void(uint32_t)>& work) {
 
 class Study {
  public:
-  // The set's first options.records keys are there from the beginning; the index grows by others.
+  // The first options.records keys of the set are inserted first; the other keys let the index
+  // grow.
   Study(const IndexStudyOptions& options, const KeySet& set, IndexStudy& index)
       : options_(options), keys_(std::span(set.keys()).first(options.records)), new_keys_(std::span(set.keys()).subspan(options.records)),
         index_(index) {}
@@ -79,7 +82,8 @@ class Study {
       }
     });
   }
-  // What the operation gives a second, with random keys. all_found: it gives their number.
+  // Repeats the operation with random keys and returns its operations per second. With all_found,
+  // the operation must return the number of its keys.
   double repeat(const Operation& operation, bool all_found) {
     std::atomic<uint64_t> total{0};
     const double seconds = in_threads(options_.threads, [&](uint32_t thread) {
@@ -99,13 +103,13 @@ class Study {
     });
     return static_cast<double>(total.load()) / seconds;
   }
-  // All are there: a put finds its key.
+  // All keys exist, so each put finds its key.
   uint64_t look_up_and_put(IndexStudy::Session& session, std::span<StudyKey> keys) {
     const size_t lookups = keys.size() * options_.lookups_pct / 100;
     if (options_.reads_before_puts) wrong_ += keys.size() - lookups - session.look_up(keys.subspan(lookups));
     return session.look_up(keys.first(lookups)) + session.find_or_insert(keys.subspan(lookups));
   }
-  // A thread changes keys of its own, so that all are there at the end.
+  // Each thread removes and inserts its own keys, so that all keys exist at the end.
   uint64_t mix(IndexStudy::Session& session, std::span<StudyKey> keys, Random& random, uint64_t thread) {
     const size_t lookups = kBlock * options_.lookups_beside_changes_pct / 100;
     session.look_up(keys.first(lookups));
@@ -116,8 +120,8 @@ class Study {
     }
     return kBlock + (kBlock - lookups);
   }
-  // Until all new keys are there, operations a second. In a block of them lookups come first, of
-  // keys of the beginning, as puts are.
+  // Inserts all new keys, and returns the operations per second. Each block of operations first
+  // looks up original keys; its puts also use original keys.
   double grow() {
     const size_t lookups = kBlock * options_.growing_lookups_pct / 100, inserts = kBlock * options_.growing_inserts_pct / 100;
     std::atomic<uint64_t> total{0};

@@ -24,7 +24,7 @@ struct ChosenIndexes {
   std::string json_file;
 };
 
-// Each of the names between commas.
+// Parses names that are separated by commas.
 template <class Value>
 std::vector<Value> values_of(const char* option, const std::string& names) {
   std::vector<Value> values;

@@ -29,13 +29,13 @@ std::string word(Random& random, uint64_t syllables) {
   for (; syllables > 0; --syllables) made += one_of(kSyllables, random);
   return made;
 }
-// Some are named far more often than others.
+// A random number below `bound`; small numbers are much more frequent.
 uint64_t skewed(Random& random, uint64_t bound) {
   const double part = random.uniform();
   return static_cast<uint64_t>(part * part * part * static_cast<double>(bound));
 }
 
-// `n` makes it one of its own.
+// The number `n` makes the address unique.
 std::string url(Random& random, uint64_t n) {
   Random site(skewed(random, 5000), 77);
   std::string made = fmt::format("https://www.{}.{}/{}/", word(site, 2 + site.below(3)), one_of(kEndings, site), one_of(kFolders, random));
@@ -91,7 +91,7 @@ KeySet::KeySet(KeyShape shape, uint64_t count, uint64_t seed) {
   for (uint64_t n = 0; n < count; ++n) {
     switch (shape) {
       case KeyShape::kDense: keys_.emplace_back(Key{n}); break;
-      case KeyShape::kSparse: keys_.emplace_back(Key{mix64(seed * 0x9e3779b97f4a7c15 + n)}); break;  // a bijection
+      case KeyShape::kSparse: keys_.emplace_back(Key{mix64(seed * 0x9e3779b97f4a7c15 + n)}); break;  // mix64 is a bijection
       case KeyShape::kRandom16: add(sixteen(random)); break;
       case KeyShape::kUrls: add(url(random, n)); break;
       case KeyShape::kEmails: add(email(random, n)); break;

@@ -1,8 +1,8 @@
-// KeySet: the keys of an index study, generated from a seed. They are numbers, or bytes that it
-// owns.
+// KeySet: the keys of an index study, generated from a seed. A key is a number, or a sequence of
+// bytes that the set owns.
 //
-// All keys of a set are different. The order of the set is unrelated to the order of the keys.
-// Thread safety: constant once it is made.
+// All keys of a set are different. The order of the keys in the set is not their sort order.
+// Thread safety: constant after construction.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 namespace elider::bench {
 
 // dense     0, 1, 2, ...
-// sparse    random numbers of 64 bits
+// sparse    random 64-bit numbers
 // random16  16 random bytes
-// urls      addresses of pages of some sites, in folders and with queries, 30 to 90 bytes
-// emails    addresses of people at some providers and many small domains, 12 to 40 bytes
+// urls      addresses of pages of a number of sites, with folders and queries, 30 to 90 bytes
+// emails    addresses at a few providers and many small domains, 12 to 40 bytes
 enum class KeyShape : uint8_t { kDense, kSparse, kRandom16, kUrls, kEmails };
 inline constexpr KeyShape kKeyShapes[] = {KeyShape::kDense, KeyShape::kSparse, KeyShape::kRandom16, KeyShape::kUrls, KeyShape::kEmails};
 std::string_view name_of(KeyShape shape);
@@ -32,14 +32,14 @@ class KeySet {
   KeySet& operator=(const KeySet&) = delete;
 
   const std::vector<IndexStudy::StudyKey>& keys() const { return keys_; }
-  // Without what a number takes elsewhere.
+  // The mean size of a key, without the size of its StudyKey.
   double bytes_a_key() const;
 
  private:
   void add(std::string_view text);
 
   std::vector<IndexStudy::StudyKey> keys_;
-  std::vector<std::vector<uint64_t>> blocks_;  // where the bytes are
+  std::vector<std::vector<uint64_t>> blocks_;  // memory of the keys' bytes
   uint64_t text_bytes_ = 0;
 };
 

@@ -2,7 +2,7 @@
 
 #if defined(ELIDER_HAVE_URCU)
 #include <urcu/urcu-qsbr.h>
-// After it: which flavor of RCU the table is for.
+// Must follow urcu-qsbr.h, which selects the flavor of RCU.
 #include <urcu/rculfhash.h>
 
 #include <algorithm>
@@ -49,13 +49,14 @@ class LockFreeTable : public IndexStudy {
 
   std::unique_ptr<IndexStudy::Session> session() override { return std::make_unique<Session>(*this); }
   uint64_t size() const override { return size_.load(); }
-  // Entries as malloc rounds them, and a node of its list for each of its buckets, of which it has
-  // about as many as entries.
+  // The entries, rounded up as malloc does, and one list node per bucket. There are about as many
+  // buckets as entries.
   uint64_t memory_bytes() const override { return size_.load() * (48 + sizeof(cds_lfht_node)); }
   Status verify() const override { return {}; }
 
  private:
-  // While it lives its thread is a reader, and announces a quiescent state with each call.
+  // While a session exists, its thread is registered as a reader. Each call announces a quiescent
+  // state.
   class Session : public IndexStudy::Session {
    public:
     explicit Session(LockFreeTable& table) : table_(table) { urcu_qsbr_register_thread(); }
@@ -72,7 +73,8 @@ class LockFreeTable : public IndexStudy {
       urcu_qsbr_quiescent_state();
       return found;
     }
-    uint64_t look_up_together(std::span<const StudyKey> keys) override { return look_up(keys); }  // the table does not have such a call
+    // The table does not have a combined lookup.
+    uint64_t look_up_together(std::span<const StudyKey> keys) override { return look_up(keys); }
     uint64_t insert(std::span<const StudyKey> keys) override {
       uint64_t inserted = 0;
       for (const StudyKey& key : keys) inserted += add(key.number());
@@ -80,7 +82,7 @@ class LockFreeTable : public IndexStudy {
       urcu_qsbr_quiescent_state();
       return inserted;
     }
-    // The table does not have one call for both: an entry is created if the lookup fails.
+    // The table does not have an operation for both, so an entry is created if the lookup fails.
     uint64_t find_or_insert(std::span<const StudyKey> keys) override {
       uint64_t inserted = 0;
       for (const StudyKey& key : keys)

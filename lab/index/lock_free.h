@@ -1,5 +1,5 @@
-// An external lock-free hash table that our indexes are compared with (DBX, figure 7): cds_lfht of
-// liburcu, the userspace RCU library. It grows by split-ordered lists, and frees memory by
+// An external lock-free hash table for comparison with our indexes (DBX, figure 7): cds_lfht of
+// liburcu, the userspace RCU library. The table grows by split-ordered lists, and frees memory at
 // quiescent states.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace elider::bench {
 
 inline constexpr const char* kLockFree = "lock-free";  // its name among the kinds of index
 
-// A table of numbers, with a bucket for each of `records`. If it had to grow by itself, a thread
-// that keeps its processor busy could leave it with chains of hundreds of entries. kUnsupported:
-// this build did not find liburcu (Debian's liburcu-dev).
+// Creates a table of numbers with as many buckets as `records`. If the table had to grow by itself,
+// threads that keep all processors busy could delay its growth, and its chains could have hundreds
+// of entries. kUnsupported: this build did not find liburcu (Debian's liburcu-dev).
 Result<std::unique_ptr<IndexStudy>> make_lock_free_table(uint64_t records);
 
 }  // namespace elider::bench

@@ -1,7 +1,7 @@
-// Neighbours: transactions that take time and insert adjacent values, a fresh one each
-// attempt. What they write does not overlap, so they should not hold each other up,
-// whichever index they meet in.
-// Thread safety: run_neighbours is called by one thread.
+// Neighbours: transactions that take some time and insert adjacent values, a new value in each
+// attempt. They write different rows, so they should not delay each other, whichever index they
+// share.
+// Thread safety: run_neighbours() is called by one thread.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace elider::bench {
 
-// Where the transactions meet besides in the key index.
+// The index in which the transactions insert adjacent values, in addition to the key index.
 enum class Meeting : uint8_t {
-  kKey,      // nowhere
-  kUnique,   // in a unique index of the value that they insert
-  kScanned,  // in an index of that value, which they scan first for rows that have it
+  kKey,      // none
+  kUnique,   // a unique index of the value
+  kScanned,  // an index of the value; each transaction first scans it for rows with its value
 };
 std::string_view name_of(Meeting meeting);
 
 struct NeighboursOptions {
   std::vector<uint32_t> threads = {1, 2, 4, 8};
-  double seconds = 1;         // of each figure
-  uint32_t think_ms = 5;      // that a transaction sleeps between its insert and its commit
+  double seconds = 1;         // per figure
+  uint32_t think_ms = 5;      // time that a transaction sleeps between its insert and its commit
   SyncPolicy sync = SyncPolicy::kAutomatic;
 };
 
@@ -32,12 +32,12 @@ struct NeighboursFigure {
   Meeting meeting;
   uint32_t threads;
   double commits_per_s;
-  uint64_t commits;    // in all, the last ones after the time included
-  uint64_t conflicts;  // attempts that ended with one
+  uint64_t commits;    // total, including those after the measured time
+  uint64_t conflicts;  // attempts that ended with a conflict
 };
 
-// Returns a figure for each meeting and number of threads; the meetings take turns. It also returns
-// kInvalidArgument if the table does not hold exactly the rows that were committed.
+// Returns a figure for each meeting and number of threads; the meetings take turns.
+// kInvalidArgument: the table does not have exactly the committed rows.
 Result<std::vector<NeighboursFigure>> run_neighbours(const NeighboursOptions& options);
 
 }  // namespace elider::bench

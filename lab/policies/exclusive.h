@@ -1,12 +1,13 @@
-// The sync policies of the laboratory without hardware transactions. Guards are ExclusiveGuards:
-// no other thread is inside the index during an operation.
+// The laboratory's sync policies without hardware transactions. Their guards are ExclusiveGuards:
+// during an operation, no other thread is inside the index.
 //
-//   Latched          one spinlock an index, held for the whole operation: the papers' tree with a
-//                    spinlock (DBX, figure 6). Commits lock rows; the baseline of commits is
-//                    Protocol::kSpinlock
-//   SingleThreaded   one thread at a time uses the database; it executes no locked instructions
+//   Latched          one spinlock per index, held during the whole operation. This is the papers'
+//                    tree with a spinlock (DBX, figure 6). Commits lock rows; the baseline for
+//                    commits is Protocol::kSpinlock
+//   SingleThreaded   only one thread at a time may use the database. It does not use locked
+//                    instructions
 //
-// Thread safety: as said at each.
+// Thread safety: as stated for each policy.
 #pragma once
 
 #include <mutex>

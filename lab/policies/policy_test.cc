@@ -1,4 +1,4 @@
-// The guards: what each policy promises, and the bits of the version word.
+// Tests the guarantees of each policy's guards, and the bits of the version word.
 #include <gtest/gtest.h>
 
 #include <atomic>

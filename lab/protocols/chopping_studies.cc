@@ -19,15 +19,15 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// A protocol, and how its sections are guarded.
+// A protocol and its synchronization.
 struct Competitor {
   std::string name;
   Protocol protocol;
   Guard guard;
 };
 
-// The paper's protocols, in its order: whole transactions as regions, DBX, two-phase locking and
-// DBX-TC. Our protocols without regions follow.
+// The paper's protocols: whole transactions as hardware transactions, DBX, DBX-TC and two-phase
+// locking. Then occ and chopped without hardware transactions.
 std::vector<Competitor> competitors() {
   const Guard regions = best_guard(), latches;
   std::vector<Competitor> all;
@@ -44,7 +44,8 @@ std::vector<Competitor> competitors() {
 
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
-// The paper's naive transactions read as they write, without snapshots.
+// As in the paper, read-only transactions do not use snapshots when whole transactions run as
+// hardware transactions.
 Result<Point> run_pieces(const StudyOptions& options, const Competitor& who, uint32_t threads, uint32_t warehouses, const Set& set = {}) {
   ELIDER_ASSIGN(Point point, run_tpcc(options, who.protocol, threads, warehouses, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
                   common->sync = who.guard.sync;
@@ -131,7 +132,7 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
   return figure;
 }
 
-// Each step on top of the one before.
+// Each step has all changes of the previous ones.
 Result<Figure> dbx_tc_14(const StudyOptions& options) {
   Figure figure{"dbx-tc-14",
                 "TPC-C in pieces: what each part is worth",

@@ -20,24 +20,25 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// How shared nodes are guarded, and commits. Without regions there are fewer.
+// How shared nodes and commits are synchronized. There are fewer ways without hardware
+// transactions.
 struct Way {
   std::string name;
   SyncPolicy sync;
   HtmBackend htm;
   Protocol protocol = Protocol::kOcc;
   bool copied_reads = false;
-  bool rows_apart = false;        // rows are separate from their commit words; a pointer leads to them
-  bool commits_by_locks = false;  // though trees and reads have regions
+  bool rows_apart = false;        // rows are stored apart from their commit words and are reached through a pointer
+  bool commits_by_locks = false;  // although trees and reads use hardware transactions
 };
 
 Way optimistic_latches() { return {.name = "optimistic latches", .sync = SyncPolicy::kOptimistic, .htm = HtmBackend::kAutomatic}; }
 Way regions() { return {.name = "regions", .sync = SyncPolicy::kElided, .htm = best_guard().htm}; }
 bool regions_run() { return best_guard().regions(); }
-// Regions where some run, and else optimistic latches.
+// Hardware transactions if they are supported, otherwise optimistic latches.
 Way best_way() { return regions_run() ? regions() : optimistic_latches(); }
 
-// What DBX does otherwise than those it is held against, one by one.
+// The variants that show each difference between DBX and the other systems separately.
 std::vector<Way> ways_of_layers() {
   std::vector<Way> ways;
   if (regions_run()) {
@@ -77,14 +78,14 @@ std::vector<Way> ways_of_commits() {
   return ways;
 }
 
-// TPC-C as the paper has it.
+// Sets the options of the paper's TPC-C.
 void as_the_paper(const Way& way, CommonOptions* common, tpcc::TpccOptions* tpcc) {
   common->sync = way.sync;
   common->htm = way.htm;
   common->copied_reads = way.copied_reads;
   if (way.rows_apart) common->block_threshold_bytes = kBlockThresholdMin;
   if (way.commits_by_locks) common->elision.read_lines_max = 1;
-  common->elision.window_runs = 0;  // no site shuts itself off: the paper's do not
+  common->elision.window_runs = 0;  // as in the paper, sites never stop using hardware transactions
   tpcc->index = tpcc::IndexChoice::kBtree;
   tpcc->groups = tpcc->additions = false;
 }
@@ -93,7 +94,7 @@ std::string sizes_and_guard(const StudyOptions& options) { return fmt::format("{
 
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
-// Adds a line over numbers of threads, with the given number of threads per warehouse.
+// Adds a series over numbers of threads, with the given number of threads per warehouse.
 Status add_tpcc(const StudyOptions& options, std::string name, const Way& way, const Set& set, Figure* figure,
                 uint32_t threads_a_warehouse = 1) {
   Series line{std::move(name), {}};
@@ -125,10 +126,10 @@ Status add_tpcc_on(const StudyOptions& options, std::initializer_list<tpcc::Inde
 constexpr const char* kPapersTpcc = "B+-trees, neither column groups nor additions, one warehouse per thread";
 constexpr const char* kPapersTables = "B+-trees, neither column groups nor additions";
 
-// Of YCSB: reads, and the rest reads and writes.
+// The share of reads in YCSB. The other operations read and write.
 constexpr uint32_t kYcsbReadsPct = 80;
 
-// What a line shows of an index by itself.
+// A value of the index study that one series shows.
 struct IndexValue {
   const char* what;
   double IndexFigure::*value;
@@ -136,7 +137,8 @@ struct IndexValue {
 
 uint64_t records_of_index(const StudyOptions& options) { return options.quick ? 20'000 : 1'000'000; }
 
-// An index by itself over threads: a line for each of the values, of medians.
+// Measures an index by itself over numbers of threads, and adds a series of medians for each of the
+// values.
 Status add_index(const StudyOptions& options, const std::string& name, const std::function<void(IndexStudyOptions*)>& choose,
                  std::span<const IndexValue> shown, Figure* figure) {
   std::vector<Series> lines;
@@ -162,8 +164,8 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
   return {};
 }
 
-// Lookups, YCSB's share of them beside puts, half of them beside inserts and puts, and inserts
-// alone, of one kind of index under every way to guard it.
+// Measures one kind of index under every kind of synchronization. The series are: lookups, the mix
+// of lookups and puts with YCSB's shares, a mix of 50% lookups with inserts and puts, and inserts.
 Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* figure) {
   std::vector<Way> ways;
   if (regions_run()) ways.push_back(regions());
@@ -253,7 +255,8 @@ Result<Figure> dbx_8(const StudyOptions& options) {
   return figure;
 }
 
-// One read, or read and write, a transaction; and the same in the tree alone.
+// Transactions of one read, or one read and write, compared with the same operations on the bare
+// tree.
 Result<Figure> dbx_11(const StudyOptions& options) {
   Figure figure{"dbx-11",
                 "Small transactions compared with the bare tree",
@@ -356,7 +359,7 @@ Result<Figure> dbx_14(const StudyOptions& options) {
   return figure;
 }
 
-// NewOrder alone: what hints save.
+// Runs only NewOrder, to measure the effect of hints.
 Result<Figure> dbx_6_2(const StudyOptions& options) {
   Figure figure{"dbx-6.2",
                 "NewOrder: how often a lookup avoids a descent, and what that is worth",

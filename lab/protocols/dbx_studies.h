@@ -1,5 +1,5 @@
 // Figures of DBX (sections 6.2 and 7.2 to 7.5) and of yDB that can be reproduced without hardware
-// transactions. If this machine has hardware transactions, they are among the lines. The figures
+// transactions. If this machine supports hardware transactions, some series use them. The figures
 // about aborts are in lab/htm. Thread safety: one thread calls a study.
 #pragma once
 

@@ -15,13 +15,13 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// A thread continues before its transactions are durable. It measures for one in this number of
-// them when it becomes durable.
+// A thread continues before its transactions are durable. The latency is measured for one in this
+// number of transactions.
 constexpr uint32_t kSampleEvery = 16;
 
-// One TPC-C, one warehouse per thread; under occ as DBX has it. In memory alone where `folder` is
-// empty.
-// `sample_every`: TpccOptions::durable_sample_every.
+// Runs TPC-C with one warehouse per thread; under occ with the paper's options. If `folder` is
+// empty, the database is only in memory.
+// `sample_every` is TpccOptions::durable_sample_every.
 Result<Point> run_logged(const StudyOptions& options, Protocol protocol, const Guard& guard, uint32_t threads, const std::string& folder,
                          Durability durability, uint32_t sample_every) {
   ELIDER_ASSIGN(Point point, run_tpcc(options, protocol, threads, threads, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
@@ -29,7 +29,7 @@ Result<Point> run_logged(const StudyOptions& options, Protocol protocol, const G
                   common->htm = guard.htm;
                   tpcc->durable_sample_every = sample_every;
                   if (protocol == Protocol::kOcc) {
-                    common->elision.window_runs = 0;  // no site shuts itself off: the paper's do not
+                    common->elision.window_runs = 0;  // as in the paper, sites never stop using hardware transactions
                     tpcc->index = tpcc::IndexChoice::kBtree;
                     tpcc->groups = tpcc->additions = false;
                   }
@@ -52,7 +52,7 @@ std::string as_the_paper(const StudyOptions& options, const Guard& guard) {
                      guarded_by(guard), sizes_of(options));
 }
 
-// The median of the point's runs in milliseconds.
+// The median of this latency over the point's runs, in milliseconds.
 double latency_ms(const Point& point, const char* quantile) {
   std::vector<double> values;
   for (const Json& run : point.more["durable_latency_us"]) values.push_back(run[quantile].get<double>() * 1e-3);
@@ -63,7 +63,8 @@ constexpr const char* kWhenAsked =
     "from the begin of a transaction; a group is written when a session requests it. Sessions that continue request "
     "durability of one in";
 
-// Two lines of transactions that go on before they are durable, two of those that wait.
+// Adds two series for threads that continue before their transactions are durable, and two for
+// threads that wait.
 Status add_latencies(const StudyOptions& options, Protocol protocol, Figure* figure) {
   const Scratch scratch(options.folder, "elider_latency");
   ELIDER_ASSIGN(const std::string folder, path_of(options, scratch));

@@ -96,7 +96,7 @@ std::string sizes_of(const StudyOptions& options) { return options.quick ? "; sm
 
 namespace {
 
-// A line a protocol, of these values of x.
+// Adds one series per protocol, over these values of x.
 template <class X, class Run>
 Status add_lines(const StudyOptions& options, const std::vector<X>& xs, Figure* figure, Run&& run) {
   for (const Protocol protocol : options.protocols) {
@@ -128,7 +128,8 @@ Result<Figure> over_threads(const StudyOptions& options) {
   return figure;
 }
 
-// How the small sections of `timestamp` are guarded, from nodes to rows.
+// Compares kinds of synchronization for the small sections of `timestamp`, which are operations on
+// nodes and rows.
 Result<Figure> over_guards(const StudyOptions& options) {
   const uint32_t warehouses = options.threads;
   Figure figure{"hyper-20", "TPC-C under timestamp, over how its sections are guarded", "threads", "transactions/s",
@@ -181,7 +182,8 @@ Result<Figure> over_warehouses(const StudyOptions& options) {
   return figure;
 }
 
-// The timestamp protocol, in which a procedure runs alone after a given number of restarts.
+// Measures the timestamp protocol, under which a procedure runs alone after the given number of
+// restarts.
 Result<Figure> over_restarts(const StudyOptions& options) {
   Figure figure{"restarts", "TPC-C over restarts, before a procedure runs alone", "restarts", "transactions/s",
                 "12% of the transactions met a conflict of timestamps, 0.5% needed more than 2 restarts",
@@ -198,7 +200,7 @@ Result<Figure> over_restarts(const StudyOptions& options) {
   return figure;
 }
 
-// Uses one thread. Each step adds to the previous one, except for the last.
+// Measures with one thread. Each variant except the last has all changes of the previous ones.
 Result<Figure> costs(const StudyOptions& options) {
   Figure figure{"hyper-6.2",
                 "TPC-C with one thread: what each part costs",
@@ -290,7 +292,7 @@ Result<Figure> over_allocators(const StudyOptions& options) {
   return figure;
 }
 
-// One number that all threads raise, each in transactions that read and write it and nothing else.
+// All threads increment one number, in transactions that only read and write this number.
 Result<Point> run_counter(const StudyOptions& options, Protocol protocol, uint32_t threads) {
   struct Counter {
     int64_t value;

@@ -1,13 +1,13 @@
-// Studies of protocols (`elider-lab protocols`):
+// The studies of `elider-lab protocols`:
 //
-//   - TPC-C under each of them, over threads, warehouses, partition crossing and restarts; inserts
-//     over zones; one row that all threads change (HyPer-HTM, figures 1, 11, 12 and 18 to 20, in
-//     shape)
+//   - TPC-C under each protocol, over threads, warehouses, crossed partitions and restarts
+//     (HyPer-HTM, figures 1, 11, 12 and 18 to 20; only the shape of the curves is comparable)
+//   - inserts over the number of zones, and one row that all threads change
 //   - DBX's studies of TPC-C and of indexes (dbx_studies.h), and of durability
 //     (durability_studies.h)
 //   - DBX-TC's studies (chopping_studies.h)
 //
-// Thread safety: one thread calls a study; it starts its own threads.
+// Thread safety: one thread calls a study; the study starts its own threads.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@
 namespace elider::bench::protocols {
 
 struct StudyOptions {
-  std::vector<Protocol> protocols;  // that are compared
-  bool quick = false;               // fewer points, small warehouses: a look, not a measurement
+  std::vector<Protocol> protocols;  // the compared protocols
+  bool quick = false;               // fewer points and small warehouses, for a rough result
   uint32_t threads = 1;             // the maximum
-  double seconds = 5;               // a run
-  uint32_t repeats = 1;             // of which the median counts
+  double seconds = 5;               // per run
+  uint32_t repeats = 1;             // the median is reported
   uint64_t seed = 1;
-  std::string folder = ".";  // the figures of durability make databases below it, and remove them
+  std::string folder = ".";  // the studies of durability create and remove their databases in this folder
 };
 
 struct Study {

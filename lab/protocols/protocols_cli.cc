@@ -1,4 +1,4 @@
-// The command `elider-lab protocols`: its options, and the page that it makes.
+// The command `elider-lab protocols`: its options, and the page that it writes.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -32,7 +32,7 @@ struct ChosenProtocols {
   bool quiet = false;
 };
 
-// A row a value of x, a column a line.
+// A table with one row per value of x and one column per series.
 std::string table_of(const Figure& figure) {
   std::map<double, std::vector<std::optional<double>>> rows;
   std::string text = fmt::format("| {} |", figure.x), rule = "|---|";

@@ -1,5 +1,5 @@
-// yDB's study: YCSB of numbers, by how often a hardware transaction is tried before its lock is
-// taken.
+// yDB's study: YCSB with numbers, over the number of attempts before a hardware transaction
+// acquires its lock.
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +48,7 @@ Result<Figure> ydb(const StudyOptions& options) {
       ycsb.common.sync = line.sync;
       ycsb.common.htm = line.htm;
       ycsb.common.aborts_max = line.aborts_max;
-      if (line.aborts_max != CommonOptions::kByCause) {  // for each region alike: yDB knows neither heights nor sites that give up
+      if (line.aborts_max != CommonOptions::kByCause) {  // the same for all sites: yDB does not adapt to tree height or disable sites
         ycsb.common.elision.less_for_tall_trees = false;
         ycsb.common.elision.window_runs = 0;
       }

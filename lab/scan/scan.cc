@@ -25,7 +25,7 @@ static_assert(sizeof(ScannedRow) == 100);
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// A permutation of the numbers below `count`: the i-th of a random order.
+// A random permutation of the numbers below `count`. The i-th number is computed directly.
 class RandomOrder {
  public:
   RandomOrder(uint64_t count, uint64_t seed) : count_(count) {
@@ -95,7 +95,7 @@ class ScanRun {
 
  private:
   static constexpr uint64_t kRowsATransaction = 100;
-  struct alignas(128) Sum {  // of a thread
+  struct alignas(128) Sum {  // one per thread
     uint64_t values = 0, rows = 0;
     void add(const ScannedRow& row) {
       values += row.value;
@@ -130,7 +130,7 @@ class ScanRun {
     tell(fmt::format("inserting into one zoned table, {} {}", threads, threads == 1 ? "thread" : "threads"));
     return measure_inserts(options_.rows, threads, {.zones = options_.zones});
   }
-  // Whole scans, one after the other; each must find every row.
+  // Scans repeatedly. Each scan must find every row.
   Result<double> scans(uint32_t threads, bool zoned) {
     tell(fmt::format("scanning {}, {} {}", zoned ? "rows in their zones" : "through the B+-tree", threads,
                      threads == 1 ? "thread" : "threads"));
@@ -155,8 +155,7 @@ class ScanRun {
     } while (now_s() - begin < options_.seconds);
     return static_cast<double>(scanned) / (now_s() - begin);
   }
-  // Adds up memory that is not in a cache, again and again. It has as many bytes as the zoned
-  // table's rows.
+  // Repeatedly adds up an array that is not cached, of the same size as the zoned table's rows.
   double memory(uint32_t threads, double bytes_a_row) const {
     tell(fmt::format("reading memory, {} {}", threads, threads == 1 ? "thread" : "threads"));
     const size_t words =
@@ -183,7 +182,8 @@ class ScanRun {
       sum += all;
       return {};
     }));
-    const double per_s = sum * 8 == read ? static_cast<double>(read) / (now_s() - begin) : 0;  // every word is 1
+    // Every word is 1, so the sum shows that all were read.
+    const double per_s = sum * 8 == read ? static_cast<double>(read) / (now_s() - begin) : 0;
     ::munmap(mapped, words * 8);
     return per_s;
   }
@@ -197,7 +197,7 @@ class ScanRun {
 }  // namespace
 
 Result<double> measure_inserts(uint64_t rows, uint32_t threads, const InsertTarget& target) {
-  constexpr uint64_t kBytesAnInsert = 200;  // with its share of the index, whose leaves are half full
+  constexpr uint64_t kBytesAnInsert = 200;  // includes its share of the index, whose leaves are half full
   Options of_database;
   of_database.threads_at_once = std::max(threads, 4u);
   if (target.prefaulted) of_database.prefault_bytes = rows * kBytesAnInsert + (uint64_t{64} << 20);

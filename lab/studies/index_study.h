@@ -1,10 +1,10 @@
-// IndexStudy: a single index without tables and transactions, to study the cost of indexes
+// IndexStudy: a single index without tables and transactions, to measure the cost of indexes
 // (elider-lab index). Databases do not need this header.
 //
-// It maps each key to a handle that is computed from the key, so that a lookup can check whether it
-// found the right one. Keys are numbers, 16 bytes, or up to 1024 bytes. The caller owns the bytes,
+// It maps each key to a handle that is computed from the key. So a lookup can check that it found
+// the right handle. Keys are numbers, 16 bytes, or up to 1024 bytes. The caller owns the bytes,
 // which must not move while the study exists.
-// Thread safety: one thread may use a session at a time; several sessions may run concurrently if
+// Thread safety: one thread at a time may use a session. Several sessions may run concurrently if
 // the policy allows it. The other functions require that no session runs.
 #pragma once
 
@@ -30,19 +30,21 @@ class IndexStudy {
   class Session {
    public:
     virtual ~Session() = default;
-    // Returns how many keys were found with their handles.
+    // Returns the number of keys that were found with the right handle.
     virtual uint64_t look_up(std::span<const StudyKey> keys) = 0;
     // Like look_up(), with overlapped cache misses.
     virtual uint64_t look_up_together(std::span<const StudyKey> keys) = 0;
-    // Returns how many keys were inserted: fewer if some existed, or if memory is exhausted.
+    // Returns the number of inserted keys. It is smaller than the number of keys if some existed,
+    // or if memory is exhausted.
     virtual uint64_t insert(std::span<const StudyKey> keys) = 0;
-    // Finds or inserts each key, as a put does (DBX, section 4: get-with-insert). Returns how many
-    // have their handles afterwards: fewer if memory is exhausted.
+    // Finds or inserts each key, as a put does (DBX, section 4: get-with-insert). Returns the
+    // number of keys that have the right handle afterwards. It is smaller than the number of keys
+    // if memory is exhausted.
     virtual uint64_t find_or_insert(std::span<const StudyKey> keys) = 0;
-    // Returns how many keys were removed.
+    // Returns the number of removed keys.
     virtual uint64_t remove(std::span<const StudyKey> keys) = 0;
-    // Scans up to `length` entries from each key on, and returns the number of visited entries, or
-    // 0 if the index is not ordered.
+    // Scans up to `length` entries, starting at each of the given keys. Returns the number of
+    // visited entries, or 0 if the index is not ordered.
     virtual uint64_t scan(std::span<const StudyKey> from, uint64_t length) = 0;
   };
 
@@ -54,9 +56,10 @@ class IndexStudy {
   virtual ~IndexStudy() = default;
   virtual std::unique_ptr<Session> session() = 0;
   virtual uint64_t size() const = 0;
-  // Size of the index and its nodes, as rounded by the allocator, without the callers' keys.
+  // The size of the index and its nodes, rounded up as by the allocator. Does not include the
+  // callers' keys.
   virtual uint64_t memory_bytes() const = 0;
-  // Checks every invariant of the index. Call it only while no session writes.
+  // Checks every invariant of the index. Must be called only while no session writes.
   virtual Status verify() const = 0;
 };
 

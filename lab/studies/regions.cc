@@ -1,4 +1,4 @@
-// Single regions for studies: see regions.h.
+// Single regions for studies (regions.h).
 #include "lab/studies/regions.h"
 
 #include <string>
@@ -17,7 +17,7 @@ namespace elider {
 
 namespace {
 
-// The frame that begins the region ends it.
+// Begins and ends the region in the same stack frame.
 template <htm::Backend B>
 uint32_t attempt(FunctionRef<void()> body) {
   const unsigned status = B::begin();

@@ -1,9 +1,9 @@
 // Regions: single hardware transactions, for studies of what a machine supports (elider-lab htm).
 // Databases do not need this header: SyncPolicy::kElided runs its own regions.
 //
-// A region is tried once; the caller decides whether to retry. A region may abort for ever, so the
-// caller needs a fallback.
-// Thread safety: all functions may be called from any thread, except configure_emulator().
+// A region is tried once, and the caller decides whether to retry. A region may always abort, so
+// the caller needs a fallback.
+// Thread safety: any thread may call any function, except for configure_emulator().
 #pragma once
 
 #include "elider/language.h"
@@ -25,24 +25,24 @@ inline constexpr uint32_t kRegionCommitted = 0xFFFFFFFFu;
 //   kUnsupported  this machine or build cannot run regions of this backend; the message says why
 Status find_regions(HtmBackend* htm);
 
-// Runs body() once as a region. find_regions() must have accepted `htm`. Returns kRegionCommitted,
-// or the status word of the abort in the format of Intel's RTM for all backends; an abort undoes
-// all writes of body(). body() must not allocate memory, make a system call, throw, or write to a
-// page for the first time.
+// Runs body() once as a region. find_regions() must have accepted `htm`. Returns kRegionCommitted
+// or, after an abort, the status word in the format of Intel's RTM, whatever the backend. An abort
+// undoes all writes of body(). body() must not allocate memory, make a system call, throw, or write
+// to a page for the first time.
 uint32_t try_region(HtmBackend htm, FunctionRef<void()> body);
 
 // Returns the cause of an abort, for region_cause_name(). The status must not be kRegionCommitted.
 size_t region_cause_of(uint32_t status);
 
 // Configures the emulated processor, in the format of the environment variable ELIDER_HTM_EMULATOR:
-// "sets=64,ways=12". Other values keep the variable's setting, or the default. Call it only while
-// no region runs. An invalid option prints a message and ends the process.
+// "sets=64,ways=12". Options that are not given keep the variable's setting, or the default. Must
+// be called only while no region runs. An invalid option prints a message and ends the process.
 //   kUnsupported  this build does not include the emulator
 Status configure_emulator(std::string_view options);
 
-// The calling thread's outermost emulated regions that have committed: their number, and the totals
-// of cache lines that they read without having written them before, and that they wrote. The stack
-// of the emulator itself is not counted.
+// The calling thread's outermost emulated regions that have committed. It has their number, the
+// total number of cache lines that they wrote, and the total number that they read before writing
+// them or without writing them. Accesses to the emulator's own stack are not counted.
 struct EmulatedRegions {
   uint64_t committed = 0;
   uint64_t lines_read = 0, lines_written = 0;

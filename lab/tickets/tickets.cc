@@ -65,7 +65,7 @@ class Worker {
  private:
   Database& db_;
   const Tables& tables_;
-  const ProcedureHandle<Call>* const chopped_;  // null: it runs as one
+  const ProcedureHandle<Call>* const chopped_;  // null: the transaction is not chopped
   const uint64_t totals_;
   Random random_;
   std::vector<Key> rows_;
@@ -94,7 +94,7 @@ Status install(Database& db, const Tables& tables, ProcedureHandle<Call>* ticket
   return db.install(std::move(procedures));
 }
 
-// What is wrong with the rows; "": nothing.
+// Returns a description of an error in the rows, or "" if they are correct.
 Result<std::string> find_damage(Database& db, const Tables& tables, const TicketsOptions& options, uint64_t taken) {
   uint64_t next = 0, sum = 0;
   Status status = db.run_read_only([&](Transaction& txn) -> Status {

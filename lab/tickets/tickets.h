@@ -1,7 +1,7 @@
-// Tickets: every transaction takes the next number of one counter, which all threads want, and then
-// has a long tail of work that conflicts with nothing: it adds to many rows. As one transaction the
-// counter is held, or must stay as it was read, for all of the tail; in pieces (Protocol::kChopped)
-// for its own piece alone.
+// Tickets: every transaction takes the next number of one counter, which all threads contend for.
+// It then adds to many rows, which does not conflict with other transactions. In a single
+// transaction, the counter stays locked, or must stay unchanged, until all additions are done. In
+// pieces (Protocol::kChopped), this holds only for the piece of the counter.
 // Thread safety: called by one thread.
 #pragma once
 
@@ -15,16 +15,16 @@ namespace elider::bench::tickets {
 
 struct TicketsOptions {
   CommonOptions common;
-  uint32_t tail = 100;        // additions after the counter
-  uint64_t totals = 100'000;  // rows that they go to, drawn uniformly
+  uint32_t tail = 100;        // number of additions after the counter
+  uint64_t totals = 100'000;  // number of rows for the additions, chosen uniformly
 };
 
 struct TicketsOutcome {
   Report report;
   bool ok = false;
 };
-// An error: it could not be run. `ok`: no worker failed, each number was taken once, and the rows
-// come to what was added.
+// An error means that the run failed. `ok` means that no worker failed, that each number was taken
+// once, and that the rows' sum equals the number of additions.
 Result<TicketsOutcome> run_tickets(const TicketsOptions& options);
 
 }  // namespace elider::bench::tickets
