@@ -1,26 +1,31 @@
-// Chopped: a protocol that runs procedures in pieces (DBX-TC), concurrently with ordinary
-// transactions, which run as under Occ.
+// Chopped: a protocol that runs declared procedures in pieces (DBX-TC). Ordinary transactions run
+// concurrently with these calls, in the same way as under Occ.
 //
-// A call of an installed procedure has a head, a core and a tail (execution.h). Only the core can
-// meet a conflict; a part that cannot conflict is not validated. A call is one commit, because each
-// commit has a cost. Once a call has met another one, it commits piece by piece
-// (piece_transaction.h), and if calls of the procedure meet others often, so do the worker's next
-// calls: then only the core is retried, and other calls can interfere only during the core. With
-// hardware transactions (B), a call first runs as one (direct.h), and falls back to the above.
-// Deferred parts appear in publications, and calls that read them wait for these (publications.h).
-// Ordinary transactions commit while no call is running, and vice versa (rooms.h). So both are
-// serializable together, although the declaration does not describe ordinary transactions.
+// A call of an installed procedure has three parts: head, core and tail (execution.h). Only the
+// core can conflict with other calls, so the head and the tail are not validated. Normally a call
+// is one commit, because each commit has a cost. If a call has a conflict, it commits piece by
+// piece (piece_transaction.h). Then only the core is retried, and other calls can interfere only
+// during the core. If a worker's calls of a procedure often conflict, the worker's next calls of
+// this procedure also commit piece by piece.
+//
+// If the backend B has hardware transactions, a call first runs as one region (direct.h), and falls
+// back to the methods above. Deferred parts become visible in publications, and calls that read
+// them wait for the publications (publications.h). An ordinary transaction commits only while no
+// call is running, and calls do not run during its commit (rooms.h). So calls and ordinary
+// transactions are serializable together, although the declaration does not describe ordinary
+// transactions.
 //
 // Deviations from the paper:
-//   - core and tail are one hardware transaction; without those a piece is a small optimistic one
-//   - a region that fails does not take a lock of a partition, but uses the rows' lock bits
-//   - consecutive pieces before the conflicting one are merged, and so are those after it
-//   - an addition waits for calls of smaller numbers, instead of being repeated on newer versions
-//     (Algorithm 1)
-//   - a reader of a snapshot waits for the calls that it may see, so that it sees all calls that
-//     ended before it began.
+//   - Core and tail are one hardware transaction. Without hardware transactions, a piece is a small
+//     optimistic transaction.
+//   - A region that fails does not acquire a partition's lock. It uses the lock bits of the rows.
+//   - The consecutive pieces before the conflicting piece are merged, and so are those after it.
+//   - An addition waits for calls with smaller numbers. It is not repeated on newer versions
+//     (Algorithm 1).
+//   - A snapshot reader waits for the calls that it may see, so that it sees every call that ended
+//     before the reader began.
 //
-// Thread safety: as a protocol's (txn/protocol.h).
+// Thread safety: the same as any protocol (txn/protocol.h).
 #pragma once
 
 #include <algorithm>
@@ -55,12 +60,12 @@ struct NoDirectPiece {
   NoDirectPiece(Store&, Worker&, Counters&) {}
 };
 
-// How often a worker's calls of a procedure meet others. Pieces make a commit more expensive, and
-// readers of snapshots wait for them, so a call that does not meet another one should be one
-// commit.
+// Estimates how often a worker's calls of one procedure conflict with other calls. Pieces make a
+// call more expensive, and snapshot readers wait for such calls. So a call should be one commit
+// unless it is likely to conflict.
 class Conflicts {
  public:
-  // True if about three of the last 64 calls have met another call.
+  // True if about three of the last 64 calls had a conflict.
   bool often() const { return recent_ > 2 * kWeight; }
   void met_one() { recent_ = std::min(recent_ + kWeight, 3 * kWeight); }
   void met_none() { recent_ -= recent_ != 0 ? 1 : 0; }
@@ -70,8 +75,8 @@ class Conflicts {
   int recent_ = 0;
 };
 
-// An ordinary transaction, and the pieces of its worker's calls. B: the backend that runs a call as
-// one region.
+// An ordinary transaction, together with the pieces of its worker's calls. B is the backend that
+// runs a call as one region.
 template <class Sync, htm::Backend B>
 class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
   using Base = ReadWriteTransaction<Sync, Piece>;
@@ -83,10 +88,10 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
         : head(store, worker, counters), core(store, worker, counters), tail(store, worker, counters), direct(store, worker, counters) {}
     PieceType head, core, tail;
     [[no_unique_address]] std::conditional_t<B::kRunsRegions, DirectPiece<Sync, B>, NoDirectPiece> direct;
-    std::array<Conflicts, 64> conflicts{};  // by procedure
-    uint32_t attempts = 0;                  // of the current call
+    std::array<Conflicts, 64> conflicts{};  // indexed by procedure
+    uint32_t attempts = 0;                  // the number of attempts of the current call
 
-    // The rows that were looked up for the call; empty when it has ended.
+    // The rows that were looked up for the call. The span is empty after the call has ended.
     void expect(std::span<const TouchedRow> rows) {
       head.expect(rows), core.expect(rows), tail.expect(rows);
       if constexpr (B::kRunsRegions) direct.expect(rows);
@@ -98,7 +103,7 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
 
   Status commit() {
     if (!this->active()) return Base::commit();
-    if (WithinCall::of(this->store_.id)) [[unlikely]] {  // it would wait for the call
+    if (WithinCall::of(this->store_.id)) [[unlikely]] {  // such a transaction would wait for the call
       this->rollback(Cause::kUser);
       return Status::invalid_argument("a transaction cannot commit within an operation of a chopped procedure of the same database");
     }
@@ -120,7 +125,7 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (pieces_ == nullptr) pieces_ = std::make_unique<Pieces>(this->store_, this->worker_, this->counters_);
     return *pieces_;
   }
-  // A call that answers later than it commits answers now.
+  // Ends a call that answers later than it commits, at the time of its answer.
   void answered() {
     if (pieces_ == nullptr) return;
     pieces_->core.answered();
@@ -158,9 +163,9 @@ class ChoppedProtocol {
     return attempt(txn, call.procedure);
   }
 
-  // Runs a call that writes in pieces, by a worker that is inside. rows: the rows that were looked
-  // up for the call since the worker entered. *number: the snapshot number of the call once it has
-  // committed.
+  // Runs a read-write call in pieces. The worker must be inside the epoch. `rows` are the rows that
+  // were looked up for the call since the worker entered. Sets *number to the snapshot number of
+  // the call once the call has committed.
   [[gnu::always_inline]] inline Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
                                                 void* arguments, const Call& call, std::span<const TouchedRow> rows,
                                                 SnapshotNumber* number) {
@@ -190,17 +195,17 @@ class ChoppedProtocol {
   }
 
   template <class F>
-  void for_each_site(F&&) const {}  // each procedure has its own (execution.h)
+  void for_each_site(F&&) const {}  // each procedure has its own site (execution.h)
 
  private:
   using PieceType = PieceTransaction<Sync>;
-  static constexpr uint32_t kMissesMax = 8;          // that a subscriber begins again before publishers wait for it
+  static constexpr uint32_t kMissesMax = 8;          // after this many restarts of a subscriber, publishers wait for it
 
   [[gnu::noinline]] void await_publishers(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
                                           Status* status) {
     if (!procedure.publishes() && !execution.answers_at_once && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
       publications_.await_listed(Publications::kAll);
-      if (store_.stopped()) [[unlikely]] *status = store_.refusal();  // what it has seen is half done
+      if (store_.stopped()) [[unlikely]] *status = store_.refusal();  // a publisher whose core the call may have seen is half done
     }
     txn.answered();
   }
@@ -242,8 +247,9 @@ class ChoppedProtocol {
     return status;
   }
 
-  // Runs the head by itself, and then core and tail as one region. Returns false if nothing took
-  // effect and the call must run another way. Otherwise *status is its outcome.
+  // Runs the head as a separate transaction, and then core and tail as one region. Returns false if
+  // nothing took effect, and the call must then run another way. Otherwise *status is the outcome
+  // of the call.
   bool run_directly(htm::Site& site, typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
                     void* arguments, const Call& call, SnapshotNumber* number, Status* status) {
     const Ended ended{pieces};
@@ -265,8 +271,8 @@ class ChoppedProtocol {
     return true;
   }
 
-  // Runs the call as one commit; or piece by piece, if calls of the procedure have recently met
-  // others, or if that is required.
+  // Runs the call as one commit. Runs it piece by piece if calls of the procedure have recently had
+  // conflicts, or if the options require it.
   [[gnu::always_inline]] inline Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution,
                                                     const ExecutableProcedure& procedure, void* arguments, const Call& call,
                                                     uint64_t begin_ns, SnapshotNumber* number) {
@@ -337,8 +343,8 @@ class ChoppedProtocol {
       if (!wait_before_retry(call.policy, attempts, begin_ns, call.worker.random())) return given_up(call.counters, id, attempts, status);
     }
     *number = pieces.core.number();
-    // Deferred operations look up rows within the publication, since a subscriber before it may
-    // have inserted or removed them.
+    // Deferred operations look up their rows during the publication, because a subscriber that is
+    // ordered before it may have inserted or removed the rows.
     const auto tail = [&](elider::Transaction& its) -> Status {
       Status status = run_operations(its, execution, procedure.tail, arguments);
       if (!status.ok() || procedure.deferred.empty()) [[likely]] return status;
@@ -356,7 +362,7 @@ class ChoppedProtocol {
     return {};
   }
 
-  // Ends the pieces that are still open, however the call ends.
+  // Ends the pieces that are still open, regardless of how the call ends.
   struct Ended {
     typename Transaction::Pieces& pieces;
     ~Ended() {
@@ -366,7 +372,7 @@ class ChoppedProtocol {
     }
   };
 
-  // The head's reads need not be validated: calls do not change them.
+  // The head's reads need not be validated, because other calls do not change what it reads.
   template <class Operations>
   static Status attempt_head(PieceType& head, const Operations& operations) {
     const auto give_up = [&](Status status, Cause cause) {
@@ -408,13 +414,14 @@ class ChoppedProtocol {
       }
     }
     if (status.ok()) [[likely]] return status;
-    // The conflict of the attempt says more than the error that the body derived from it.
+    // The attempt's conflict is more informative than the error that the body derived from it.
     if (const Status& why = pieces.tail.why_doomed(); !why.ok() && why.code() != Code::kProcedureThrew) status = why;
     pieces.tail.rollback(status.cause());
     return status;
   }
 
-  // Repeats the tail until it is written: others have seen the core, so the call cannot be undone.
+  // Repeats the tail until it is written. The call cannot be undone, because other transactions
+  // have seen the core.
   template <class Operations>
   Status finish_call(typename Transaction::Pieces& pieces, uint32_t id, const ExecutableProcedure& procedure,
                      const Operations& operations) {
@@ -423,7 +430,7 @@ class ChoppedProtocol {
     for (uint32_t attempt = 1;; ++attempt) {
       Status status = attempt_tail(pieces, attempt, id, procedure, operations);
       if (status.code() == Code::kMemoryLimit) [[unlikely]] {
-        const BeyondLimit beyond;  // the limit is for what can be refused
+        const BeyondLimit beyond;  // this call can no longer be refused, so the memory limit does not apply
         status = attempt_tail(pieces, ++attempt, id, procedure, operations);
       }
       if (status.ok()) [[likely]] return status;
@@ -433,8 +440,8 @@ class ChoppedProtocol {
     }
   }
 
-  // Stops the database: a call is half done and cannot be undone. Its number stays announced to the
-  // log, so that nothing that depends on it becomes durable.
+  // Stops the database, because a call is half done and cannot be undone. The call's number stays
+  // announced to the log, so a commit that depends on it cannot become durable.
   [[gnu::noinline]] Status stop(typename Transaction::Pieces& pieces, const ExecutableProcedure& procedure, const Status& why) {
     Status status(Code::kCorrupt, Cause::kNone);
     try {

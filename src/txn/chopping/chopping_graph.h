@@ -1,8 +1,10 @@
-// ChoppingGraph: the pieces of two calls of each procedure, with S-edges between siblings and
-// C-edges between those that conflict (DBX-TC, section 3.1), and the search for SC-cycles.
+// ChoppingGraph: the graph in which the nodes are the pieces of two calls of each procedure.
+// S-edges connect pieces of the same call, and C-edges connect pieces that conflict (DBX-TC,
+// section 3.1). The class also searches this graph for SC-cycles.
 //
-// Two calls represent any number of them: a cycle through three calls of one procedure implies one
-// through two, since all calls of a procedure have the same edges. Thread safety: none.
+// Two calls per procedure represent any number of concurrent calls. All calls of a procedure have
+// the same edges. Therefore, if there is an SC-cycle through three or more calls of a procedure,
+// there is also an SC-cycle through at most two of them. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +16,26 @@ namespace elider::chopping {
 
 class ChoppingGraph {
  public:
-  // Each operation begins as a piece of its own. Procedures that run on a snapshot do not have
+  // Initially each operation is a separate piece. Procedures that run on a snapshot do not have
   // pieces.
   ChoppingGraph(const Resolved& resolved, const Choices& choices);
 
-  struct Group {                       // a piece in the making
-    std::vector<uint32_t> operations;  // by their places in the declaration, ascending
+  struct Group {                       // a piece during the construction
+    std::vector<uint32_t> operations;  // by their positions in the declaration, ascending
   };
   const std::vector<Group>& pieces(uint32_t procedure) const { return pieces_[procedure]; }
   bool on_snapshot(uint32_t procedure) const { return on_snapshot_[procedure]; }
 
-  // Whether two operations conflict, whatever pieces they are in.
+  // Whether two operations conflict, regardless of the pieces that contain them.
   bool conflict(OperationId one, OperationId other) const { return edges_[place(one)][place(other)]; }
   void remove_edge(OperationId one, OperationId other) { edges_[place(one)][place(other)] = edges_[place(other)][place(one)] = false; }
-  void restore_edges(OperationId of);  // all that it has by its accesses
+  void restore_edges(OperationId of);  // restores all edges that follow from the operation's accesses
   bool has_conflict(OperationId id) const;
   bool conflicting(uint32_t procedure, const Group& piece) const;
 
-  // Two pieces of one call that an SC-cycle passes through, and the cycle. It begins in the first
-  // of them and ends in the second; the S-edge back is left out. Returns false if the graph does
-  // not have a cycle.
+  // An SC-cycle, and two pieces of one call that it passes through. The steps lead from the first
+  // piece to the second; the S-edge back is left out. Returns false if the graph does not contain
+  // an SC-cycle.
   struct Cycle {
     uint32_t procedure = 0;
     size_t first = 0, second = 0;  // pieces
@@ -56,7 +58,7 @@ class ChoppingGraph {
     }
   }
 
-  // Whether a piece needs another one, directly or through other pieces.
+  // Whether a piece depends on another piece, directly or through other pieces.
   bool needs(uint32_t procedure, size_t piece, size_t other) const { return needs_[procedure][piece][other]; }
 
  private:
@@ -68,7 +70,7 @@ class ChoppingGraph {
 
   size_t place(OperationId id) const { return begins_[id.procedure] + id.operation; }
   bool on_cycle(uint32_t procedure, size_t piece, const std::vector<std::vector<bool>>& conflicts, Cycle* cycle) const;
-  // An edge between two pieces of different calls; returns false if none exists.
+  // Sets *step to the edge between two pieces of different calls. Returns false if none exists.
   bool edge(const Node& from, const Node& to, CycleStep* step) const;
   size_t join(uint32_t procedure, size_t first, size_t second);
   void find_needs(uint32_t procedure);
@@ -76,11 +78,11 @@ class ChoppingGraph {
 
   const Resolved& resolved_;
   const Choices& choices_;
-  std::vector<size_t> begins_;            // by procedure: the place of its first operation
-  std::vector<std::vector<bool>> edges_;  // by places
+  std::vector<size_t> begins_;            // by procedure: the position of its first operation
+  std::vector<std::vector<bool>> edges_;  // by the positions of two operations
   std::vector<bool> on_snapshot_;
   std::vector<std::vector<Group>> pieces_;
-  std::vector<std::vector<std::vector<bool>>> needs_;  // by procedure and piece: which others it needs
+  std::vector<std::vector<std::vector<bool>>> needs_;  // by procedure and piece: the pieces that it depends on
 };
 
 }  // namespace elider::chopping

@@ -1,9 +1,10 @@
-// DeclaredTransaction: wraps another transaction and compares each access with what an operation of
-// a chopped procedure declares. It refuses an access that is not declared, without executing it.
+// DeclaredTransaction: wraps another transaction and compares each access with the declaration of a
+// chopped procedure's operation. It refuses an access that is not declared, without executing it.
 //
-// An operation may also read what it declares as written: every conflict of the read is one of the
-// write. Rows are assumed to belong to the token that their access names (chopping::Access::token).
-// Thread safety: none; the object belongs to one operation's call.
+// An operation may also read the columns that it declares as written, because every conflict of
+// such a read is also a conflict of the write. The class does not check tokens. It assumes that
+// rows belong to the token that their access names (chopping::Access::token).
+// Thread safety: none. The object belongs to one execution of an operation.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@
 
 namespace elider::txn {
 
-// The columns that one kind of access may touch, one bit for each column's position in the schema.
-// Whether the access is declared is stored separately, because a table need not describe any
-// columns and an access need not request any.
+// The columns that one kind of access may touch, with one bit for each column's position in the
+// schema. Whether the access is declared at all is stored separately, because a table may be
+// declared without columns and an access may request no column.
 struct DeclaredColumns {
   uint64_t columns = 0;
   bool declared = false;
@@ -47,7 +48,7 @@ class DeclaredTransaction final : public Transaction {
     attempt_ = inner.attempt();
     read_only_ = inner.read_only();
   }
-  // The first refusal, for a body that ignores the status and continues.
+  // The first refusal. It is kept for bodies that ignore the status and continue.
   const Status& refusal() const { return refusal_; }
 
  protected:
@@ -68,7 +69,7 @@ class DeclaredTransaction final : public Transaction {
 
  private:
   const DeclaredTable& of(const TableRef& table) const;
-  // Ok if the access is declared and covers all of `wanted`.
+  // Returns ok if the access is declared and its columns include all of `wanted`.
   Status check(const TableRef& table, uint64_t wanted, const DeclaredColumns& may, const char* does);
   Status check(const TableRef& table, bool declared, const char* does);
   Status refuse(std::string what);

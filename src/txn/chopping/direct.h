@@ -1,26 +1,30 @@
-// DirectPiece: a call of a chopped procedure without its head, as one hardware transaction
-// ("region") that reads and writes rows in place (DBX-TC, sections 3 and 4, "direct execution").
+// DirectPiece: the core and the tail of a call of a chopped procedure, run as one hardware
+// transaction, or region. The region reads and writes rows in place (DBX-TC, sections 3 and 4,
+// "direct execution").
 //
-// The region tracks what it reads and excludes others from what it writes, so it does not use a
-// read set, locks or validation. The tail would not be worth a region of its own: core and tail are
-// one. When a region is impossible or keeps failing, the call runs as without regions (chopped.h):
-// by locks, which are the lock bits of the rows. So fallbacks do not require a lock of their own: a
-// region reads the word of each cell that it reads or writes, and aborts if the bit is set or
-// another thread sets it.
+// The hardware tracks what the region reads and writes, so the region does not use a read set,
+// locks or validation. Core and tail share a region, because the tail is too short to be worth a
+// separate one. If a region is impossible or keeps failing, the call falls back to locking, as it
+// does without regions (chopped.h). The fallback sets the lock bits of its rows. No other lock is
+// necessary for the fallback, because a region reads the word of each cell that it reads or writes.
+// The region aborts if a lock bit is set, or if another thread sets one.
 //
-// Why it is serializable: the region is one instant, and at its end it reads S and the readers'
-// slots. So it is a commit_at_once() of txn/read_write/region.h whose reads are in the region
-// instead of being validated there; what region.h says of S, the readers and the log holds here. A
-// thread that validates or reads a snapshot outside of regions sees the words before or after the
-// region.
+// Why it is serializable: a region takes effect at one instant. At its end it reads S and the
+// readers' slots. So it is like commit_at_once() in txn/read_write/region.h, with one difference:
+// the reads themselves are inside the region, so they need not be validated. What region.h says
+// about S, the readers and the log also holds here. A thread that validates or reads a snapshot
+// outside of regions sees the words as they were before or after the region.
 //
-// A row is written at once, with its number and next word (PieceInRegion::in_place), if nothing
-// more is required. A write remains in the write set until the region's end if there is a log, a
-// history, or a reader who may need an old version, and for blocks and rows in secondary indexes,
-// because these are made from the write set. The number is read before the region: if the region
-// read S at its begin, each snapshot would abort it. At its end, a region that wrote in place
-// aborts if its number has passed or there is a new reader. The room for its record is reserved
-// before it begins. The record follows the region, announced as in region.h.
+// Normally a row is written at once, with the region's number and the next word
+// (PieceInRegion::in_place). A write stays in the write set until the end of the region in these
+// cases: there is a log; a history is recorded; a snapshot reader may need an old version; the row
+// is stored as a block; or the table has secondary indexes. The region's end then needs the write
+// set.
+//
+// The number S is read before the region. If the region itself read S at its start, every new
+// snapshot would abort it. At its end, a region that wrote in place aborts if its number is not
+// current any more, or if there is a new reader. The room for the log record is reserved before the
+// region begins. The record is written after the region, and is announced as described in region.h.
 //
 // Thread safety: belongs to one worker.
 #pragma once
@@ -46,13 +50,13 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     claims_.piece = true;
   }
 
-  // Called before a run: allocates the memory of this transaction that a region uses. Otherwise
-  // each aborted region would free it and the next one would allocate it again. May throw
+  // Allocates the memory that a region uses. Called before each run. Without this, each aborted
+  // region would free the memory again, and the next region would allocate it again. May throw
   // std::bad_alloc.
   void make_room(const Execution& execution) {
-    constexpr size_t kWrites = 64, kAdditions = 16;  // no more: a larger table of positions is more lines
+    constexpr size_t kWrites = 64, kAdditions = 16;  // not more, because a larger table of positions occupies more cache lines
     constexpr size_t kOperations = 256;
-    this->recorder_.make_room(kOperations);  // each time: its sink takes the memory
+    this->recorder_.make_room(kOperations);  // needed for each call, because the history sink takes the memory
     if (has_room_) [[likely]]
       return;
     writes_.make_room(kWrites, kAdditions);
@@ -62,7 +66,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
 
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
-  // As PieceTransaction::bind(), for a call that is not a publisher's.
+  // Like PieceTransaction::bind(), for a call that is not a publisher.
   void bind(const Publications* subscribed, Publications* late) {
     claims_.subscribed = subscribed;
     claims_.late = late;
@@ -70,9 +74,9 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
   void answered() { this->recorder_.answered(); }
 
-  // Runs the operations in a region that commits them. Returns false if they did not take effect
-  // and must run another way. head: the call's head, whose reads begin the history of the call; or
-  // null.
+  // Runs the operations in a region that also commits them. Returns false if the operations did not
+  // take effect; the call must then run another way. `head` is the head of the call, whose reads
+  // come first in the call's history; it may be null.
   template <class Operations>
   bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
     this->begin(1, procedure);
@@ -116,7 +120,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
 
  private:
   struct Committed {
-    SnapshotNumber n = 0;  // 0: it has not
+    SnapshotNumber n = 0;  // 0: the region has not committed
     uint64_t order = 0;
     SnapshotNumber newest_reader = 0;
   };
@@ -131,7 +135,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
 
   // Reads the number before the region, so that the begin or end of a snapshot does not abort the
-  // region. Its end checks the number again.
+  // region. write_all() checks the number again at the end of the region.
   void prepare() {
     claims_.number = store_.snapshots.current();
     claims_.in_place = store_.log == nullptr && !this->recorder_.on() &&
@@ -154,7 +158,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   Committed write_all() {
     for (const auto& change : this->index_changes_)
       if (change.has_old) [[unlikely]]
-        decline();  // old entries are listed under a lock of the library's
+        decline();  // old entries are listed under a lock of the library
     for (WriteEntry& write : writes_) {
       if (write.kind == WriteKind::kNone) continue;
       const uint64_t w = this->unlocked_in_region(*write.cell);
@@ -170,13 +174,13 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     committed.n = store_.snapshots.current();
     if (claims_.adds_in_order && store_.snapshots.call_before(committed.n - 1, worker_.id()) && !ELIDER_MUTANT(kAddBeforeOlder))
         [[unlikely]]
-      decline();  // it is to wait
+      decline();  // a call with a smaller number is running, and the addition must wait for it
     committed.newest_reader = store_.snapshots.newest_reader_before(committed.n, store_.workers.ids_used_max());
     if (ELIDER_MUTANT(kForgetReadersInRegion)) committed.newest_reader = 0;
     if (claims_.in_place && (committed.n != claims_.number || committed.newest_reader != 0)) [[unlikely]]
       decline();
     if (claims_.subscribed != nullptr && committed.n != claims_.number) [[unlikely]]
-      decline();  // publishers may be listed below its number by now
+      decline();  // publishers may by now be listed below the call's number
     if (committed.newest_reader != 0 && !this->prepare_versions(committed.newest_reader)) [[unlikely]]
       decline();
     if (this->recorder_.on()) [[unlikely]] {
@@ -200,10 +204,10 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     return false;
   }
 
-  static constexpr int kNumbersMax = 4;  // that pass while a call tries
+  static constexpr int kNumbersMax = 4;  // how many times the number may change before the call runs another way
   static constexpr uint32_t kCallsMax = 1u << 20;
 
-  const size_t record_bytes_;  // room for a record
+  const size_t record_bytes_;  // the reserved room for a record
   bool has_room_ = false;
 };
 

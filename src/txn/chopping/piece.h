@@ -1,6 +1,6 @@
-// Piece: what a ReadWriteTransaction (txn/read_write) stores of the call that it is a part of, in
-// place of claims (txn/claims.h). It does not claim anything. Thread safety: belongs to one
-// transaction.
+// Piece: the data that a ReadWriteTransaction (txn/read_write) stores about the call that it
+// belongs to. It takes the place of claims (txn/claims.h), but does not claim anything. Thread
+// safety: belongs to one transaction.
 #pragma once
 
 #include <array>
@@ -15,32 +15,34 @@ struct Piece {
   static constexpr bool kReads = false, kWrites = false, kLeaves = false;
   static constexpr bool kPieces = true;
 
-  bool piece = false;          // it is a part of a call, or all of it
-  bool of_call = false;        // its commit is a part of one: the call is counted, told and no longer announced at its end
-  bool adds_in_order = false;  // it does not commit while a call of a smaller number is under way
-  // Publications (publications.h) that bind the call; null: none do.
-  const Publications* subscribed = nullptr;  // it reads deferred effects
-  Publications* late = nullptr;              // it may have seen a publisher's core, or is a publisher's
+  bool piece = false;          // the transaction is a part of a call, or a whole call
+  bool of_call = false;        // its commit is one part of the call; the call is counted and reported at its end
+  bool adds_in_order = false;  // the piece does not commit while a call with a smaller number is running
+  // The publications (publications.h) that restrict the call; null if none does.
+  const Publications* subscribed = nullptr;  // set if the call reads deferred effects
+  Publications* late = nullptr;              // set if the call may have seen a publisher's core, or is a publisher
   Publications::Publisher* publisher = nullptr;
-  // Set if a subscriber's number is above that of a publisher whose deferred part it has not seen.
+  // Set if the subscriber's number is above the number of a publisher whose deferred part the
+  // subscriber has not seen.
   bool missed = false;
   bool misses_publisher(SnapshotNumber n) {
     missed = subscribed != nullptr && subscribed->listed_below(n) && !ELIDER_MUTANT(kPassPublisher);
     return missed;
   }
-  // The snapshot number of the commit, and its position in the serial order.
+  // The snapshot number of the commit, and the commit's position in the serial order.
   SnapshotNumber number = 0;
   uint64_t order = 0;
 };
 
-// A call without its head, within one region of the backend B (txn/chopping/direct.h).
+// Core and tail of a call, run within one region of the backend B (txn/chopping/direct.h).
 template <class B, class Head>
 struct PieceInRegion : Piece {
   using Region = B;
-  Head* head = nullptr;  // of the call, or null
-  uint32_t call = 0;     // a number of its own among the last million of its worker's; in views
-  // Rows are written in place at once: neither a record of the writes nor the old versions for a
-  // snapshot reader are required. Then `number` is the region's number from its begin on.
+  Head* head = nullptr;  // the head of the call, or null
+  uint32_t call = 0;     // distinguishes the call from the last million calls of the worker; used in views
+  // Rows are written in place at once. This is allowed if neither a record of the writes nor an old
+  // version for a snapshot reader is required. `number` is then the region's number from the start
+  // of the region.
   bool in_place = false;
   // The number of rows inserted in place, by table.
   struct Inserted {

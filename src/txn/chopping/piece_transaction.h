@@ -1,22 +1,22 @@
-// PieceTransaction: a part of a call of a chopped procedure that runs as one transaction: its head,
-// its core or its tail (execution.h).
+// PieceTransaction: a part of a call of a chopped procedure that runs as one transaction. The part
+// is the head, the core or the tail of the call (execution.h).
 //
-//   head   reads that cannot conflict: not validated
-//   core   the piece that orders the call among others: an ordinary commit, after which the call
-//          has its snapshot number
-//   tail   writes that cannot conflict: locked and written at the core's number, not validated
+//   head   reads that cannot conflict, so they are not validated
+//   core   an ordinary commit, which gives the call its snapshot number and orders it among other
+//          calls
+//   tail   writes that cannot conflict. They are written at the core's number and not validated.
 //
 // Invariants:
 //   - From before the core reads its number n until the tail is written, the call is listed at n or
-//     below (storage/snapshots.h) and announced to the log (log/log.h): no reader of a snapshot at
-//     n or later, and no closed number, falls between its commits.
-//   - The versions of a cell rise with their numbers. If the tail and another call of a larger
-//     number write the same cell, both only add to it, and a call that adds waits until all calls
-//     of smaller numbers have ended. (DBX-TC, Algorithm 1, does not wait, but repeats the addition
-//     on the newer versions.)
+//     below (storage/snapshots.h) and announced to the log (log/log.h). So neither a snapshot at n
+//     or later nor a closed number can fall between the commits of the call.
+//   - The versions of a cell are in the order of their numbers. If the tail and another call with a
+//     larger number write the same cell, both only add to it, and a call that adds waits until all
+//     calls with smaller numbers have ended. (DBX-TC, Algorithm 1, does not wait, but repeats the
+//     addition on the newer versions.)
 //
-// A piece, with its images, stays unchanged after its commit until end_call(), because later
-// operations may use what it read. Thread safety: belongs to one worker.
+// A piece and its images stay unchanged after the piece's commit until end_call(), because later
+// operations may use what the piece has read. Thread safety: belongs to one worker.
 #pragma once
 
 #include <string>
@@ -36,16 +36,16 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
       : Base(store, worker, counters, nullptr, Piece{.piece = true, .of_call = true}) {}
 
   uint32_t worker_id() const { return worker_.id(); }
-  // Sets whether the commit is a part of a call, or all of it.
+  // Sets whether the commit is one part of the call, rather than all of it.
   void set_of_call(bool of_call) { claims_.of_call = of_call; }
   size_t reads() const { return this->reads_.size(); }
-  // Reads that cannot conflict need not be validated.
+  // Forgets the reads after the first `count`. They cannot conflict, so they need not be validated.
   void forget_reads_after(size_t count) { this->reads_.shrink_to(count); }
   bool has_writes() const { return !writes_.empty(); }
   SnapshotNumber number() const { return claims_.number; }
   bool adds() const { return claims_.adds_in_order; }
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
-  // Binds the call to publications; called before each attempt of the piece that orders it.
+  // Sets the publications that restrict the call. Called before each attempt of the core.
   void bind(const Publications* subscribed, Publications* late, Publications::Publisher* publisher) {
     claims_.subscribed = subscribed;
     claims_.late = late;
@@ -55,16 +55,16 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
   void answered() { this->recorder_.answered(); }
   Publications::Publisher* publisher() const { return claims_.publisher; }
-  // Whether the last attempt met a publisher of a smaller number: the call must then leave and
+  // Whether the last attempt found a publisher with a smaller number. The call must then leave and
   // begin again.
   bool missed() const { return claims_.missed; }
 
-  // Commits the core, or all of a call. Ok: the call has its number and can no longer be undone.
+  // Commits the core, or a whole call. Ok: the call has its number and can no longer be undone.
   Status commit() {
     if (this->state_ != State::kActive) return Base::commit();
     if (!claims_.of_call) return claims_.subscribed != nullptr && writes_.empty() ? commit_reads_of_subscriber() : Base::commit();
     const SnapshotNumber now = store_.snapshots.current();
-    if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // the two would wait for each other
+    if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // or the two would wait for each other
     if (adds()) store_.snapshots.await_calls(now - 1, worker_.id());
     if (store_.stopped()) [[unlikely]] {
       this->rollback(Cause::kNone);
@@ -83,15 +83,15 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
 
   // Commits the tail at the core's number. Statuses:
   //   kOk
-  //   kConflict      a row was unlinked, or changed although nothing conflicts here: retry
-  //   kMemoryLimit   memory is exhausted: retry with more
-  //   kCorrupt       a row already has a larger number: the declaration leaves out a conflict
+  //   kConflict      a row was unlinked, or changed without a declared conflict; the caller retries
+  //   kMemoryLimit   memory is exhausted; the caller retries with more memory
+  //   kCorrupt       a row already has a larger number, so the declaration omits a conflict
   Status commit_tail(SnapshotNumber n, uint64_t order) {
     if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
     if (writes_.empty()) return this->finish_piece(n, order, 0);
     if (!this->prepare_blocks()) [[unlikely]] return give_up_tail(0);
-    // Once the log has failed nothing more becomes durable. The rows are written nevertheless, or
-    // the call would be half done.
+    // If the log has failed, the call cannot become durable any more. The rows are written
+    // nevertheless, because the call would otherwise be half done.
     bool logged = store_.log != nullptr;
     if (logged)
       if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &this->log_place_); !status.ok()) [[unlikely]] {
@@ -105,7 +105,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     ELIDER_TEST_POINT("chopped.before_tail_locks");
     const size_t locked = this->lock_writes();
     if (locked != writes_.size()) [[unlikely]] return give_up_tail(locked);
-    fence_after_locked_rmw();  // as commit_by_locks()
+    fence_after_locked_rmw();  // like commit_by_locks()
     for (const WriteEntry& write : writes_)
       if (write.kind != WriteKind::kNone && write.cell->snapshot() > n) [[unlikely]] return refuse_order(write);
     const SnapshotNumber newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
@@ -119,8 +119,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     return this->finish_piece(n, order, newest_reader);
   }
 
-  // Ends the call of this core: the log and the snapshots do not wait for it any more, it is
-  // counted, and the history gets one record of all its pieces.
+  // Called on the core when the call ends. From now on, the log and the snapshots do not wait for
+  // the call. It is counted, and the history gets one record of all its pieces.
   void tell_call(PieceTransaction* head, PieceTransaction* tail) {
     if (store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());
     store_.snapshots.end_call(worker_.id());
@@ -130,14 +130,16 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (tail != nullptr) this->recorder_.take_from(tail->recorder_);
     this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
-  // Whether this transaction made the view, of a row of this table that it has read.
+  // Whether this transaction created the view and has read this row of the table.
   bool has_view(typename Base::TableType& table, const detail::ImageHeader& view) {
     return this->arena_.holds(&view) && this->has_read(table, view);
   }
-  // Used for a head if the rest of its call is another kind of transaction.
+  // Passes the head's reads to the history of a call whose other parts run as another kind of
+  // transaction.
   void give_reads_to(HistoryRecorder& recorder) { recorder.take_from(this->recorder_); }
   uint64_t order() const { return claims_.order; }
-  // Ends a piece after its call. If the call committed, the core reports the piece.
+  // Ends a piece after its call has ended. If the call committed, the core has already reported the
+  // piece.
   void end_call() {
     if (!this->active()) return;
     this->recorder_.take_back_to(0);
@@ -145,7 +147,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
 
  private:
-  // Lists the call while this object exists, or longer if it is kept.
+  // Lists the call while this object exists, or for longer after keep().
   class Listed {
    public:
     Listed(Store& store, uint32_t worker) : store_(&store), worker_(worker) { store.snapshots.begin_call(worker); }
@@ -165,7 +167,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   using Base::worker_;
   using Base::writes_;
 
-  // Commits a core that only reads, which orders the call: all that it read is valid at one
+  // Commits a core that only reads, which orders the call. All its reads must be valid at one
   // instant.
   Status commit_reads_of_core() {
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
@@ -184,8 +186,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     }
   }
 
-  // Commits a call that does not write. Publications bind it nevertheless, since its reads order it
-  // among other calls.
+  // Commits a call that does not write. Publications restrict it nevertheless, because its reads
+  // order it among other calls.
   Status commit_reads_of_subscriber() {
     for (bool repaired = false;; repaired = true) {
       const SnapshotNumber n = store_.snapshots.current();
@@ -198,12 +200,12 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
       if (repaired || !this->repair_after_failure(Base::Locks::kHeld)) return this->give_up(0);
     }
   }
-  // The call must see a publisher first, so it begins again.
+  // Rolls back a call that must see a publisher first, so that the call begins again.
   [[gnu::noinline]] Status begin_again() {
     this->rollback(Cause::kReadChanged);
     return Status(Code::kConflict, Cause::kReadChanged);
   }
-  // The tail has not written anything; the call's number stays announced.
+  // Rolls back a tail that has not written anything. The call's number stays announced.
   Status give_up_tail(size_t locked) {
     this->unlock_writes(locked);
     free_unused(worker_, writes_);
@@ -213,7 +215,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   Status refuse_order(const WriteEntry& write) {
     const detail::TableBase& table = *write.table;
     const Key key = table.number_of(write.key);
-    this->unlock_writes(writes_.size());  // first, since composing the message may throw
+    this->unlock_writes(writes_.size());  // first, because composing the message may throw
     free_unused(worker_, writes_);
     return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + std::to_string(key) +
                                       ": another call has written it at a later snapshot, a conflict that the declaration rules out");

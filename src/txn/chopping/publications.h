@@ -1,10 +1,11 @@
-// Publications: when deferred parts of calls of chopped procedures appear (DBX-TC, section 3.2).
+// Publications: the moments at which deferred parts of calls of chopped procedures become visible
+// (DBX-TC, section 3.2).
 //
-// A publisher is a call with a deferred part; subscribers are calls of procedures that read what
-// such a part changes. Conflicts do not order the two. A deferred part appears in a publication,
-// while no subscriber is running; the publisher's core has appeared before, with its commit. So a
-// subscriber precedes every publisher that it overlaps, and follows all that were published before
-// it began.
+// A publisher is a call with a deferred part. A subscriber is a call of a procedure that reads what
+// such a part changes. Conflicts do not order publishers and subscribers. Instead, a deferred part
+// becomes visible in a publication, during which no subscriber runs. The core of the publisher
+// became visible earlier, at its commit. So a subscriber precedes every publisher that runs
+// concurrently with it, and follows all publishers that were published before it began.
 //
 //   publisher                                     subscriber
 //   1. begin: it is listed, at S or below         1. enter: announces that it is running, while no
@@ -17,40 +18,43 @@
 //   6. waits for all that are listed; closes
 //
 // Invariants:
-//   - No subscriber runs within a publication (3 against 1; Dekker's pattern, as in rooms.h).
-//   - A subscriber that sees the deferred part of one publisher also sees those of all publishers
-//     whose cores committed before that one's core (6). So subscribers see publishers in the order
-//     of their cores, which is the order of all conflicts among the procedures that meet
-//     publishers.
-//   - The number of a subscriber is not above that of a publisher whose deferred part it has not
-//     seen (3 of the subscriber), so no snapshot contains the publisher without the subscriber. A
-//     publisher that is listed after the subscriber checked reads S later.
-//   - Strict: a call that may have seen a publisher's core (conflicts lead from its procedure to
-//     the publisher's) answers after all publishers have ended that were listed when it committed.
-//     InstallOptions::answers_at_once turns this off. Then a subscriber that begins after the
-//     answer may precede the publisher. No conflict leads from such a call to a subscriber, since
-//     the analysis would not grant the deferral, so there is still a serial order of what the calls
-//     have seen; only real time may contradict it. Snapshots and ordinary transactions wait for the
-//     publisher in any case.
+//   - No subscriber runs during a publication (publisher's step 3 against subscriber's step 1;
+//     Dekker's pattern, as in rooms.h).
+//   - A subscriber that sees the deferred part of a publisher P also sees the deferred parts of all
+//     publishers whose cores committed before P's core (step 6). So subscribers see publishers in
+//     the order of their cores. This is also the order of all conflicts among the procedures that
+//     meet publishers.
+//   - If a subscriber has not seen the deferred part of a publisher, the subscriber's number is not
+//     above the publisher's number (subscriber's step 3). So no snapshot contains the publisher
+//     without the subscriber. A publisher that is listed after the subscriber's check reads S
+//     later.
+//   - Calls are strictly serializable. A call may have seen a publisher's core if conflicts lead
+//     from its procedure to the publisher's procedure. Such a call answers only after all
+//     publishers that were listed at its commit have ended. InstallOptions::answers_at_once turns
+//     this wait off. Then a subscriber that begins after the answer may precede the publisher.
+//     There is still a serial order of what the calls have seen, because no conflict leads from
+//     such a call to a subscriber; otherwise the analysis would not allow the deferral. This order
+//     may contradict real time. Snapshots and ordinary transactions wait for the publisher in any
+//     case.
 //
-// Progress: a publisher waits for subscribers that are running and for publishers that are listed.
-// Subscribers wait for either only before they enter. A subscriber that has waited for long to
-// enter, or has begun again too often, keeps publishers from being listed.
+// Progress: a publisher waits for running subscribers and for listed publishers. A subscriber waits
+// for publications and publishers only before it enters. If a subscriber has waited long to enter,
+// or has begun again too often, it prevents publishers from being listed.
 //
-// Deviations from the paper: each publisher's own thread executes its deferred part before its call
-// answers, instead of leaving it in a buffer that a later subscriber applies. A publication begins
-// when a publisher needs it, not when an epoch ends. Calls that may have seen a core answer late,
-// which strict serializability requires and the paper leaves out.
+// Deviations from the paper: the publisher's own thread executes the deferred part before the call
+// answers. In the paper, the part stays in a buffer, and a later subscriber applies it. A
+// publication begins when a publisher needs it, not when an epoch ends. A call that may have seen a
+// core answers late. The paper does not require this, but strict serializability does.
 //
-// Places in the recorded order (Store::commit_order): a publisher's place is after those of the
-// subscribers that have not seen it, although they commit later, and so is the place of a call that
-// may have seen its core. While a publisher has not opened its publication, such calls take places
-// half an interval ahead, and each publication begins a new interval. No conflict leads from them
-// to subscribers, so only publications order the two.
+// The recorded order (Store::commit_order): a publisher's place must be after the places of the
+// subscribers that have not seen it, although these commit later. The same holds for a call that
+// may have seen the publisher's core. Therefore, while a publisher has not opened its publication,
+// these calls get places half an interval ahead. Each publication begins a new interval. Conflicts
+// do not lead from these calls to subscribers, so only publications order the two.
 //
-// Lock rank: after rooms.h. A publisher begins and opens, and a subscriber enters, without holding
-// a row's lock. The lock for places is a leaf, taken within commits. Thread safety: any thread may
-// call this; each worker has its own slot.
+// Lock rank: after rooms.h. A publisher must not hold a row's lock when it begins or opens, nor a
+// subscriber when it enters. The lock for places is a leaf; commits acquire it. Thread safety: all
+// threads; each worker has its own slot.
 #pragma once
 
 #include <atomic>
@@ -68,7 +72,7 @@ class Publications {
  public:
   Publications(uint32_t workers_max, std::atomic<uint64_t>& order) : slots_(new CacheLine<Slot>[workers_max]()), order_(order) {}
 
-  // A subscriber's call, which enters and leaves, perhaps several times.
+  // A subscriber's call. It enters and leaves, possibly several times.
   class Subscriber {
    public:
     Subscriber(Publications& all, uint32_t worker) : all_(all), worker_(worker) {}
@@ -95,23 +99,23 @@ class Publications {
         }
       }
     }
-    // release: a publisher sees everything that the subscriber did
+    // release: a publisher then sees everything that the subscriber has done.
     void leave() { all_.slots_[worker_]->subscribes.store(false, std::memory_order_release); }
-    // From here until the subscriber's end, no publisher is listed.
+    // From here until the end of this subscriber, no publisher is listed.
     void keep_publishers_out() {
       if (!keeps_out_) all_.kept_out_->fetch_add(1);
       keeps_out_ = true;
     }
 
    private:
-    static constexpr uint32_t kPatience = 100;  // yields of the processor
+    static constexpr uint32_t kPatience = 100;  // how many times to yield the processor before publishers are kept out
     Publications& all_;
     const uint32_t worker_;
     bool keeps_out_ = false;
   };
 
-  // A publisher's call. It is listed from begin() on; a listed call must go through a publication
-  // before it leaves.
+  // A publisher's call. It is listed from begin() on. A listed call must go through a publication
+  // before it leaves the list.
   class Publisher {
    public:
     Publisher(Publications& all, uint32_t worker) : all_(all), worker_(worker) {}
@@ -125,7 +129,7 @@ class Publications {
     Publisher(const Publisher&) = delete;
     Publisher& operator=(const Publisher&) = delete;
 
-    // Called before each attempt of the core: lists the call at S, as `current` reads it.
+    // Lists the call at S, which `current` reads. Called before each attempt of the core.
     template <class Current>
     void begin(const Current& current) {
       all_.list(worker_, listed_, current);
@@ -170,15 +174,16 @@ class Publications {
     }
   }
 
-  // The place of a publisher's call, or of one that may have seen a publisher's core.
+  // Returns the place in the recorded order of a publisher's call, or of a call that may have seen
+  // a publisher's core.
   uint64_t place() {
     lock();
     const uint64_t place = order_.fetch_add(1) + (pending_->load() != 0 ? kInterval / 2 : 0);
     unlock();
     return place;
   }
-  // Called within a region, which makes it one step. Returns false if the call must run another
-  // way.
+  // Like place(), but called within a region, which makes the step atomic. Returns false if the
+  // call must run another way.
   bool place_in_region(uint64_t* place) {
     if (locked_->load() != 0) return false;
     *place = order_.fetch_add(1) + (pending_->load() != 0 ? kInterval / 2 : 0);
@@ -186,11 +191,11 @@ class Publications {
   }
 
  private:
-  static constexpr uint64_t kInterval = uint64_t{1} << 21;  // places; half as many transactions commit while a publisher is listed
+  static constexpr uint64_t kInterval = uint64_t{1} << 21;  // in places; fewer than half as many commits while a publisher is listed
   struct Slot {
     std::atomic<bool> subscribes{false};
-    std::atomic<SnapshotNumber> number{0};  // of a publisher's call; 0: none
-    std::atomic<uint64_t> ended{0};         // publisher's calls
+    std::atomic<SnapshotNumber> number{0};  // the number at which the publisher's call is listed; 0: it is not listed
+    std::atomic<uint64_t> ended{0};         // how many calls of publishers have ended
   };
 
   void use(uint32_t worker) {
@@ -238,12 +243,12 @@ class Publications {
   }
   void unlock() { locked_->store(0); }
 
-  const std::unique_ptr<CacheLine<Slot>[]> slots_;  // by worker
+  const std::unique_ptr<CacheLine<Slot>[]> slots_;  // indexed by worker
   std::atomic<uint64_t>& order_;
   CacheLine<std::atomic<uint32_t>> used_;      // the number of slots_ that have ever been used
-  CacheLine<std::atomic<uint32_t>> open_;      // publications
+  CacheLine<std::atomic<uint32_t>> open_;      // the number of open publications
   CacheLine<std::atomic<uint32_t>> kept_out_;  // the number of subscribers that keep publishers from being listed
-  CacheLine<std::atomic<uint32_t>> pending_;   // publishers that are listed, and have not opened theirs; under locked_
+  CacheLine<std::atomic<uint32_t>> pending_;   // the number of listed publishers that have not opened their publication; guarded by locked_
   CacheLine<std::atomic<uint32_t>> locked_;    // guards places only
 };
 

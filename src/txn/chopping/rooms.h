@@ -1,20 +1,20 @@
-// Rooms: keeps the calls of chopped procedures and the commits of ordinary transactions apart:
-// while calls run, no ordinary transaction commits, and vice versa. Any number of calls, or of
-// commits, may run at once.
+// Rooms: separates the calls of chopped procedures from the commits of ordinary transactions. While
+// calls are running, no ordinary transaction commits. While ordinary transactions commit, no call
+// is running. Any number of calls, or of commits, may run at the same time.
 //
-// So an ordinary transaction is one piece that covers everything it may access: its reads are
-// validated at an instant at which no call is half done, and no call sees a part of its writes. It
-// may begin and execute at any time; only its commit waits. The wait ends when the calls that are
-// running have ended: while a commit waits, new calls do not begin. A call that has waited for long
-// delays further commits.
+// So an ordinary transaction behaves like a single piece that covers everything it accesses. Its
+// reads are validated at an instant at which no call is half done, and no call sees a part of its
+// writes. The transaction may begin and execute at any time; only its commit waits, until the
+// running calls have ended. While a commit waits, new calls do not begin. A call that has waited
+// for a long time delays further commits.
 //
-// Invariant: a running call (its slot is set) and a commit that has passed the waits of
-// enter_commit() (commits_ != 0) never exist at once. A call sets its slot and then reads commits_;
-// a commit increments commits_ and then reads the slots (Dekker's pattern). All accesses are
-// seq_cst, except those that leave.
+// Invariant: a call is never running (its slot is set) while a commit has passed the waits of
+// enter_commit() (commits_ != 0). A call sets its slot and then reads commits_. A commit increments
+// commits_ and then reads the slots (Dekker's pattern). All accesses are seq_cst, except for those
+// at the end of a call or commit.
 //
-// Lock rank: before all locks; both enter from within the epoch. Not reentrant. Thread safety: any
-// thread may call this; each worker has its own slot.
+// Lock rank: before all locks. Calls and commits enter while their worker is inside the epoch. Not
+// reentrant. Thread safety: all threads; each worker has its own slot.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class Rooms {
  public:
   explicit Rooms(uint32_t workers_max) : calls_(new CacheLine<std::atomic<bool>>[workers_max]()) {}
 
-  // A call of this worker, from its begin to its end.
+  // A call of this worker, from its start to its end.
   class Call {
    public:
     Call(Rooms& rooms, uint32_t worker) : rooms_(rooms), worker_(worker) { rooms_.enter_call(worker_); }
@@ -56,7 +56,7 @@ class Rooms {
   };
 
  private:
-  static constexpr uint32_t kPatience = 100;  // yields of the processor
+  static constexpr uint32_t kPatience = 100;  // how many times to yield the processor before a call counts as starving
 
   void enter_call(uint32_t worker) {
     std::atomic<bool>& call = *calls_[worker];
@@ -85,10 +85,10 @@ class Rooms {
       for (Spin spin; calls_[i]->load() && !ELIDER_MUTANT(kCommitBesideCalls); spin.wait()) ELIDER_TEST_POINT("rooms.commit_waits");
   }
 
-  const std::unique_ptr<CacheLine<std::atomic<bool>>[]> calls_;  // by worker
-  CacheLine<std::atomic<uint32_t>> used_;                        // the number of calls_ that have ever been used
-  CacheLine<std::atomic<uint32_t>> commits_;                     // that are under way, or wait for calls to end
-  CacheLine<std::atomic<uint32_t>> starving_;                    // calls
+  const std::unique_ptr<CacheLine<std::atomic<bool>>[]> calls_;  // indexed by worker
+  CacheLine<std::atomic<uint32_t>> used_;                        // the number of elements of calls_ that have ever been used
+  CacheLine<std::atomic<uint32_t>> commits_;                     // the number of commits that are running or wait for calls to end
+  CacheLine<std::atomic<uint32_t>> starving_;                    // the number of calls that have waited for long
 };
 
 }  // namespace elider::txn

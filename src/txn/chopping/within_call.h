@@ -1,6 +1,6 @@
-// WithinCall: the databases whose calls of chopped procedures this thread is in. Within such a call
-// no other transaction of that database may begin, since its commit, or its snapshot, would wait
-// for the call. Thread safety: per thread.
+// WithinCall: the databases in which this thread is currently running a call of a chopped
+// procedure. Within such a call, another transaction of the same database must not begin, because
+// its commit or its snapshot would wait for the call. Thread safety: per thread.
 #pragma once
 
 #include <cstdint>

@@ -1,21 +1,24 @@
-// Timestamp: the protocol of HyPer-HTM (section 4). A transaction claims each row when it touches
-// it, by timestamps, and so detects its conflicts then and not at its commit (timestamp_claims.h).
+// Timestamp: the protocol of HyPer-HTM (section 4). A transaction claims each row by timestamps
+// before it accesses the row. So it detects a conflict at the access, not at its commit
+// (timestamp_claims.h).
 //
-// A procedure that meets a conflict is rolled back and set aside until the conflicting transaction
-// has ended; a group runs its other calls meanwhile. After Options::restarts_max restarts a
-// procedure runs alone until it has committed: it ends every transaction that conflicts with its
-// claims, and transactions of other threads wait for its end before they begin. They wait at most
-// 10 ms, because it may itself be waiting for their thread; then they begin, and end it if they
-// meet its claims. The time doubles with each attempt, up to the procedure's deadline, so that a
-// long procedure can finish. The calls of a group never run alone.
+// A procedure with a conflict is rolled back and waits until the conflicting transaction has ended.
+// If it belongs to a group, the group runs its other calls meanwhile. After Options::restarts_max
+// restarts, the procedure runs alone until it has committed. A procedure that runs alone ends every
+// transaction that conflicts with its claims, and transactions of other threads do not begin before
+// it has ended. These threads wait at most 10 ms, because the procedure may itself be waiting for
+// one of them. After that, their transactions begin, and may end the procedure's attempt if they
+// conflict with its claims. The waiting time doubles with each attempt, up to the procedure's
+// deadline, so that a long procedure can finish. The calls of a group never run alone.
 //
 // An open transaction cannot be retried, so it waits for conflicting transactions. Once it has been
-// open for Options::open_patience_us, another transaction that meets its claims ends it: the claims
-// are free, and its commit fails. A procedure for which another transaction has waited for 10 ms is
-// ended as well. So no transaction waits forever, not even for one of its own thread.
+// open for Options::open_patience_us, another transaction that conflicts with its claims may end
+// it. Its claims are then free, and its commit fails. Similarly, another transaction ends a
+// procedure's attempt after it has waited for this procedure for 10 ms. So no transaction waits
+// forever, not even for a transaction of its own thread.
 //
-// Lock rank: alone_, before all others, outside of the epoch.
-// Thread safety: as a protocol's (txn/protocol.h).
+// Lock rank: alone_ comes before all other locks, and is acquired outside of the epoch.
+// Thread safety: the same as any protocol (txn/protocol.h).
 #pragma once
 
 #include <algorithm>
@@ -72,7 +75,8 @@ class TimestampOrdering {
   static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
   uint64_t patience_ns() const { return uint64_t{store_.options.open_patience_us} * 1000; }
 
-  // While this exists, the transaction runs alone. An attempt may throw because its thread ends.
+  // While this object exists, the transaction runs alone. An attempt may throw, for example because
+  // its thread ends.
   class Alone {
    public:
     // The caller holds alone_.
@@ -82,7 +86,7 @@ class TimestampOrdering {
       claims_.set_alone(false, Timestamps::kProcedurePatienceNs);
       alone_for_ns_.store(0);
     }
-    // Begins the next attempt. The others wait for it for the time computed here, but not beyond
+    // Begins the next attempt. Other threads wait for it for the time computed here, but not beyond
     // its deadline (0: no deadline).
     void begin(uint32_t attempt, uint64_t deadline_ns) {
       uint64_t patience_ns = Timestamps::kProcedurePatienceNs << std::min(attempt, kDoublingsMax);
@@ -137,8 +141,8 @@ class TimestampOrdering {
     }
     return status;
   }
-  // Another procedure runs alone: waits for its end, but only for a limited time, since that
-  // procedure may itself be waiting for this thread.
+  // Called while another procedure runs alone. Waits until that procedure has ended, but only for a
+  // limited time, because it may itself be waiting for this thread.
   [[gnu::noinline]] void let_alone(const RunPolicy& policy, uint64_t begin_ns) const {
     const uint64_t since_ns = now_ns(), deadline_ns = deadline_of(policy, begin_ns);
     Spin spin;
@@ -149,7 +153,7 @@ class TimestampOrdering {
   Store& store_;
   Timestamps timestamps_;
   CacheLine<sync::SpinLatch> alone_;
-  CacheLine<std::atomic<uint64_t>> alone_for_ns_;  // how long others wait for the one that runs alone; 0: none does
+  CacheLine<std::atomic<uint64_t>> alone_for_ns_;  // how long others wait for the procedure that runs alone; 0: none runs alone
 };
 
 template <class Sync>

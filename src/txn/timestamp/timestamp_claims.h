@@ -1,40 +1,46 @@
-// TimestampClaims: the read and write timestamps of HyPer-HTM (sections 4.1 to 4.3) on each commit
-// group of a row.
+// TimestampClaims: the read and write timestamps of HyPer-HTM (sections 4.1 to 4.3). Each commit
+// group of a row has both.
 //
-// The write timestamp names the transaction that wrote the group last, or is about to write it. The
-// read timestamp names the youngest transaction that has read it. A reader raises the read
-// timestamp and then checks the write timestamp. A writer sets the write timestamp and then checks
-// the read timestamp. Each proceeds only if the timestamp that it finds is its own or belongs to
-// transactions that have ended. So if a reader and a writer meet, at least one of them sees the
-// other. In a hardware transaction both steps are one instant, which lies before or after the first
-// of another transaction's two steps. In the first case the other's second step sees it; in the
-// second case it sees the other.
+// The write timestamp is the timestamp of the transaction that wrote the group last, or is about to
+// write it. The read timestamp is the timestamp of the youngest transaction that has read the
+// group. A reader raises the read timestamp and then checks the write timestamp. A writer sets the
+// write timestamp and then checks the read timestamp. Each continues only if the timestamp that it
+// checks is its own or belongs to transactions that have ended. So if a reader and a writer use the
+// same group concurrently, at least one of them sees the other. In a hardware transaction, both
+// steps happen at one instant. This instant lies either before or after the first step of the other
+// transaction. If it lies before, the other transaction's second step sees this transaction. If it
+// lies after, this transaction sees the other one.
 //
-// Invariant: while a transaction runs, no other transaction writes a group that it has claimed for
-// reading, and no other reads or writes a group that it has claimed for writing. So transactions
-// are serializable in the order of their commits, which is the order of their numbers, and a
-// transaction reads only committed data.
+// Invariant: while a transaction T runs, no other transaction writes a group that T has claimed for
+// reading, and no other transaction reads or writes a group that T has claimed for writing. So a
+// transaction reads only committed data, and transactions are serializable in the order of their
+// commits, which is the order of their numbers.
 //
-// What counts as ended:
-//   write timestamp   its transaction has ended, as its slot says
-//   read timestamp    without the flag: only the named reader may be running, and its slot says
+// When a transaction that a timestamp names counts as ended:
+//   write timestamp   when the slot of the transaction shows that it has ended
+//   read timestamp    without the flag: only the named reader may be running, and its slot shows
 //                     whether it is. With the flag: older readers may be running as well, so the
-//                     timestamp must be safe. A transaction's own timestamp with the flag: no older
-//                     transaction may be running, since a younger reader would have raised it
-// A reader of a group raises its read timestamp, and sets the flag unless the earlier reader has
-// ended. A reader that is older than the timestamp it finds sets the flag.
+//                     timestamp must be safe. If a transaction finds its own timestamp with the
+//                     flag, no older transaction may be running. A younger reader is not possible,
+//                     because it would have raised the timestamp.
+// A reader of a group raises the read timestamp, and sets the flag unless the earlier reader has
+// ended. A reader that is older than the read timestamp only sets the flag.
 //
-// Deviations from the paper. The paper compares with the safe timestamp only. Of its relaxations
-// (section 4.3: an older transaction that has ended is not a conflict) this implements those that
-// the slots make exact. The paper also lets a transaction write a group that it has read itself,
-// even if that overwrites a group whose older reader is hidden by its own read timestamp. Snapshots
-// and the log would then see the two transactions in the wrong order; the flag prevents that. As
-// with other protocols, new bytes are kept next to the row until the commit: until then the program
-// may write to the row of an update, and snapshot readers would see part of the change. Phantoms
-// are detected by leaf versions at the commit (txn/read_write), not by a read timestamp of the
-// leaf, so a scan does not write to any leaf.
+// Deviations from the paper:
+//   - The paper compares only with the safe timestamp. Of its relaxations (section 4.3: an older
+//     transaction that has ended is not a conflict), this class implements those that the slots
+//     make exact.
+//   - The paper lets a transaction write a group that it has read itself. An older reader of the
+//     group may then be hidden by the transaction's own read timestamp, so that snapshots and the
+//     log would see the two transactions in the wrong order. The flag prevents this.
+//   - As under the other protocols, new bytes are stored apart from the row until the commit. The
+//     application may change the row of an update until then, and snapshot readers would otherwise
+//     see part of the change.
+//   - Phantoms are detected by leaf versions at the commit (txn/read_write), not by read timestamps
+//     of leaves. So a scan does not write to any leaf.
 //
-// Thread safety: the object belongs to one transaction; the timestamps of a row are shared.
+// Thread safety: a TimestampClaims object belongs to one transaction. The timestamps of a row are
+// shared.
 #pragma once
 
 #include <atomic>
@@ -47,8 +53,8 @@
 
 namespace elider::txn {
 
-// kReadsToo: reads are claimed as well. Otherwise they are validated at the commit, as in the
-// optimistic protocol: the variant that the paper leaves to future work.
+// kReadsToo: reads are claimed as well. If it is false, reads are validated at the commit, as in
+// the optimistic protocol. The paper leaves this variant to future work.
 template <bool kReadsToo>
 class TimestampClaims {
  public:
@@ -88,12 +94,12 @@ class TimestampClaims {
     ELIDER_TEST_POINT("timestamp.write.claimed");
     if (!kReadsToo || nobody_else_reads(stamps.read.load())) [[likely]] return true;
     Timestamp mine = mine_;
-    // Fails if another transaction ended this one and claimed the group.
+    // This fails if another transaction has ended this one and claimed the group.
     stamps.write.compare_exchange_strong(mine, written);
     return false;
   }
-  // Like read(), but runs inside a hardware transaction, where both steps are one. Returns false if
-  // the caller must call read() outside of it.
+  // Like read(), but runs inside a hardware transaction, which makes both steps one. Returns false
+  // if the caller must call read() outside of the hardware transaction.
   [[gnu::always_inline]] inline bool read_in_region(storage::Cell& cell) {
     if (ELIDER_MUTANT(kSkipReadTimestamp)) return true;
     Stamps& stamps = stamps_of(cell);
@@ -116,8 +122,8 @@ class TimestampClaims {
   static void make_room_for_new() {}
   static void keep_new(storage::Cell&) {}
 
-  // A procedure can be retried, so it does not wait, but it ends an open transaction whose time is
-  // over. A transaction that has itself been ended does not end others.
+  // A procedure does not wait, because it can be retried. However, it ends an open transaction
+  // whose time is over. A transaction that has itself been ended does not end other transactions.
   bool await() {
     if (!stand()) return false;
     if (waits_ || alone_) {
@@ -129,8 +135,8 @@ class TimestampClaims {
     return true;
   }
   // Waits until the transaction that conflicted with the last claim has ended, and ends it when its
-  // time is over. A procedure calls this between two attempts. Returns false if it had not ended at
-  // `until_ns` (0: no limit).
+  // time is over. A procedure calls this between two attempts. Returns false if that transaction
+  // has not ended by `until_ns` (0: no limit).
   bool await_end(uint64_t until_ns = 0) {
     Timestamp waited_for = 0;
     uint64_t since_ns = 0;
@@ -148,14 +154,14 @@ class TimestampClaims {
   }
 
   bool begin_commit() { return all_->begin_commit(worker_, mine_) || ELIDER_MUTANT(kCommitEnded); }
-  // Whether this transaction is still running, that is, no other transaction has ended it.
+  // Whether this transaction is still running. It is not if another transaction has ended it.
   bool stand() const { return all_->under_way(mine_); }
   void stays_open() {
     waits_ = true;
     all_->set_open_since(worker_, now_ns());
   }
-  // A transaction that runs alone immediately ends every transaction that conflicts with it. Others
-  // wait for it for `patience_ns`.
+  // Sets whether this transaction runs alone. A transaction that runs alone immediately ends every
+  // transaction that conflicts with it. Other transactions wait for it for `patience_ns`.
   void set_alone(bool alone, uint64_t patience_ns) {
     alone_ = alone;
     all_->set_patience(worker_, patience_ns);
@@ -174,20 +180,21 @@ class TimestampClaims {
   static_assert(sizeof(Stamps) == kCellBytes);
   static Stamps& stamps_of(storage::Cell& cell) { return *(reinterpret_cast<Stamps*>(&cell) - 1); }
 
-  // Whether the named transaction has ended.
+  // Whether the transaction with timestamp `t` has ended.
   bool has_ended(Timestamp t) const {
     return t <= safe_ || (Timestamps::worker_of(t) == worker_ ? Timestamps::without_flag(t) != mine_ : !all_->under_way(t));
   }
-  // The read timestamp after this transaction's read: unchanged if it already shows that read.
+  // Returns the read timestamp after a read by this transaction. The result equals `read` if `read`
+  // already shows this read.
   Timestamp raised_from(Timestamp read) const {
     if (Timestamps::without_flag(read) == mine_) return read;
     if (read > mine_) return read | Timestamps::kFlag;
     return mine_ | (has_ended_with_all(read) || ELIDER_MUTANT(kForgetOtherReaders) ? 0 : Timestamps::kFlag);
   }
-  // Whether the named transaction and all readers that the timestamp covers have ended, as far as
-  // can be told without reading all slots.
+  // Whether the named transaction and all readers that the timestamp covers have ended. The result
+  // may be false although they have ended, because this function does not read all slots.
   bool has_ended_with_all(Timestamp read) const { return read <= safe_ || ((read & Timestamps::kFlag) == 0 && has_ended(read)); }
-  // `written` is a write timestamp.
+  // Whether a write timestamp is not a conflict.
   bool may_pass(Timestamp written) {
     if (written == mine_ || has_ended(written) || ELIDER_MUTANT(kPassUnsafeWrite)) [[likely]] return true;
     conflict_ = written;
@@ -216,9 +223,9 @@ class TimestampClaims {
     if ((t & Timestamps::kFlag) == 0) return has_ended(t) ? 0 : t;
     return becomes_safe(t) ? 0 : all_->oldest_up_to(t, worker_);
   }
-  // Ends the transaction if its time is over. For a procedure, the time begins when another
-  // transaction starts to wait for it. Returns false if its time is not over, or if it is
-  // committing.
+  // Ends the transaction `other` if its time is over. The time of a procedure begins when another
+  // transaction starts to wait for it. Returns false if the time is not over, or if the transaction
+  // is committing.
   bool end_late(Timestamp other, uint64_t waiting_since_ns) {
     const uint64_t open_since_ns = all_->open_since(other);
     const bool late = alone_ || (open_since_ns != 0 ? now_ns() - open_since_ns >= patience_ns_
@@ -230,7 +237,7 @@ class TimestampClaims {
   const uint32_t worker_;
   const uint64_t patience_ns_;
   Timestamp mine_ = 0;
-  Timestamp safe_ = 0;      // all transactions up to this one have ended, except this worker's own
+  Timestamp safe_ = 0;      // all transactions up to this timestamp have ended, except for this worker's own
   Timestamp conflict_ = 0;  // the timestamp that conflicted with the last claim
   bool waits_ = false;
   bool alone_ = false;

@@ -1,31 +1,32 @@
-// Timestamps: which transactions are running, and since when (HyPer-HTM, section 4.1, "safe
+// Timestamps: records which transactions are running, and since when (HyPer-HTM, section 4.1, "safe
 // timestamp").
 //
-// A timestamp consists of the clock at the begin of the transaction and its worker. So timestamps
-// are unique, and those of a worker increase. While the transaction runs, its timestamp is in the
-// worker's slot. The clock is not contended: a worker raises it only if no other worker has raised
-// it since its own last transaction.
+// A timestamp consists of the value of the clock at the start of the transaction, and the worker's
+// id. So timestamps are unique, and the timestamps of a worker increase. While a transaction runs,
+// its timestamp is in the worker's slot. Workers do not contend for the clock, because a worker
+// raises the clock only if no other worker has raised it since the worker's last transaction.
 //
 //   63                          14 13        1     0
 //  +------------------------------+-----------+------+
 //  | clock                        | worker    | flag |
 //  +------------------------------+-----------+------+
 //
-// The flag of a slot means that the transaction is committing. The flag of a row's read timestamp
-// means that there may be more readers than the one it names (timestamp_claims.h).
+// The flag in a slot means that the transaction is committing. In a row's read timestamp, the flag
+// means that there may be more readers than the one with this timestamp (timestamp_claims.h).
 //
-// Invariant: every transaction that is running, or begins later, has a timestamp above any safe
-// timestamp that was computed. The computation reads the clock first and then the slots. If it does
-// not see a transaction, the slot was written after the computation read it. The writer then found
-// the clock still equal to the value that it had put into the slot, so that value is not below the
-// clock that the computation read.
+// Invariant: every transaction that is running, or begins later, has a timestamp above each safe
+// timestamp that was computed. The computation of a safe timestamp reads the clock first and then
+// the slots. If the computation misses a running transaction, its slot was written after the computation
+// read the slot. After that write, the clock still had the value that the writer had put into the
+// slot. So this value is not below the value of the clock that the computation read.
 //
-// Deviations from the paper: the safe timestamp is computed only when a comparison needs a newer
-// one than the last that was computed, not at each begin, since what was safe stays safe. And a
-// transaction that waits for another one may end it, by taking the timestamp out of its slot.
+// Deviations from the paper: the safe timestamp is computed only if a comparison needs a newer one
+// than the last, not at the start of each transaction. This is correct because a safe timestamp
+// stays safe. In addition, a transaction that waits for another one may end it, by removing its
+// timestamp from its slot.
 //
-// Thread safety: any thread may call this. A slot is written by its worker, and by a worker that
-// ends its transaction.
+// Thread safety: all threads. A slot is written by its worker, and by a worker that ends the slot's
+// transaction.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +45,8 @@ using Timestamp = uint64_t;
 class Timestamps {
  public:
   static constexpr Timestamp kFlag = 1;
-  // How long others wait for a procedure before they end it: its thread may have been preempted, or
-  // may wait for the thread that waits here.
+  // How long other transactions wait for a procedure before they end its attempt. The procedure's
+  // thread may have been preempted, or may be waiting for the thread that waits here.
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   explicit Timestamps(const Workers& workers) : workers_(workers), slots_(new CacheLine<Slot>[workers.workers_max()]) {}
@@ -53,7 +54,7 @@ class Timestamps {
   static Timestamp without_flag(Timestamp t) { return t & ~kFlag; }
   static uint32_t worker_of(Timestamp t) { return static_cast<uint32_t>(t >> 1 & kWorkerMask); }
 
-  // Returns the timestamp of the worker's next transaction, which is running from now on.
+  // Begins the worker's next transaction, and returns its timestamp.
   Timestamp begin(uint32_t worker) {
     Slot& slot = *slots_[worker];
     uint64_t now = clock_->load();
@@ -68,26 +69,27 @@ class Timestamps {
       now = again;
     }
   }
-  // Called when all writes of the transaction have been made.
+  // Ends the worker's transaction. Called when all its writes have been made.
   void end(uint32_t worker) { slots_[worker]->now.store(kNone, std::memory_order_release); }
 
-  // From now on no other worker can end the transaction. Returns false if one already has.
+  // After this, other workers cannot end the transaction. Returns false if one of them already has.
   bool begin_commit(uint32_t worker, Timestamp mine) {
     Timestamp expected = mine;
     return slots_[worker]->now.compare_exchange_strong(expected, mine | kFlag);
   }
   bool under_way(Timestamp t) const { return without_flag(slots_[worker_of(t)]->now.load()) == without_flag(t); }
-  // Ends another worker's transaction, which then cannot commit, unless it is already committing.
+  // Ends another worker's transaction, which then cannot commit. Fails if the transaction is
+  // already committing.
   bool end_other(Timestamp t) {
     Timestamp expected = without_flag(t);
     return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
   }
 
-  // Sets how long others wait for the worker's transactions, which run on this thread, before they
-  // end them. This thread itself does not wait longer than before, because its transactions cannot
-  // proceed while it waits.
+  // Sets how long transactions of other threads wait for this worker's transactions before they end
+  // them. Transactions of this thread do not wait longer than before, because the worker's
+  // transactions cannot continue while their thread waits.
   void set_patience(uint32_t worker, uint64_t ns) {
-    slots_[worker]->thread.store(this_thread(), std::memory_order_relaxed);  // relaxed: of another thread any other value will do
+    slots_[worker]->thread.store(this_thread(), std::memory_order_relaxed);  // relaxed: other threads only compare it with their own
     slots_[worker]->patience_ns.store(ns, std::memory_order_relaxed);        // relaxed: a length of time
   }
   uint64_t patience_with(Timestamp t) const {
@@ -96,23 +98,24 @@ class Timestamps {
     return ns == kProcedurePatienceNs || slot.thread.load(std::memory_order_relaxed) == this_thread() ? kProcedurePatienceNs : ns;
   }
 
-  // Sets since when the worker's transaction is an open one, which its program ends; 0: it is not.
+  // Sets the time at which the worker's open transaction began. 0 if the transaction is not an open
+  // one, which the application ends.
   void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
-  // Since when the transaction that the worker runs has been open; 0 if it is a procedure.
+  // Returns the time at which the transaction began, if it is an open one; 0 if it is a procedure.
   uint64_t open_since(Timestamp t) const { return slots_[worker_of(t)]->open_since_ns.load(std::memory_order_relaxed); }
 
-  // Returns a timestamp up to which all transactions have ended, except the worker's own.
+  // Returns a timestamp up to which all transactions have ended, except for the worker's own.
   Timestamp safe(uint32_t worker) const {
     const Timestamp early = ELIDER_MUTANT(kSlotsBeforeClock) ? oldest_beside(worker) : kNone;
     const Timestamp next = clock_->load() << kClockShift;  // before the slots
     return std::min(next, ELIDER_MUTANT(kSlotsBeforeClock) ? early : oldest_beside(worker)) - 1;
   }
-  // Returns the oldest other transaction that is running and not younger than `t`, or 0.
+  // Returns the oldest running transaction of another worker that is not younger than `t`, or 0.
   Timestamp oldest_up_to(Timestamp t, uint32_t worker) const {
     const Timestamp oldest = oldest_beside(worker);
     return oldest <= t ? oldest : 0;
   }
-  // Raises the clock above `t`, so that `t` can become safe.
+  // Raises the clock above `t`, so that `t` can become a safe timestamp.
   void let_pass(Timestamp t) {
     uint64_t now = t >> kClockShift;
     clock_->compare_exchange_strong(now, now + 1);
@@ -123,7 +126,7 @@ class Timestamps {
   static constexpr uint64_t kWorkerMask = (uint64_t{1} << (kClockShift - 1)) - 1;
   static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all
 
-  // The oldest running transaction of all other workers, or kNone.
+  // Returns the oldest running transaction of all other workers, or kNone.
   Timestamp oldest_beside(uint32_t worker) const {
     Timestamp oldest = kNone;
     for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i) {
@@ -143,9 +146,9 @@ class Timestamps {
 
   struct Slot {
     std::atomic<Timestamp> now{kNone};
-    std::atomic<uint64_t> open_since_ns{0};  // of an open transaction, and 0 of a procedure's
+    std::atomic<uint64_t> open_since_ns{0};  // when an open transaction began; 0 for a procedure's
     std::atomic<uint64_t> patience_ns{kProcedurePatienceNs};
-    std::atomic<const void*> thread{nullptr};  // where patience_ns is longer: whose transactions they are
+    std::atomic<const void*> thread{nullptr};  // the thread whose transactions patience_ns applies to, if it is longer than usual
     uint64_t last_clock = 0;  // when the slot's last transaction began: a worker id may pass to another thread
   };
 
