@@ -16,9 +16,10 @@
 //
 // Invariant: every transaction that is running, or begins later, has a timestamp above each safe
 // timestamp that was computed. The computation of a safe timestamp reads the clock first and then
-// the slots. If the computation misses a running transaction, its slot was written after the computation
-// read the slot. After that write, the clock still had the value that the writer had put into the
-// slot. So this value is not below the value of the clock that the computation read.
+// the slots. If the computation misses a running transaction, its slot was written after the
+// computation had read the slot. After that write, the clock still had the value that the writer
+// had put into the slot. So this value is not below the value of the clock that the computation
+// read.
 //
 // Deviations from the paper: the safe timestamp is computed only if a comparison needs a newer one
 // than the last, not at the start of each transaction. This is correct because a safe timestamp
