@@ -9,10 +9,10 @@
 namespace elider::heap {
 
 namespace {
-// Links of a free block: the next block of its list and, in the first block of a list, the next
+// Links of a free block: the next block of its list. The first block of a list also has the next
 // batch.
 constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
-constexpr uint64_t kZeroedByWords = 256;  // most of a small object's words are written anyway
+constexpr uint64_t kZeroedByWords = 256;  // most words of a small object are written anyway
 constexpr uint64_t kObjectBytesMax = block_bytes(kBlockClasses - 1) - kBlockHeadBytes;
 }  // namespace
 
@@ -62,8 +62,8 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
   return {};
 }
 
-// Cuts a new block from the arena's chunk. If the chunk is too small, the rest of it becomes free
-// blocks.
+// Cuts a new block from the arena's chunk. If the chunk has too little room left, that room is made
+// into free blocks, and a new chunk is used.
 Status Allocator::cut(uint32_t block_class, uint64_t* block) {
   const uint64_t bytes = block_bytes(block_class);
   if (block_class >= kSmallClasses) {
@@ -122,13 +122,13 @@ bool Allocator::is_free_block(uint64_t block, uint32_t block_class) const {
          attempt_.load_at(block) == block_word(block_class, kBlockFree);
 }
 Status Allocator::damaged(const char* what, uint64_t offset) const {
-  attempt_.needs_software();  // the words need memory
+  attempt_.needs_software();  // the message needs memory
   Status status(Code::kCorrupt, attempt_.heap().where(offset) + " is damaged: " + what);
   attempt_.doom(status);
   return status;
 }
 
-// Adds the block to the arena's list. A full list makes room for the next one.
+// Adds the block to the arena's list. If the list is full, first moves that list away.
 Status Allocator::give_back(uint64_t block, uint32_t block_class) {
   if (block_class >= kSmallClasses) {
     attempt_.store_at(block + kNextBatchAt, attempt_.load_at(batches_at(block_class)));
@@ -169,7 +169,7 @@ Status Allocator::free(uint64_t offset) {
     return status;
   }
   // A concurrent transaction must not change the freed object. Under snapshot isolation only writes
-  // conflict, so all of the object is written.
+  // conflict, so this writes the whole object.
   if (attempt_.heap().options().isolation == HeapIsolation::kSnapshot) attempt_.zero(offset, block_bytes(block_class) - kBlockHeadBytes);
   attempt_.store_at(offset - kBlockHeadBytes, block_word(block_class, kBlockFree));
   return give_back(offset - kBlockHeadBytes, block_class);

@@ -1,16 +1,17 @@
-// Allocator: allocates and frees blocks of the heap. All of its state is in the heap and is read
-// and written by transactions. So an allocation is undone if its transaction is rolled back, or if
-// a crash comes first.
+// Allocator: allocates and frees blocks of the heap. All of its state is in the heap, where
+// transactions read and write it. So an allocation is undone if its transaction is rolled back, or
+// if a crash prevents the commit.
 //
-//   HeapHead    the roots, the next chunk, batches of free blocks that any arena may take, an arena
-//               for each slot
-//   chunk       64 KiB or one large block: {bytes, cut up to}, then consecutive blocks
-//   block       a word (its size class, in use or free), then the object
+//   HeapHead    the roots, the next chunk, batches of free blocks that any arena may use, and an
+//               arena for each slot
+//   chunk       64 KiB or one large block. It begins with its size and the offset up to which
+//               blocks have been cut from it, followed by the blocks without gaps
+//   block       a word that contains its size class and whether it is in use, then the object
 //
-// Each arena's lists are on cache lines that other slots do not write, so allocations of two
-// threads do not conflict. An arena keeps two batches of a size; a third goes to the head, where
-// other arenas find it. Blocks are never merged: freed memory is reused for objects of about the
-// same size. Thread safety: used by the thread of its transaction.
+// The lists of an arena are on cache lines that other slots do not write, so allocations of two
+// threads do not conflict. An arena keeps two batches of each size. A third batch is moved to the
+// head, where other arenas find it. Blocks are never merged, so freed memory is reused only for
+// objects of about the same size. Thread safety: used by the thread of its transaction.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +25,14 @@ namespace elider::heap {
 
 // The sizes of blocks, including their word: 32, 48, .. 128, then four per doubling.
 inline constexpr uint32_t kBlockClasses = 152;
-inline constexpr uint32_t kSmallClasses = 40;  // up to 32 KiB: of these arenas have lists
+inline constexpr uint32_t kSmallClasses = 40;  // up to 32 KiB; arenas have lists of these
 constexpr uint64_t block_bytes(uint32_t block_class) {
   if (block_class < 8) return 16 * (uint64_t{block_class} + 1);
   const uint32_t doubling = (block_class - 8) / 4, quarter = (block_class - 8) % 4;
   return (uint64_t{128} << doubling) / 4 * (5 + quarter);
 }
 constexpr uint32_t block_class_of(uint64_t bytes) {
-  if (bytes <= 32) return 1;  // a free block holds two links
+  if (bytes <= 32) return 1;  // a free block must have room for two links
   if (bytes <= 128) return static_cast<uint32_t>((bytes + 15) / 16 - 1);
   uint32_t doubling = 0;
   while ((uint64_t{256} << doubling) < bytes) ++doubling;
@@ -58,8 +59,8 @@ struct HeapHead {
 static_assert(HeapHead::kArenasAt % 64 == 0 && HeapHead::kArenaBytes % 64 == 0);
 static_assert(HeapHead::kBatchesAt + kBlockClasses * 8 <= HeapHead::kArenasAt);
 
-// An arena has the chunk that it cuts blocks from, and for each small class {first free block,
-// length of that list, a full list}.
+// An arena has the chunk from which it cuts blocks. For each small class it also has the first free
+// block, the length of that list, and a full list.
 struct Arena {
   static constexpr uint64_t kChunkAt = 0;
   static constexpr uint64_t kListsAt = 64;
@@ -78,7 +79,7 @@ class Allocator {
  public:
   explicit Allocator(detail::HeapAttempt& attempt);
 
-  // The object is zeroed.
+  // Allocates an object and zeroes it.
   Status allocate(uint64_t bytes, uint64_t* offset);
   Status free(uint64_t offset);
 
@@ -86,12 +87,13 @@ class Allocator {
   Status cut(uint32_t block_class, uint64_t* block);
   Status new_chunk(uint64_t bytes, uint64_t* chunk);
   Status give_back(uint64_t block, uint32_t block_class);
-  // A damaged heap must neither stop the process nor allocate what is in use: blocks that a list or
-  // an arena leads to are checked.
+  // Checks a block that a list or an arena refers to. A damaged heap must not stop the process, and
+  // must not cause the allocation of memory that is in use.
   bool is_free_block(uint64_t block, uint32_t block_class) const;
   bool is_in_heap(uint64_t offset, uint64_t bytes) const;
   Status damaged(const char* what, uint64_t offset) const;
-  // The offset of a word of the class's list: 0: the first block, 1: the count, 2: the full list.
+  // Returns the offset of a word of the class's list. `part` 0 is the first block, 1 the count, 2
+  // the full list.
   uint64_t list_at(uint32_t block_class, uint64_t part) const {
     return arena_ + Arena::kListsAt + block_class * Arena::kListBytes + part * 8;
   }

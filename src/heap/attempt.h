@@ -1,22 +1,25 @@
-// HeapAttempt: one attempt of a transaction; HeapReader and HeapTransaction are built on it. It
-// runs in a region (regions.h), where words are read and written in place, or under the software
-// protocol: reads are plain loads, and writes are kept in a write set until the commit (after
-// Pisces's two versions, DUMBO, section 4.1; slots.h has the waits).
+// HeapAttempt: one attempt of a transaction. HeapReader and HeapTransaction are built on it. An
+// attempt runs in one of two ways. In a region (regions.h) it reads and writes the heap's words in
+// place. Under the software protocol its reads are plain loads, and its writes are kept in a write
+// set until the commit. The protocol follows the two versions of Pisces (DUMBO, section 4.1);
+// slots.h describes its waits.
 //
-// The software protocol. Reads see the moment s: the heap's words, and the writes of commits that
-// the moment sees but that may not be in the heap yet. These are looked up in the write sets of the
-// commits. Commits above s wait for this attempt before they write to the heap, so a word never
-// changes while it is read.
+// An attempt of the software protocol reads the state of the heap at its moment s. It reads the
+// heap's words, and also the writes of commits that the moment includes but that may not be in the
+// heap yet. It finds those in the write sets of these commits. Commits above s wait for this
+// attempt before they write to the heap, so a word does not change while it is read.
 //
-// A commit locks the stripes of its lines; one that is newer than s is a conflict. Then it takes a
-// number. If it is serializable, it checks that all stripes that it has read are unchanged.
+// A commit locks the stripes of the cache lines that it writes. A stripe with a number above s is a
+// conflict. The commit then takes a number. If the transaction is serializable, the commit then
+// checks that all stripes that it has read are unchanged.
 //
-// Others see the commit first and it becomes durable afterwards; transactions that saw it wait for
-// that. Under HeapWait::kOwn the order is reversed: the record is durable before the commit takes
-// its number, and the marker before others see the commit. If the commit gives its number up, the
-// log says so before a transaction whose moment includes that number starts to read.
+// A commit first becomes visible to other transactions and then durable, and transactions that saw
+// it wait for its durability. Under HeapWait::kOwn the order is reversed. The record is durable
+// before the commit takes its number, and the marker is durable before other transactions see the
+// commit. If the commit gives up its number, the log records that before any transaction whose
+// moment includes the number starts to read.
 //
-// Thread safety: used by the thread that owns it.
+// Thread safety: used by its owner's thread.
 #pragma once
 
 #include <cstddef>
@@ -45,10 +48,10 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   HeapTransaction transaction() { return {base_, in_region_, *this}; }
 
   void begin(bool updates);
-  // Ends a transaction that only read: waits until what it has read is durable.
+  // Ends a read-only transaction. Waits until everything that it has read is durable.
   Status end();
   void roll_back();
-  // kDone: `status` says whether it took effect and is durable.
+  // If the result is kDone, `status` says whether the transaction took effect and is durable.
   Outcome commit(Status* status);
   // The reason why the transaction must be rolled back: an invalid call, or exhausted memory.
   const Status& doom() const { return doom_; }
@@ -56,17 +59,18 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
     needs_software();
     if (doom_.ok()) doom_ = std::move(status);
   }
-  // Called before a step that a region cannot execute. In a region, it ends the region and does not
-  // return.
+  // Called before a step that a region cannot execute. If a region is running, ends it, and the
+  // call does not return.
   void needs_software() const {
     if (in_region_) leave_region_();
   }
 
   // -- in a region (regions.cc) ------------------------------------------------------------------
 
-  // Written while the region's tracking is suspended, on lines that the region does not touch.
+  // Written while the tracking of the region is suspended, on cache lines that the region does not
+  // access.
   struct Window {
-    uint64_t number = 0;  // 0: none was taken
+    uint64_t number = 0;  // 0: the region did not take a number
     bool logged = false;
     Status written;
   };
@@ -74,14 +78,14 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   // Called before the region. leave(): ends the region and does not return.
   void begin_region(bool is_active, void (*leave)());
   bool has_written_in_region() const { return !region_writes_.empty(); }
-  // Writes the record to a mapped medium; the marker follows the region's commit.
+  // Writes the record to a mapped medium. The marker is written after the region's commit.
   void log_in_window();
   void end_aborted_region();
-  // Called after the region's commit; waits until it is durable.
+  // Called after the region's commit. Waits until the transaction is durable.
   Status conclude_region(bool was_active);
   // Waits until the stripe of the last conflict is unlocked.
   void wait_for_conflict() const;
-  // After kNoRoom: the room needed in the log.
+  // The room that is needed in the log, if the last outcome was kNoRoom.
   uint64_t room_needed() const { return room_needed_; }
 
   void read_bytes(const void* place, std::span<std::byte> into);
@@ -92,7 +96,7 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   void store(uint64_t word, uint64_t value);
   uint64_t load_at(uint64_t offset) { return load(offset / heap::kWordBytes); }
   void store_at(uint64_t offset, uint64_t value) { store(offset / heap::kWordBytes, value); }
-  // Zeroes whole words. Any number of them takes little room in the log.
+  // Zeroes whole words. The log record of a zeroed range is short, whatever its length.
   void zero(uint64_t offset, uint64_t bytes);
 
   HeapFootprint footprint() const;
@@ -116,8 +120,8 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   void unlock_stripes(std::optional<uint64_t> number);
   heap::WriteSet& unused_writes();
   Status fenced(Status stored);
-  // Called after record and marker are written: waits until they, and all that they need, are
-  // durable.
+  // Called after the record and the marker are written. Waits until they, and all numbers up to
+  // `needs`, are durable.
   Status conclude(Status written, uint64_t needs);
   void give_up(uint64_t number);
   bool fences() const;

@@ -1,4 +1,5 @@
-// `elider heap check` and `elider heap status`: the contents of a heap's file that is not open.
+// `elider heap check` and `elider heap status`: print the contents of a heap's file while the heap
+// is not open.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -49,7 +50,7 @@ Status look(const std::string& path, Looked* looked) {
   if (Status status = replayer.begin(); !status.ok()) return status;
   if (Status status = replayer.find(&looked->found); !status.ok()) return status;
   looked->replayed = replayer.replayed();
-  // Pending records may lie beyond the file's end.
+  // Pending log records may extend beyond the file's end.
   uint64_t end = 0;
   if (Status status = replayer.heap_bytes_with(looked->found, &end); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -59,7 +60,7 @@ Status look(const std::string& path, Looked* looked) {
   return replayer.load_heap(looked->found, {looked->memory, end});
 }
 
-// Reads a heap that is being inspected.
+// Returns a function that reads the heap that is being inspected.
 auto reader_of(const std::byte* base) {
   return [base](uint64_t offset, std::span<std::byte> into) { std::memcpy(into.data(), base + offset, into.size()); };
 }
@@ -119,7 +120,7 @@ class Walk {
     return {};
   }
 
-  // Visits `count` linked blocks, or all of the list if `count` is 0.
+  // Visits `count` linked blocks, or the whole list if `count` is 0.
   Status walk_list(uint64_t block, uint64_t count, uint32_t block_class) {
     for (uint64_t i = 0; block != 0 && (count == 0 || i < count); ++i) {
       if (block % 8 != 0 || block < first_ || block > bytes_ || heap::block_bytes(block_class) > bytes_ - block ||
@@ -173,7 +174,7 @@ class Walk {
   const uint64_t heap_at_;
   HeapCheck& check_;
   uint64_t first_ = 0;
-  std::vector<uint64_t> free_;  // blocks, as the lists have them
+  std::vector<uint64_t> free_;  // the blocks in the free lists
   uint64_t free_state_bytes_ = 0, free_state_blocks_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// A file: stores are written at once, and threads share the fdatasync that makes them durable. A
-// thread that arrives while one is running waits for the next.
+// A file as a medium. Stores are written at once. Threads share the fdatasync that makes the stores
+// durable. A thread that arrives while an fdatasync is running waits for the next one.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -16,7 +16,7 @@ namespace elider::heap {
 namespace {
 
 constexpr uint64_t kPageBytes = kPatchBytesMax;
-constexpr size_t kPagesMax = 8192;  // that patch() keeps before it writes them
+constexpr size_t kPagesMax = 8192;  // the number of pages that patch() collects before it writes them
 
 class FileMedium final : public Medium {
  public:
@@ -38,7 +38,7 @@ class FileMedium final : public Medium {
       Status status;
       try {
         status = file_->sync();
-      } catch (const std::bad_alloc&) {  // for the words of its error
+      } catch (const std::bad_alloc&) {  // the message of its error needs memory
         status = Status(Code::kIoError, Cause::kNone);
       }
       lock.lock();
@@ -47,7 +47,7 @@ class FileMedium final : public Medium {
       if (status.ok())
         done_ = std::max(done_, covers);
       else
-        failure_ = std::move(status);  // and what the disk has is not known from now on
+        failure_ = std::move(status);  // after this, the contents of the disk are unknown
       synced_.notify_all();
     }
     return done_ >= mine ? Status() : failure_;
@@ -56,7 +56,7 @@ class FileMedium final : public Medium {
   Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
     auto page = pages_.find(offset / kPageBytes);
     if (page == pages_.end()) {
-      auto read_page = std::make_unique<Page>();  // whole, or not among those that are written
+      auto read_page = std::make_unique<Page>();  // read completely, or not added to the pages to write
       if (Status status = read(offset / kPageBytes * kPageBytes, *read_page); !status.ok()) return status;
       page = pages_.emplace(offset / kPageBytes, std::move(read_page)).first;
     }
@@ -91,7 +91,7 @@ class FileMedium final : public Medium {
  private:
   using Page = std::array<std::byte, kPageBytes>;
 
-  // Writes adjacent pages in one call.
+  // Writes each run of adjacent pages in one call.
   Status write_pages() {
     for (auto page = pages_.begin(); page != pages_.end();) {
       const uint64_t first = page->first;
@@ -105,7 +105,7 @@ class FileMedium final : public Medium {
   }
 
   const std::unique_ptr<io::File> file_;
-  std::map<uint64_t, std::unique_ptr<Page>> pages_;  // the replayer's
+  std::map<uint64_t, std::unique_ptr<Page>> pages_;  // collected by the replayer
   std::vector<std::byte> together_;
 
   mutable std::mutex mutex_;

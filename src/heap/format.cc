@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kHeaderSeed = 0x6865617031;
 
-// The ranges of HeapOptions; no version of the program has exceeded them.
+// The ranges of HeapOptions. No version of the program has allowed values outside these ranges.
 bool is_possible(const Geometry& geometry) {
   return geometry.threads != 0 && geometry.threads <= kThreadsMax && geometry.markers >= kMarkersMin && geometry.markers <= kMarkersMax &&
          std::has_single_bit(geometry.markers) && geometry.log_bytes >= kLogBytesMin && geometry.log_bytes <= kLogBytesMax &&
@@ -46,8 +46,8 @@ FileHeader encode(const Geometry& geometry) {
 }
 
 bool is_unmade(const FileHeader& header, size_t bytes) {
-  // The system stores a file's length and its first bytes separately: after a crash they may be
-  // zeros.
+  // The system stores a file's length and its first bytes separately, so after a crash the bytes
+  // may be zeros.
   const FileHeader zeros{};
   if (bytes < sizeof(header))
     return bytes <= sizeof(kMagicUnmade) && (std::memcmp(&header, &zeros, bytes) == 0 || std::memcmp(&header, kMagicUnmade, bytes) == 0);
@@ -63,8 +63,8 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
     return {Code::kUnsupported, "'" + path + "' has heap format version " + std::to_string(header.version) +
                                     "; this program reads versions up to " + std::to_string(kVersion)};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
-  // The header may be of either version: opening a file of version 1 converts it to version 2, and
-  // on persistent memory a crash may leave only one of the two changed words.
+  // The header may be of either version. Opening a file of version 1 converts it to version 2. On
+  // persistent memory a crash during the conversion may leave only one of the two changed words.
   bool is_whole = false;
   FileHeader its = header;
   for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);

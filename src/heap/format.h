@@ -1,15 +1,18 @@
 // The layout of a heap's file and of its parts (DUMBO, sections 3 and 3.3).
 //
-//   0        FileHeader   what the file is; written once
-//   4096     Replayed     up to which number the heap has all; two of them, written in turn, each
-//                         in two places. Then a third one: what persist() has promised
-//   8192     Marker[]     a circular array: transaction n's is at n % markers
-//            rings        a redo log of log_bytes for each slot, written round and round
-//   heap     the heap     HeapPtr holds offsets in it; HeapHead (allocator.h) is at its begin
+//   0        FileHeader   identifies the file; written once
+//   4096     Replayed     the number up to which the heap is complete. There are two entries,
+//                         written in turn, each in two places. A third one stores the number up
+//                         to which persist() has promised durability
+//   8192     Marker[]     a circular array: the marker of transaction n is at n % markers
+//            rings        a redo log of log_bytes for each slot, written as a circular buffer
+//   heap     the heap     a HeapPtr holds an offset in it; HeapHead (allocator.h) is at its start
 //
-// A redo record is a series of runs: a word of (count << 48 | first word's number), then `count`
-// words; a count of 0: then one word, how many words become 0. Numbers are as the processor has
-// them: a file belongs to one kind of machine.
+// A redo record is a series of runs. A run is a word (count << 48 | index of the first word),
+// followed by `count` words. If the count is 0, one word follows, which is the number of words to
+// set to 0. Integers have the byte order of the processor, so a file can be used on one kind of
+// machine.
+//
 // Thread safety: pure functions and values.
 #pragma once
 
@@ -24,25 +27,25 @@
 namespace elider::heap {
 
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
-inline constexpr char kMagicUnmade[16] = "elider heap new";  // its making has begun, and not ended
+inline constexpr char kMagicUnmade[16] = "elider heap new";  // the creation of the file has started and is not complete
 inline constexpr uint32_t kVersion = 2;                      // 1: no runs of zeros
-// The offsets of entry `sequence % 2`, each in a sector of its own. Older programs only use the
-// first offset of each entry.
+// The offsets of entry `sequence % 2`. Each offset is in a sector of its own. Older programs use
+// only the first offset of each entry.
 inline constexpr uint64_t kReplayedAt[2][2] = {{4096, 5120}, {4608, 5632}};
 inline constexpr uint64_t kPersistedAt = 6144;
 inline constexpr uint64_t kMarkersAt = 8192;
 inline constexpr uint64_t kWordBytes = 8;
 inline constexpr uint64_t kHeapAlignment = 64 << 10;
-// Rounds up to a multiple of it.
+// Rounds up to a multiple of kHeapAlignment.
 constexpr uint64_t aligned(uint64_t bytes) { return (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment; }
 inline constexpr uint64_t kBytesMin = 1 << 20, kBytesMax = uint64_t{16} << 40;  // of a heap
-inline constexpr uint64_t kNumberMax = uint64_t{1} << 56;                       // of transactions, and of sequences
+inline constexpr uint64_t kNumberMax = uint64_t{1} << 56;                       // of transactions, and of sequences of Replayed
 
 // The ranges of HeapOptions.
 inline constexpr uint32_t kThreadsMax = 64, kMarkersMin = 256, kMarkersMax = 1 << 24;
 inline constexpr uint64_t kLogBytesMin = 64 << 10, kLogBytesMax = uint64_t{4} << 30;
 
-static_assert(sizeof(kMagic) == 16 && sizeof(kMagicUnmade) == 16);  // alike in the first 8
+static_assert(sizeof(kMagic) == 16 && sizeof(kMagicUnmade) == 16);  // the first 8 bytes are equal
 
 struct FileHeader {
   char magic[16];
@@ -52,23 +55,24 @@ struct FileHeader {
   uint32_t reserved;
   uint64_t log_bytes;
   uint64_t heap_at;
-  uint64_t identity;  // drawn at creation: checksums of another file do not pass in this one
+  uint64_t identity;  // drawn at creation, so that checksums of another file do not match
   uint64_t checksum;
 };
 
 struct Replayed {
-  uint64_t sequence;  // the greater one counts
+  uint64_t sequence;  // of the two entries, the one with the greater sequence is valid
   uint64_t number;
   uint64_t checksum;
 };
 
-// Transaction `number` is durable. Its record is `bytes` long and begins at offset `start` of all
-// bytes that the slot ever wrote. After a crash it counts if it is whole and all numbers up to
-// `needs` are present. Without bytes, the number was given up.
+// Transaction `number` is durable. Its record has `bytes` bytes and begins at offset `start` of all
+// bytes that the slot has ever written. After a crash, the transaction counts if its record is
+// whole and all numbers up to `needs` are present. If `bytes` is 0, the number was given up.
 //
-// The last two words tell recovery which holes in the log are damage, because a crash cannot have
-// left them. They are facts that remain true, so the checksum need not cover them: a torn line has
-// the words of an older marker. 0 means unknown; markers of older programs have it.
+// From the last two words, recovery decides which holes in the log are damage, because a crash
+// cannot have caused them. The words state facts that remain true, so the checksum need not cover
+// them: after a torn write, a cache line has these words of an older marker. 0 means unknown.
+// Markers of older programs contain 0.
 struct Marker {
   uint64_t number;
   uint64_t needs;
@@ -77,8 +81,8 @@ struct Marker {
   uint32_t slot;
   uint64_t record_checksum;
   uint64_t checksum;
-  uint64_t durable;   // all numbers up to this one were durable, or replayed, when this was written
-  uint64_t previous;  // so was this one, the slot's last one before
+  uint64_t durable;   // all numbers up to this one were durable or replayed when this marker was written
+  uint64_t previous;  // the slot's previous number that was durable then
 };
 static_assert(sizeof(Marker) == 64);
 
@@ -99,7 +103,8 @@ Geometry geometry_of(const HeapOptions& options, uint64_t identity);
 FileHeader encode(const Geometry& geometry);
 // kCorrupt, kUnsupported: the message names the path.
 Status decode(const FileHeader& header, const std::string& path, Geometry* geometry);
-// Whether the file is not created yet; `bytes` of the header could be read.
+// Returns true if the creation of the file is not complete. `bytes` is the number of bytes of the
+// header that could be read.
 bool is_unmade(const FileHeader& header, size_t bytes);
 
 Replayed make_replayed(uint64_t sequence, uint64_t number, const Geometry& geometry);
@@ -107,7 +112,8 @@ bool is_valid(const Replayed& replayed, const Geometry& geometry);
 
 void seal(Marker& marker, const Geometry& geometry);  // sets its checksum
 bool is_valid(const Marker& marker, const Geometry& geometry);
-// Whether a valid marker has values that a program can have written. If not, the file is damaged.
+// Returns true if a program can have written these values to a valid marker. If not, the file is
+// damaged.
 bool is_possible(const Marker& marker, const Geometry& geometry);
 uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry);
 
@@ -115,7 +121,7 @@ uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, con
 struct Run {
   uint64_t first;
   uint64_t count;
-  std::span<const uint64_t> values;  // none: 0
+  std::span<const uint64_t> values;  // empty: the new values are 0
 
   uint64_t offset() const { return first * kWordBytes; }
   uint64_t bytes() const { return count * kWordBytes; }
@@ -129,8 +135,8 @@ struct Run {
 };
 inline constexpr uint64_t kRunWordsMax = (1u << 16) - 1;
 constexpr uint64_t run_header(uint64_t first, uint64_t count) { return count << 48 | first; }
-// Decodes the run that begins at words[0]. Returns false if it extends beyond the words, or beyond
-// any heap.
+// Decodes the run that begins at words[0]. Returns false if the run extends beyond the words, or
+// beyond the largest possible heap.
 inline bool next_run(std::span<const uint64_t>& words, Run* run) {
   uint64_t count = words[0] >> 48;
   const bool zeros = count == 0;

@@ -30,9 +30,9 @@ using heap::kHeapAlignment;
 
 namespace {
 
-constexpr uint32_t kAttemptsBeside = 10;  // then a transaction runs alone (DUMBO, section 4.1)
-// The limits for regions: as many conflicts, and more aborts after a thread ran alone or a page
-// fault.
+constexpr uint32_t kAttemptsBeside = 10;  // after this many attempts, a transaction runs alone (DUMBO, section 4.1)
+// The limits for regions. They allow the same number of conflicts. In addition, they allow aborts
+// that follow a page fault, or a transaction that ran alone.
 constexpr ElisionPolicy kRegionPolicy{
     .conflict_aborts_max = kAttemptsBeside, .capacity_aborts_max = 1, .system_aborts_max = 2, .lock_held_aborts_max = 1000};
 
@@ -48,15 +48,15 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 };
 
-// A commit waits for all transactions that began before it. So a thread within heap A that commits
-// in heap B, and one within B that commits in A, would wait for each other.
+// A commit waits for all transactions that began before it. So if a thread within heap A committed
+// in heap B, and another within B committed in A, they would wait for each other.
 Status refuse_within(const char* call) {
   if (running == nullptr) return {};
   return Status::invalid_argument(std::string(call) + ": not allowed inside a heap's procedure, and this thread is running one");
 }
 
-// Returns what f() returns, or the status for what it threw. If the thread ends within f(), calls
-// unwind() before the thread continues to end.
+// Returns the result of f(), or the status for an exception that it threw. If the thread ends
+// within f(), calls unwind() before the thread continues to end.
 template <class F, class Unwind>
 Status guarded(F&& f, Unwind&& unwind) {
   try {
@@ -79,7 +79,7 @@ Status too_large(const std::string& path, uint64_t bytes, uint64_t capacity) {
                                   std::to_string(bytes) + " bytes");
 }
 
-// So far the file only has its first bytes, which say that it is being created.
+// The file contains only its first bytes at this point, which say that it is being created.
 Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
   const uint64_t first = heap::HeapHead::bytes(geometry.threads);
   const std::array<std::pair<uint64_t, uint64_t>, 2> words = {std::pair{heap::HeapHead::kMagicAt, heap::HeapHead::kMagic},
@@ -95,14 +95,15 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
     if (status.ok()) status = medium.store(at, std::as_bytes(std::span(&none, 1)));
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&unmade, 1)));
   if (status.ok()) status = medium.fence();
-  // This makes the file a heap. One word of 8 bytes changes, which is atomic on any medium.
+  // This store makes the file a heap. It changes one word of 8 bytes, which is atomic on any
+  // medium.
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&header, 1)));
   return status.ok() ? medium.fence() : status;
 }
 
-// A heap's file may have holes if an older program wrote it or it is a copy. *room: whether the
-// disk has room for them. Refuses a file that is larger than the heap may become before anything
-// else.
+// Reserves disk space for the whole heap, because a file may have holes if an older program wrote
+// it or it is a copy. *room says whether the disk has enough space. Before that, refuses a file
+// that is larger than the heap may become.
 Status reserve_all(io::File& file, const Geometry& geometry, uint64_t capacity, Status* room) {
   uint64_t bytes = 0;
   if (Status status = file.size(&bytes); !status.ok()) return status;
@@ -138,8 +139,8 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (is_new) {
     std::random_device random;
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
-    // This discards the rest of an earlier attempt. Before anything else, the file has a name and
-    // says what it is.
+    // Creates the file and discards the rest of an earlier attempt. The first bytes that are
+    // written say that the file is a heap that is being created.
     if (Status status = held.folder->open(held.name, io::OpenMode::kCreateNew, &file); !status.ok()) return status;
     if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
     if (Status status = held.folder->sync(); !status.ok()) return status;
@@ -149,7 +150,7 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   }
   std::unique_ptr<heap::Medium> medium;
   if (!room.ok())
-    medium = heap::make_file_medium(std::move(file));  // it reads holes without room for them
+    medium = heap::make_file_medium(std::move(file));  // this medium reads holes without reserving space for them
   else if (Status status = heap::open_medium(options, std::move(file), &medium); !status.ok())
     return status;
   if (is_new)
@@ -208,7 +209,7 @@ bool HeapInside::add_roots() {
   });
 }
 
-// The heap is in memory, with all transactions up to `number`.
+// Called when the heap is in memory, with all transactions up to `number`.
 Status HeapInside::begin_slots(uint64_t number) {
   if (!add_roots()) return {Code::kCorrupt, "'" + path_ + "' is damaged: the list of roots, at offset " +
                                                std::to_string(geometry_.heap_at + heap::HeapHead::kRootsAt)};
@@ -248,11 +249,11 @@ HeapInside::~HeapInside() {
     replaying_.join();
   }
   if (base_ == nullptr) return;
-  static_cast<void>(replay());  // what does not succeed here, opening does
+  static_cast<void>(replay());  // if this fails, the next opening replays the log
   ::munmap(base_, options_.capacity_bytes);
 }
 
-// The mapping is the child's own copy, so this does not change the file.
+// The mapping is the child's own copy, so unmapping it does not change the file.
 void HeapInside::abandon() {
   if (base_ != nullptr) ::munmap(base_, options_.capacity_bytes);
 }
@@ -272,14 +273,14 @@ Status HeapInside::grow_to(uint64_t bytes) {
   if (bytes <= now) return {};
   if (bytes > options_.capacity_bytes)
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
-  // Doubles the heap, or grows it to what is needed if the disk does not have room for more.
+  // Doubles the heap. If the disk does not have space for that, grows it only to the needed size.
   const uint64_t needed = heap::aligned(bytes), wanted = std::min(options_.capacity_bytes, std::max(2 * now, needed));
   const uint64_t possible = medium_->reserve(geometry_.heap_at + wanted).ok() ? wanted : needed;
   if (Status status = medium_->extend(geometry_.heap_at + possible); !status.ok()) return status;
   return map_heap(possible);
 }
 
-// Also called within a commit: if memory is exhausted, the error lacks a message.
+// Also called within a commit. If memory is exhausted, the error lacks a message.
 void HeapInside::stop(const Status& why) noexcept {
   std::lock_guard lock(why_);
   if (stopped_.load(std::memory_order_relaxed)) return;  // relaxed: under the mutex
@@ -305,7 +306,8 @@ Status HeapInside::stopped() const noexcept {
 bool HeapInside::has_markers() const { return slots_.clock() + 2 * geometry_.threads < replayer_->replayed() + geometry_.markers; }
 bool HeapInside::has_half_of_markers() const { return 2 * (slots_.clock() - replayer_->replayed()) < geometry_.markers; }
 
-// The caller is not in a transaction, since others may have to end first.
+// The caller must not be in a transaction, because the replayer may have to wait for other
+// transactions.
 Status HeapInside::make_room(uint32_t slot, uint64_t bytes) {
   for (Spin spin; !has_markers() || !log_->has_room(slot, bytes); spin.wait()) {
     if (Status status = replay(); !status.ok()) {
@@ -367,7 +369,7 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
     slots_.leave(slot);
     if (outcome == HeapAttempt::Outcome::kNoRoom) {
       room = attempt.room_needed();
-      if (alone.owns_lock()) {  // the replayer waits for others
+      if (alone.owns_lock()) {  // the replayer waits for other transactions
         slots_.end_alone();
         alone.unlock();
         attempts = has_regions() ? kAttemptsBeside - 1 : ~0u;
@@ -428,7 +430,7 @@ Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
         attempt.roll_back();
         slots_.release(slot);
       });
-  // A commit that the transaction saw may have failed to become durable meanwhile.
+  // A commit that this transaction saw may have failed to become durable.
   const Status durable = attempt.end();
   if (status.ok() && !was_stopped) status = durable;
   counts_[slot].reads.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
@@ -443,7 +445,7 @@ Status HeapInside::persist() {
   const uint64_t last = slots_.clock();
   for (Spin spin; slots_.settled() < last; spin.wait()) ELIDER_TEST_POINT("heap.persist.waits");
   if (Status status = fence(); !status.ok()) stop(status);
-  // A transaction that it waited for may have failed.
+  // A transaction that this one waited for may have failed.
   if (Status status = stopped(); !status.ok()) return status;
   log_->all_is_durable(last);
   std::lock_guard lock(persisting_);
@@ -456,7 +458,7 @@ Status HeapInside::replay() {
   const Uncancelled uncancelled;
   ELIDER_TEST_POINT("heap.replay.begins");
   const uint64_t last = slots_.settled();
-  // A number whose record failed to become durable has also settled.
+  // A number also counts as settled if its record failed to become durable.
   if (Status status = stopped(); !status.ok()) return status;
   if (last <= replayer_->replayed()) return {};
   if (options_.durability == HeapDurability::kLater)
@@ -464,14 +466,14 @@ Status HeapInside::replay() {
   try {
     return replayer_->replay(last, *log_);
   } catch (const std::bad_alloc&) {
-    return {Code::kMemoryLimit, Cause::kMemoryLimit};  // it is as it was, and can be tried again
+    return {Code::kMemoryLimit, Cause::kMemoryLimit};  // the heap is unchanged, and the caller may retry
   }
 }
 
 Status HeapInside::fence() noexcept {
   try {
     return medium_->fence();
-  } catch (const std::bad_alloc&) {  // for the words of its error
+  } catch (const std::bad_alloc&) {  // the message of its error needs memory
     return {Code::kIoError, Cause::kNone};
   }
 }
@@ -501,7 +503,7 @@ HeapStatus HeapInside::status() const {
     static_cast<void>(heap::list_roots(geometry_.threads, heap_bytes(), read, &status.roots));
   };
   if (running != nullptr && &running->heap() == this) {
-    running->needs_software();  // what follows asks for memory
+    running->needs_software();  // the following steps allocate memory
     look([&](uint64_t offset, std::span<std::byte> into) { running->read_bytes(base_ + offset, into); });
   } else if (running == nullptr) {
     static_cast<void>(const_cast<HeapInside*>(this)->read([&](HeapReader& reader) {

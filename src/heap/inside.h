@@ -1,5 +1,6 @@
-// HeapInside: an open heap: its file, its memory, the slots, stripes, log and replayer.
-// Thread safety: all.
+// HeapInside: an open heap. It owns the file, the memory, the slots, stripes, log and replayer.
+//
+// Thread safety: all threads may call all functions.
 #pragma once
 
 #include <array>
@@ -31,10 +32,10 @@ class HeapInside {
   // kOk: *opened is set.
   static Status open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened);
   ~HeapInside();
-  // Whether this is a forked child of the process that opened the heap. Then only abandon() may be
-  // called, since threads of the parent may have been anywhere in it.
+  // Returns true in a forked child of the process that opened the heap. Then only abandon() may be
+  // called, because threads of the parent may have been in the middle of any function.
   bool in_child() const { return process_.in_child(); }
-  // Replaces the destructor in a child: returns the heap's memory to the system.
+  // Replaces the destructor in a forked child. Returns the heap's memory to the system.
   void abandon();
 
   Status run(FunctionRef<Status(HeapTransaction&)> procedure);
@@ -52,37 +53,38 @@ class HeapInside {
   heap::Stripes& stripes() { return stripes_; }
   heap::RedoLog& log() { return *log_; }
   heap::RootFilter& root_filter() { return root_filter_; }
-  // Makes what this thread has logged durable. If memory is exhausted, the error lacks a message.
+  // Makes everything that this thread has logged durable. If memory is exhausted, the error lacks a
+  // message.
   Status fence() noexcept;
   bool medium_fences_for_its_thread() const { return medium_->fences_for_its_thread(); }
   bool medium_is_mapped() const { return medium_->memory() != nullptr; }
   bool has_regions() const { return regions_.run != nullptr; }
-  // The position of this offset, for messages.
+  // Returns the position of this offset in the file, for messages.
   std::string where(uint64_t offset) const { return "'" + path_ + "', at offset " + std::to_string(geometry_.heap_at + offset) + ","; }
-  // Makes room in the heap up to this offset. kMemoryLimit: capacity_bytes. kIoError.
+  // Enlarges the heap up to this offset. kMemoryLimit: capacity_bytes is reached. kIoError.
   Status grow_to(uint64_t bytes);
-  // From now on, nothing can be made durable.
+  // After this call, nothing can become durable any more.
   void stop(const Status& why) noexcept;
   Status stopped() const noexcept;
-  // Whether half of the markers that the replayer may not have used yet are still free.
+  // Returns true if at least half of the markers that the replayer has not processed are unused.
   bool has_half_of_markers() const;
   void wake_replayer();
 
  private:
   HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, const heap::Regions& regions,
              std::unique_ptr<heap::Medium> medium, std::unique_ptr<io::File> held);
-  // Brings the file up to its log's end, and starts. Checks everything before it writes. If `room`
-  // is not ok, or the disk lacks room for the whole heap, the heap is read-only.
+  // Applies the log to the file, and starts. Checks everything before it writes. If `room` is not
+  // ok, or the disk lacks space for the whole heap, the heap becomes read-only.
   Status recover(Status room);
   Status start();
-  // Applies the log to the memory alone. Transactions return `why`.
+  // Applies the log only to the memory. Update transactions return `why`.
   Status start_reading(const heap::Found& found, uint64_t bytes, const Status& why);
   Status reserve_addresses();
-  bool add_roots();  // to the filter. False: the list is damaged
+  bool add_roots();  // adds the roots to the filter. Returns false if the list is damaged
   Status begin_slots(uint64_t number);
   Status map_heap(uint64_t bytes);
   Status make_room(uint32_t slot, uint64_t bytes);
-  // Returns false if the transaction must run alone, under the software protocol.
+  // Returns false if the transaction must run alone under the software protocol.
   bool run_in_regions(uint32_t slot, FunctionRef<Status(HeapTransaction&)> procedure, Status* status);
   bool has_markers() const;
   void replay_in_background();
@@ -103,10 +105,10 @@ class HeapInside {
   heap::RootFilter root_filter_;
   std::unique_ptr<heap::RedoLog> log_;
   std::unique_ptr<heap::Replayer> replayer_;
-  std::vector<std::unique_ptr<HeapAttempt>> attempts_;  // of each slot
+  std::vector<std::unique_ptr<HeapAttempt>> attempts_;  // by slot
   std::mutex alone_;
 
-  std::mutex persisting_;  // guards what the log says of persist()
+  std::mutex persisting_;  // guards the log's entry for persist()
 
   std::atomic<bool> stopped_{false};
   mutable std::mutex why_;

@@ -1,9 +1,9 @@
 // RedoLog: the rings of records and the array of markers in a heap's file, written by transactions
 // (DUMBO, sections 3.2.2, 3.2.3 and 3.3).
 //
-// A record is in its slot's ring before its marker is in the array. The replayer (replayer.h) makes
-// room and reports its progress to free_up_to(). Thread safety: any thread may call this, but one
-// at a time per slot.
+// A record is stored in its slot's ring before its marker is stored in the array. The replayer
+// (replayer.h) makes room and reports its progress to free_up_to(). Thread safety: any thread may
+// call these functions, for each slot one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -42,16 +42,16 @@ class RedoLog {
     writes.append_record(&rings_[slot].record);
     return rings_[slot].record.size() * kWordBytes;
   }
-  // Lets prepare() run without allocating memory.
+  // Reserves memory, so that prepare() does not allocate.
   void reserve(uint32_t slot, uint64_t bytes) { rings_[slot].record.reserve(bytes / kWordBytes); }
-  // Writes the record and the marker; they are durable after a fence of the medium. There must be
-  // room.
+  // Writes the record and the marker, which are durable after a fence of the medium. The ring must
+  // have room.
   Status append(uint32_t slot, uint64_t number, uint64_t needs) noexcept {
     const Status status = append_record(slot, number);
     return status.ok() ? append_marker(slot, needs) : status;
   }
-  // Writes only the record. It does not count until its marker follows; the next record may
-  // overwrite it.
+  // Writes only the record. The record does not count until its marker is written, and the next
+  // record may overwrite it.
   Status append_record(uint32_t slot, uint64_t number) noexcept {
     const Status status = append_unnumbered(slot);
     number_record(slot, number);
@@ -87,39 +87,39 @@ class RedoLog {
     return put(ring);
   }
 
-  // Sets what the slot's next markers report as durable (Marker::durable and previous): its last
-  // one, and all numbers up to `all`.
+  // Sets the numbers that the slot's next markers report as durable (Marker::durable and previous):
+  // the slot's last number, and all numbers up to `all`.
   void last_is_durable(uint32_t slot, uint64_t all) {
     Ring& ring = rings_[slot];
     ring.previous = ring.marker.number;
     ring.durable = std::max(ring.durable, all);
   }
-  // From now on the markers of all slots report that the numbers up to `all` are durable.
+  // After this call, the markers of all slots report that the numbers up to `all` are durable.
   void all_is_durable(uint64_t all) {
-    uint64_t known = durable_.load(std::memory_order_relaxed);  // relaxed: a look before the exchange
+    uint64_t known = durable_.load(std::memory_order_relaxed);  // relaxed: the exchange below checks it
     while (known < all && !durable_.compare_exchange_weak(known, all, std::memory_order_acq_rel)) {
     }
   }
-  // Records in the file that persist() has promised this. It is not fenced: a crash can only lose
-  // the proof. One thread at a time.
+  // Records in the file that persist() has promised durability up to `all`. The entry is not
+  // fenced, because without it a crash only loses the proof. One thread at a time.
   void say_persisted(uint64_t all) noexcept {
     if (all <= persisted_) return;
     persisted_ = all;
     const Replayed entry = make_replayed(1, all, geometry_);
     static_cast<void>(store(kPersistedAt, std::as_bytes(std::span(&entry, 1))));
   }
-  // The replayer has processed what the slot wrote up to here.
+  // Called when the replayer has processed everything that the slot wrote up to this offset.
   void free_up_to(uint32_t slot, uint64_t end) { rings_[slot].freed.store(end, std::memory_order_release); }
-  // The end of the record with this marker.
+  // Returns the end of a record's space in the ring.
   static uint64_t end_of(uint64_t start, uint64_t bytes) {
     return (start + bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
   }
 
  private:
   struct alignas(kCacheLinePairBytes) Ring {
-    uint64_t end = 0;  // of all that was ever written
+    uint64_t end = 0;  // of all bytes that were ever written
     std::vector<uint64_t> record;
-    Marker marker;  // of the record that was appended last
+    Marker marker;  // of the last record
     uint64_t durable = 0, previous = 0;
     std::atomic<uint64_t> freed{0};
   };
@@ -137,7 +137,8 @@ class RedoLog {
     seal(marker, geometry_);
     return store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
-  // Others wait for what is written here. If memory is exhausted, the error lacks a message.
+  // If memory is exhausted, the error lacks a message. Does not throw, because other transactions
+  // wait for this write.
   Status store(uint64_t offset, std::span<const std::byte> bytes) noexcept {
     try {
       return medium_.store(offset, bytes);

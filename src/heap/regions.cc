@@ -18,9 +18,10 @@ using htm::Suspension;
 
 namespace {
 
-constexpr uint32_t kLooksMax = 10000;  // for readers, within a region whose reads are suspended: some 100 microseconds
+constexpr uint32_t kLooksMax = 10000;  // for checks for readers, in a region whose reads are suspended: about 100 microseconds
 
-// An abort within a catch block also undoes the steps that would end the exception.
+// If the procedure throws, the abort in the catch block undoes everything that the region has
+// written, including what the runtime has stored for the exception.
 template <class B>
 [[gnu::noinline]] bool succeeds(HeapAttempt& attempt, FunctionRef<Status(HeapTransaction&)> procedure) {
   try {
@@ -32,7 +33,7 @@ template <class B>
   }
 }
 
-// Runs between the region's last access and its commit.
+// Called between the region's last access and its commit.
 template <class B>
 void wait_and_number(HeapAttempt& attempt) {
   Slots& slots = attempt.heap().slots();
@@ -53,7 +54,7 @@ void wait_and_number(HeapAttempt& attempt) {
   } else {
     if constexpr (B::kSuspends == Suspension::kLoads) B::suspend_loads();
     const uint64_t seen = slots.clock();
-    // Without PAUSE, which ends a region on any processor.
+    // The loop does not use PAUSE, which ends a region on any processor.
     uint32_t looks = B::kSuspends == Suspension::kLoads ? kLooksMax : 0;
     while (!ELIDER_MUTANT(kHeapSkipIsolationWait) && !slots.nobody_since(seen)) {
       if (looks-- == 0) B::template abort<kReadersCode>();
@@ -61,14 +62,14 @@ void wait_and_number(HeapAttempt& attempt) {
     if constexpr (B::kSuspends == Suspension::kLoads) B::track();
     ELIDER_TEST_POINT("heap.region.isolated");
     attempt.window().number = slots.take_number_in_region();
-    // SPHT waits for every transaction that has a number. There the state holds the number, and
-    // transactions with smaller numbers do not wait for it.
+    // SPHT waits for every transaction that has a number. Under its protocol the state holds the
+    // number, and transactions with smaller numbers do not wait for this transaction.
     const bool says_number = attempt.heap().options().wait == HeapWait::kTotal || ELIDER_MUTANT(kHeapRegionSaysNumber);
     slots.say(slot, Phase::kWritten, says_number ? attempt.window().number : seen);
   }
 }
 
-// The region must end in the frame in which it began.
+// The region must end in the stack frame in which it began.
 template <htm::SuspendingBackend B>
 unsigned run_in_region(HeapAttempt& attempt, FunctionRef<Status(HeapTransaction&)> procedure, Status* status) {
   constexpr bool kIsActive = B::kSuspends == Suspension::kAll;

@@ -12,8 +12,8 @@
 namespace elider::heap {
 
 namespace {
-// Zeroes without touching memory: a range of zeros may be far larger than the memory of the
-// machine.
+// Zeroes whole pages without touching them, because a range of zeros may be far larger than the
+// machine's memory.
 Status zero_pages(std::span<std::byte> memory) {
   constexpr uintptr_t kPage = 4096;
   const auto begin = reinterpret_cast<uintptr_t>(memory.data()), end = begin + memory.size();
@@ -42,7 +42,7 @@ Status Replayer::begin() {
     for (const uint64_t at : places) {
       if (Status status = read_entry(at, &entry); !status.ok()) return status;
       if (entry.sequence == 0) continue;
-      // Older programs write one place of each entry, so the other place may be older.
+      // Older programs write only one of an entry's two places, so the other place may be older.
       Replayed& newest = replayed_entries_[entry.sequence % 2];
       if (entry.sequence > newest.sequence) newest = entry;
       if (entry.sequence <= sequence_) continue;
@@ -52,8 +52,8 @@ Status Replayer::begin() {
   return sequence_ != 0 ? Status() : damaged_entries();
 }
 
-// Returns an entry of zeros unless the one at `at` is valid. kCorrupt: its checksum matches, but no
-// program can have written such numbers.
+// Reads the entry at `at`. The entry is zeros if it is not valid. kCorrupt: its checksum matches,
+// but no program can have written its numbers.
 Status Replayer::read_entry(uint64_t at, Replayed* entry) {
   if (Status status = medium_.read(at, std::as_writable_bytes(std::span(entry, 1))); !status.ok()) return status;
   if (!is_valid(*entry, geometry_)) *entry = {};
@@ -64,12 +64,13 @@ Status Replayer::damaged_entries() const {
           "'" + path_ + "' is damaged: the record of its log's replayed part, at offset " + std::to_string(kReplayedAt[0][0])};
 }
 
-// A transaction counts if its marker and its record are whole, and all that it needs is: the
-// numbers up to `needs` are present without a gap. Only then may a transaction have answered. One
-// that has read from it needs at least its number, so if that one survives, this one does.
+// A transaction counts if its marker and its record are whole and the numbers up to its `needs` are
+// present without a gap. Only such a transaction may have returned to its caller. A transaction
+// that has read from another needs at least that transaction's number. So if the reader survives,
+// the other one does too.
 //
-// A gap is caused by a crash or by damage. It is damage if a marker, or persist(), says that the
-// missing part was durable, since a crash cannot remove that.
+// A gap is caused by a crash or by damage. It is damage if a marker or persist() reports that the
+// missing number was durable, because a crash does not remove durable data.
 Status Replayer::find(Found* found) {
   const uint64_t from = replayed();
   found->newest = from;
@@ -83,7 +84,7 @@ Status Replayer::find(Found* found) {
     for (uint64_t i = 0; i < part.size(); ++i) {
       const Marker& marker = part[i];
       if (!is_valid(marker, geometry_) || marker.number <= from) continue;
-      // The replayer can be behind by as many transactions as there are markers, and not by more.
+      // The replayer is behind by at most as many transactions as there are markers.
       if (marker.number > from + geometry_.markers) return damaged_entries();
       if (marker.number % geometry_.markers != first + i || !is_possible(marker, geometry_)) return damaged_marker(marker.number);
       found->newest = std::max(found->newest, marker.number);
@@ -108,8 +109,8 @@ Status Replayer::find(Found* found) {
   return {};
 }
 
-// Whether the whole record of the marker is present; if not, a crash came first. kCorrupt: the
-// checksum matches, but the record does not consist of runs.
+// Sets *is_whole to whether the whole record of the marker is present. If not, a crash came first.
+// kCorrupt: the checksum matches, but the record does not consist of runs.
 Status Replayer::look_at(const Marker& marker, bool* is_whole) {
   std::span<const uint64_t> words;
   const Status status = marker.bytes == 0 ? Status() : load(marker, geometry_.record_at(marker.slot, marker.start), true, &words);
@@ -145,7 +146,8 @@ Status Replayer::word_with(const Found& found, uint64_t offset, uint64_t* word) 
   return {};
 }
 
-// The log may be durable although the file's length is not: then the log determines the length.
+// After a crash the log may be durable although the file's length is not. Then the log determines
+// the length.
 Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   uint64_t used = 0;
   if (Status status = medium_.size(bytes); !status.ok()) return status;
@@ -159,8 +161,8 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   if (Status status = word_with(found, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
   if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax || used % kCacheLineBytes != 0) return damaged();
   *bytes = std::max(*bytes, used);
-  // Transactions may write wherever the heap was when they ran: up to the file's end, or in a chunk
-  // that one of them allocated.
+  // A transaction may write up to the heap's end at the time when it ran. That is the file's end,
+  // or the end of a chunk that a transaction allocated.
   for (const Marker& record : found.durable) {
     const Status status = apply(record, [&](const Run& run) { return run.end() <= *bytes ? Status() : this->damaged(record); });
     if (!status.ok()) return status;
@@ -172,7 +174,7 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
 Status Replayer::load_heap(const Found& found, std::span<std::byte> memory) {
   uint64_t bytes = 0;
   if (Status status = medium_.size(&bytes); !status.ok()) return status;
-  // Whole pages of the file; bytes beyond its end are 0.
+  // Maps whole pages of the file. Bytes beyond the file's end are 0.
   const uint64_t there = std::min<uint64_t>((bytes - geometry_.heap_at + 4095) / 4096 * 4096, memory.size());
   if (Status status = medium_.map_data_copy_on_write(geometry_.heap_at, memory.first(there)); !status.ok()) return status;
   const auto patch = [&](const Run& run) -> Status {
@@ -194,14 +196,15 @@ Status Replayer::damaged(const Marker& marker) const {
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
 }
 
-// Prefetches the records of a few later markers while it stores one.
+// Prefetches the records of a few later markers while it stores the present record.
 Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
   constexpr size_t kAhead = 6, kPlacesKept = 8;
   static_assert(kAhead < kPlacesKept);
-  // Always prefetches this many lines of a record: its length cannot be predicted, and the slot's
-  // next record follows it.
+  // Always prefetches this many cache lines of a record. The record's length cannot be predicted,
+  // and the slot's next record follows it.
   constexpr uint64_t kAheadBytes = 4 * kCacheLineBytes;
-  // Most runs are one word: one comparison detects them, and that they are within all heaps.
+  // Most runs are one word. One comparison detects such a run and checks that it is within the
+  // largest heap.
   constexpr uint64_t kOneWord = run_header(0, 1), kPlaces = kBytesMax / kWordBytes;
   std::byte* const heap = memory_ + geometry_.heap_at;
   const bool flushes = medium_.flushes_patched();
@@ -268,10 +271,10 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
-// First makes everything that it has read durable, and stores it again for that. After a killed
-// process it may only be in the system's memory, and after a failed sync the system treats it as
-// written. Otherwise a power failure during the following steps could leave some of the heap's new
-// words without a log.
+// First makes the log that it has read durable, by storing it again. After a process was killed,
+// the log may be only in the system's memory. After a failed sync, the system treats it as written.
+// Without this step, a power failure during the following steps could leave some of the heap's new
+// words without their log.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
   const FileHeader header = encode(geometry_);  // of this version
@@ -283,12 +286,12 @@ Status Replayer::recover(const Found& found) {
     const uint64_t at = geometry_.record_at(marker.slot, marker.start);
     if (status.ok() && marker.bytes != 0) status = load(marker, at, true, &words);
     if (status.ok() && memory_ != nullptr)
-      medium_.flush(at, marker.bytes);  // the record is in the file already
+      medium_.flush(at, marker.bytes);  // the file already contains the record
     else if (status.ok() && marker.bytes != 0)
       status = medium_.store(at, std::as_bytes(words));
     if (status.ok()) status = medium_.store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
-  // The last byte, which sets the file's length.
+  // Rewrites the last byte, which determines the file's length.
   uint64_t length = 0;
   std::byte last{};
   if (status.ok()) status = medium_.size(&length);
@@ -307,7 +310,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   std::vector<uint64_t> ends(geometry_.threads, 0);  // of each slot's last record
   uint64_t words = 0;
   for (uint64_t number = from + 1; number <= last;) {
-    // As many markers as are contiguous.
+    // Processes as many markers as are contiguous in the file.
     const uint64_t count = std::min<uint64_t>({last - number + 1, geometry_.markers - number % geometry_.markers, 256});
     std::span<const Marker> markers;
     if (memory_ != nullptr) {
@@ -319,7 +322,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
       markers = markers_;
     }
     for (const Marker& marker : markers) {
-      // This process has written the mapped markers itself, so their checksum need not be verified.
+      // This process has written the mapped markers itself, so it need not verify their checksums.
       if (marker.number != number || marker.slot >= geometry_.threads || (memory_ == nullptr && !is_valid(marker, geometry_)))
         return damaged_marker(number);
       words += marker.bytes / kWordBytes;
@@ -334,7 +337,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   if (Status status = say_replayed(last); !status.ok()) return status;
   replays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
   words_.fetch_add(words, std::memory_order_relaxed);
-  log.all_is_durable(last);  // before the room is used again: what is there then says so
+  log.all_is_durable(last);  // must come before the room is reused, because records that are stored there then report it
   for (uint32_t slot = 0; slot < geometry_.threads; ++slot)
     if (ends[slot] != 0) log.free_up_to(slot, ends[slot]);
   return {};

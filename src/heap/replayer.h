@@ -1,10 +1,10 @@
-// Replayer: brings a heap's file up to date with its redo log (DUMBO, section 3.3): in the
+// Replayer: applies the redo log to the heap's file (DUMBO, section 3.3). It does so in the
 // background, when a transaction finds the log full, and after a crash.
 //
 // It processes the markers in the order of their numbers. It stores the words of their records,
-// makes them durable, and only then writes its progress to the file. So a crash repeats some of the
-// work, which is idempotent. Thread safety: any thread may call it; one replay runs at a time, and
-// other callers wait.
+// makes them durable, and only then writes its progress to the file. A crash makes it repeat some
+// of the work, which is idempotent. Thread safety: any thread may call it. One replay runs at a
+// time, and other callers wait.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@
 
 namespace elider::heap {
 
-// The log after a crash.
+// The contents of the log after a crash.
 struct Found {
   std::vector<Marker> durable;  // in the order of their numbers
-  uint64_t dropped = 0;         // whole, but something that they need is not
-  uint64_t newest = 0;          // the greatest number of which there is a trace
+  uint64_t dropped = 0;         // number of whole transactions that need a number which is missing
+  uint64_t newest = 0;          // the greatest number of which the log has a trace
 };
 
 class Replayer {
@@ -32,29 +32,32 @@ class Replayer {
   Replayer(const Geometry& geometry, Medium& medium, const std::string& path)
       : geometry_(geometry), medium_(medium), memory_(medium.memory()), path_(path) {}
 
-  // Reads how far the file is. It must have room for the log and the smallest heap.
+  // Reads the replay progress from the file, which must have room for the log and the smallest
+  // heap.
   Status begin();
-  // What the log has beyond that.
+  // Finds the transactions in the log beyond that progress.
   Status find(Found* found);
-  // The value of a word of the heap after `found` is applied, and the size of the heap then, in
-  // whole pages of kHeapAlignment. kCorrupt: the file was cut short.
+  // These return a word of the heap, and the heap's size, as they are after `found` is applied. The
+  // size is in whole pages of kHeapAlignment. kCorrupt: the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
-  // Loads the heap, with `found` applied, into memory that holds zeros: for an open heap that is
-  // read-only, or one that is inspected. The memory has the size from heap_bytes_with().
+  // Loads the heap, with `found` applied, into memory that holds zeros. Used for an open heap that
+  // is read-only, and for a heap that is inspected. The memory must have the size from
+  // heap_bytes_with().
   Status load_heap(const Found& found, std::span<std::byte> memory);
-  // Calls patch(run) for each run of a record; a Status that is not ok ends the call. kCorrupt: the
-  // record does not match its marker. `checks` false: it is known to match.
+  // Calls patch(run) for each run of a record. If patch() does not return ok, the call ends with
+  // that status. kCorrupt: the record does not match its marker. If `checks` is false, the record
+  // is known to match.
   template <class Patch>
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
-  // Loads the words of the record that is stored at offset `at` in the file. They are in `record_`
-  // or in mapped memory, and valid until the next call.
+  // Loads the words of the record at offset `at` of the file. The words are in `record_` or in
+  // mapped memory, and are valid until the next call.
   Status load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words);
-  // Stores `found`, and records in the file that it is complete up to the newest number. The file
-  // must be large enough.
+  // Stores `found`, and records in the file that the heap is complete up to the newest number. The
+  // file must be large enough.
   Status recover(const Found& found);
 
-  // Stores everything from the last replay up to number `last`; the markers must be durable.
+  // Stores all records from the last replay up to number `last`. Their markers must be durable.
   Status replay(uint64_t last, RedoLog& log);
   uint64_t replayed() const { return replayed_.load(std::memory_order_acquire); }
   uint64_t words() const { return words_.load(std::memory_order_relaxed); }  // relaxed: statistics
@@ -67,10 +70,10 @@ class Replayer {
   Status read_entry(uint64_t at, Replayed* entry);
   Status store_entry(const Replayed& entry);
 
-  // Up to which numbers the markers, and persist(), report durability.
+  // The numbers that the markers and persist() report as durable.
   struct Claims {
-    uint64_t all;                // up to this number
-    std::vector<uint64_t> each;  // and these
+    uint64_t all;                // all numbers up to this one
+    std::vector<uint64_t> each;  // these single numbers
   };
   Status look_at(const Marker& marker, bool* is_whole);
   Status check_claims(const Claims& claims, std::span<const Marker> whole, uint64_t gapless);
@@ -83,18 +86,18 @@ class Replayer {
 
   const Geometry geometry_;
   Medium& medium_;
-  std::byte* const memory_;  // the medium's; null: it is not mapped
+  std::byte* const memory_;  // the medium's memory; null if the file is not mapped
   const std::string path_;
   std::mutex mutex_;
   uint64_t sequence_ = 0;
   std::atomic<uint64_t> replayed_{0};
   std::atomic<uint64_t> words_{0}, replays_{0};
   std::vector<uint64_t> record_;
-  Replayed replayed_entries_[2] = {};  // as begin() found them
+  Replayed replayed_entries_[2] = {};  // the entries that begin() found
   std::vector<Marker> markers_;
 };
 
-// Inlined, so that the processor requests the next record while it stores this one.
+// Inlined, so that the processor can request the next record while it stores this one.
 [[gnu::always_inline]] inline Status Replayer::load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words) {
   if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
       at + marker.bytes > geometry_.ring_at(marker.slot) + geometry_.log_bytes)

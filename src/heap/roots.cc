@@ -23,7 +23,7 @@ Status check_name(std::string_view name) {
   return Status::invalid_argument("root: the name has " + std::to_string(name.size()) + " bytes; it must have 1 to 255");
 }
 
-// The type as a programmer writes it.
+// Returns the type's name as a programmer writes it.
 std::string readable(const std::string& type) {
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> words(abi::__cxa_demangle(type.c_str(), nullptr, nullptr, &failed), &std::free);
@@ -36,8 +36,8 @@ std::string text_at(detail::HeapAttempt& attempt, uint64_t offset, size_t bytes)
   return text;
 }
 
-// Does not allocate memory: most transactions begin with a root, and in a region an allocation ends
-// it.
+// Does not allocate memory, because an allocation ends a region, and most transactions begin by
+// finding a root.
 bool is_text_at(detail::HeapAttempt& attempt, uint64_t offset, std::string_view text) {
   char piece[64];
   for (size_t done = 0; done < text.size(); done += sizeof(piece)) {
@@ -117,7 +117,7 @@ Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset) {
     found = node;
   }));
   if (found_at == 0) return {};
-  attempt.needs_software();  // the words need memory
+  attempt.needs_software();  // the message needs memory
   const std::string name = text_at(attempt, found_at + sizeof(RootNode), found.name_bytes);
   return Status::invalid_argument("free: the object at offset " + std::to_string(offset) + " is the root '" + name +
                                   "'; call remove_root() instead");

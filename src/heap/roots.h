@@ -1,5 +1,6 @@
-// Roots: the named objects of a heap: a list of nodes, each {next, object, the object's bytes,
-// lengths, name and type}. Thread safety: used by the thread of its transaction. RootFilter: all.
+// Roots: the named objects of a heap. They form a list of nodes. A node contains the next node, the
+// object, the object's size, the lengths of the name and the type, the name and the type. Thread
+// safety: used by the thread of its transaction. All threads may call a RootFilter.
 #pragma once
 
 #include <array>
@@ -23,25 +24,25 @@ struct RootNode {
   // The name and the type follow.
 };
 
-// kNotFound, kSchemaMismatch (the root has another type), kInvalidArgument (the name is empty).
+// kNotFound. kSchemaMismatch: the root has another type. kInvalidArgument: the name is empty.
 Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status remove_root(detail::HeapAttempt& attempt, std::string_view name);
 
-// Reads the heap's bytes from this offset.
+// A function that reads the heap's bytes from this offset on.
 using ReadHeap = FunctionRef<void(uint64_t offset, std::span<std::byte> into)>;
 
-// Calls visit(offset of the node, node) for each root. Returns false if the list is damaged: it has
-// a cycle, or leads out of the heap's objects, all of which end before `end`.
+// Calls visit(offset of the node, node) for each root. Returns false if the list is damaged, that
+// is, if it has a cycle or leads out of the heap's objects, which end before `end`.
 bool for_each_root(uint32_t threads, uint64_t end, ReadHeap read, FunctionRef<void(uint64_t, const RootNode&)> visit);
-// Appends the roots, with their types as a programmer writes them.
+// Appends the roots to `roots`, with the names of their types as a programmer writes them.
 bool list_roots(uint32_t threads, uint64_t end, ReadHeap read, std::vector<HeapRoot>* roots);
 
-// kInvalidArgument: this is a root's object, or a node of the list, which must not be freed.
+// kInvalidArgument: `offset` is a root's object or a node of the list, which must not be freed.
 Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset);
 
-// A filter of the objects that may be roots: without it, each freed object would be compared with
-// all roots. An object that was a root since the heap was opened stays in it.
+// A filter of the objects that may be roots. Without it, each freed object would be compared with
+// all roots. Every object that was a root since the heap was opened remains in the filter.
 class RootFilter {
  public:
   void add(uint64_t offset) {

@@ -1,7 +1,8 @@
-// Stripes: which number last wrote each line of 64 bytes of the heap, and whether a commit has
+// Stripes: for each cache line of the heap, the number that last wrote it, and whether a commit has
 // locked it. A published commit stores its number there, and keeps the lock until its words are in
-// the heap. Until then transactions whose moment reaches the number may read the line, and none may
-// write it. Several lines share a stripe, which can cause false conflicts. Thread safety: all.
+// the heap. Until then, a transaction whose moment includes that number may read the cache line,
+// and no other transaction may write it. Several cache lines share a stripe, which can cause false
+// conflicts. Thread safety: all threads may call all functions.
 #pragma once
 
 #include <atomic>
@@ -16,16 +17,16 @@ class Stripes {
 
   Stripes() : words_(std::make_unique<std::atomic<uint64_t>[]>(kCount)) {}
 
-  static constexpr uint64_t kWords = 8;  // of a line
+  static constexpr uint64_t kWords = 8;  // words of a cache line
 
-  // The stripe of a word of the heap.
+  // Returns the stripe of a word of the heap.
   static uint32_t of(uint64_t word) { return static_cast<uint32_t>((word / kWords) & (kCount - 1)); }
-  // The number of lines that `count` words occupy.
+  // Returns the number of cache lines that `count` words occupy.
   static uint64_t lines(uint64_t first, uint64_t count) { return count == 0 ? 0 : (first + count - 1) / kWords - first / kWords + 1; }
 
   enum class Locking : uint8_t { kLocked, kOwn, kRefused };
-  // kLocked: *number is the number that the stripe had before. kOwn: the slot has already locked
-  // it. kRefused: another slot has, or the number is newer than the moment.
+  // kLocked: *number is the stripe's number before the call. kOwn: the slot has already locked the
+  // stripe. kRefused: another slot has locked the stripe, or its number is above the moment.
   Locking try_lock(uint32_t stripe, uint32_t slot, uint64_t moment, uint64_t* number) {
     uint64_t word = words_[stripe].load(std::memory_order_acquire);
     if ((word & kLocked) != 0) return slot_of(word) == slot ? Locking::kOwn : Locking::kRefused;
@@ -34,13 +35,14 @@ class Stripes {
     const uint64_t locked = word | kLocked | uint64_t{slot} << 2;
     return words_[stripe].compare_exchange_strong(word, locked, std::memory_order_seq_cst) ? Locking::kLocked : Locking::kRefused;
   }
-  // Called by the lock's owner, which has published this number.
+  // Called by the owner of the lock, which has published this number.
   void publish(uint32_t stripe, uint32_t slot, uint64_t number) {
     words_[stripe].store(number << kNumberShift | uint64_t{slot} << 2 | kPublished | kLocked, std::memory_order_release);
   }
   void unlock(uint32_t stripe, uint64_t number) { words_[stripe].store(number << kNumberShift, std::memory_order_release); }
   bool is_locked(uint32_t stripe) const { return (words_[stripe].load(std::memory_order_acquire) & kLocked) != 0; }
-  // Whether the stripe is not newer than the moment, and no other slot is about to write it.
+  // Returns true if the stripe's number is not above the moment and no other slot is about to
+  // write.
   bool holds(uint32_t stripe, uint32_t slot, uint64_t moment) const {
     const uint64_t word = words_[stripe].load(std::memory_order_seq_cst);
     return word >> kNumberShift <= moment && ((word & kLocked) == 0 || (word & kPublished) != 0 || slot_of(word) == slot);

@@ -1,9 +1,10 @@
-// WriteSet: the words that a transaction writes, in the order of their first writes, and ranges
-// that it zeroes. A word that is written into a zeroed range overrides the zero. After a commit is
-// published, other threads look up words in its write set until they are in the heap.
+// WriteSet: the words that a transaction writes, in the order of their first writes, and the ranges
+// that it zeroes. If a word in a zeroed range is written, the written value overrides the zero.
+// After a commit is published, other threads look up words in its write set until the words are in
+// the heap.
 //
-// Thread safety: the transaction's own while it fills it; then readable by all while it is
-// unchanged.
+// Thread safety: only the transaction's thread accesses it while it fills it. Afterwards all
+// threads may read it as long as it is unchanged.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace elider::heap {
 class WriteSet {
  public:
   struct Entry {
-    uint64_t word;  // its number in the heap
+    uint64_t word;  // the word's index in the heap
     uint64_t value;
   };
   struct Zeros {
@@ -29,7 +30,7 @@ class WriteSet {
   bool empty() const { return entries_.empty() && zeros_.empty(); }
   std::span<const Entry> entries() const { return entries_; }
   std::span<const Zeros> zeros() const { return zeros_; }
-  // A filter: a word whose bit is not set here is not in the write set.
+  // A filter: if the bit of a word is not set here, the word is not in the write set.
   uint64_t signature() const { return signature_; }
   static uint64_t bit_of(uint64_t word) { return uint64_t{1} << (mix(word) >> 58); }
 
@@ -56,8 +57,8 @@ class WriteSet {
         table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
-  // Like put(), but an earlier entry for the word may remain, so find() must not be called. Returns
-  // false if the reserved capacity is used up.
+  // Like put(), but does not replace an earlier entry for the word, so find() must not be called.
+  // Returns false if the reserved capacity is used up.
   bool append(uint64_t word, uint64_t value) {
     if (!entries_.empty() && entries_.back().word == word) {
       entries_.back().value = value;
@@ -72,8 +73,8 @@ class WriteSet {
     entries_.reserve(words);
     zeros_.reserve(ranges);
   }
-  // Sets all these words to 0. Ranges that overlap begin with the same word, since they belong to
-  // one block.
+  // Sets all these words to 0. Ranges that overlap begin with the same word, because they belong to
+  // the same block.
   void zero(uint64_t first, uint64_t count) {
     if (const auto above = above_of(first); above != zeros_.begin() && (above - 1)->first == first)
       zeros_[static_cast<size_t>(above - zeros_.begin() - 1)].count = std::max((above - 1)->count, count);
@@ -88,7 +89,7 @@ class WriteSet {
         if (entry.word - first < count) entry.value = 0;
     }
   }
-  // Keeps the memory, unless it is far more than was recently needed.
+  // Keeps the memory, unless it is much more than recent transactions needed.
   void clear() {
     if (entries_.capacity() > kKeptMax) {
       entries_ = {};
@@ -118,7 +119,7 @@ class WriteSet {
     }
   }
 
-  uint64_t released_at = 0;  // the clock when its last transaction had written it back
+  uint64_t released_at = 0;  // the clock when the last transaction that used it had written its words to the heap
 
  private:
   static constexpr size_t kUnindexed = 16;
@@ -134,7 +135,7 @@ class WriteSet {
       if (entry.word == word) return &entry;
     return nullptr;
   }
-  // The first range that begins after the word.
+  // Returns the first range that begins after the word.
   std::vector<Zeros>::const_iterator above_of(uint64_t word) const {
     return std::upper_bound(zeros_.begin(), zeros_.end(), word, [](uint64_t at, const Zeros& range) { return at < range.first; });
   }
@@ -152,7 +153,7 @@ class WriteSet {
 
   std::vector<Entry> entries_;
   std::vector<Zeros> zeros_;     // in their order in the heap
-  std::vector<uint32_t> table_;  // empty while there are few
+  std::vector<uint32_t> table_;  // empty while there are few entries
   uint64_t signature_ = 0;
 };
 
