@@ -1,23 +1,23 @@
-// Backend: the concept of a backend, which begins and ends hardware transactions ("regions"); and
-// the two backends that do not need hardware.
+// Backend: the concept of a backend, which begins and ends hardware transactions ("regions"). This
+// header also has the two backends that do not need hardware.
 //
-//   begin()       returns kStarted in a new region. Otherwise returns the status of an abort
-//                 (htm/status.h), and nothing has changed. If a region aborts after its begin,
-//                 begin() returns a second time. It is inlined: the frame that calls it must not
-//                 return before the region ends
+//   begin()       returns kStarted in a new region. If the region cannot begin, or aborts later,
+//                 begin() returns the status of the abort (htm/status.h), and nothing has
+//                 changed. So begin() may return twice. It is inlined: the stack frame that calls
+//                 it must not return before the region ends
 //   commit()      makes the region's writes visible atomically
 //   abort<C>()    ends the region without effect; begin() returns with code C. Does not return
 //   active()      whether the calling thread is in a region
 //   kName         the name, as in HtmBackend
-//   kRunsRegions  false: the backend does not run regions; sections take their locks at once
+//   kRunsRegions  false: the backend does not run regions, and sections take their locks at once
 //   kFetchesCode  optional. true: the code of a region must be mapped (htm/code_pages.h)
 //
 // A region must not allocate, make a system call, lock, throw, or touch a page for the first time.
-// It must not change a captured local unless the region itself has set it first: an emulator undoes
-// writes to memory, but a local may be in a register.
+// It must not change a captured local variable unless it has set that variable first. The reason is
+// that an emulator undoes writes to memory, but a local variable may be in a register.
 //
-// A backend is not a policy: htm/elide.h decides how often to try. Thread safety: a region belongs
-// to the thread that runs it.
+// The policy of htm/elide.h, not the backend, decides how often to retry. Thread safety: a region
+// belongs to the thread that runs it.
 #pragma once
 
 #include <concepts>
@@ -39,7 +39,7 @@ concept Backend = requires {
   { B::active() } -> std::same_as<bool>;
 };
 
-// Does not run regions: every section takes its lock.
+// Does not run regions, so every section takes its lock.
 struct None {
   static constexpr std::string_view kName = "none";
   static constexpr bool kRunsRegions = false;
@@ -53,8 +53,8 @@ struct None {
 };
 static_assert(Backend<None>);
 
-// Every region aborts as it begins, with status 0, as on processors that decode RTM but have it
-// turned off.
+// Every region aborts at its start, with status 0. Processors that decode RTM but have it turned
+// off behave like this.
 struct AlwaysAborts {
   static constexpr std::string_view kName = "always-aborts";
   static constexpr bool kRunsRegions = true;

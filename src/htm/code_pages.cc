@@ -21,8 +21,8 @@ struct Range {
   bool has(uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Collects the read-only segments of the object that this file is linked into, and the start of
-// memcpy in the object that contains it.
+// Collects the read-only segments of the object that this file is linked into. From the object that
+// contains memcpy, collects the start of memcpy.
 int find_ranges(dl_phdr_info* object, size_t, void* to) {
   auto& ranges = *static_cast<std::vector<Range>*>(to);
   const auto here = reinterpret_cast<uintptr_t>(&read_code_pages);
@@ -40,8 +40,8 @@ int find_ranges(dl_phdr_info* object, size_t, void* to) {
   return 0;
 }
 
-// Computed once and never destroyed: threads may run, and databases may be closed, after the
-// destructors of statics.
+// Computed once and never destroyed, because threads may run, and databases may be closed, after
+// the destructors of statics.
 const std::vector<Range>& all_ranges() {
   static const std::vector<Range>& ranges = []() -> const std::vector<Range>& {
     auto* found = new std::vector<Range>;
@@ -55,9 +55,9 @@ const std::vector<Range>& all_ranges() {
 
 void read_code_pages() {
 #if defined(ELIDER_EMULATOR)
-  return;  // its regions do not fetch code
+  return;  // regions of this backend do not fetch code
 #endif
-  // Sanitizers put red zones between constants, and regions need not be fast under them.
+  // Sanitizers put red zones between constants. Under sanitizers, regions need not be fast.
   if constexpr (kAddressSanitizer || kThreadSanitizer) return;
   for (const Range& range : all_ranges())
     for (uintptr_t at = range.begin; at < range.end; at = (at / kPageBytes + 1) * kPageBytes)

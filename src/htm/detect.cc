@@ -23,7 +23,7 @@ std::string first_line_of(const char* path) {
   return line;
 }
 
-// Returns the words of the kernel's command line that concern TSX.
+// Returns the words of the kernel's command line that relate to TSX.
 std::string tsx_words_of(const std::string& command_line) {
   std::string found;
   size_t begin = 0;
@@ -82,7 +82,8 @@ void try_xbegin() {
 void ask_processor(Hardware&) {}
 #endif
 
-// Where SIGILL returns to in the thread that tries an instruction; null in all other threads.
+// The point to which SIGILL returns in a thread that tries an instruction. Null in all other
+// threads.
 thread_local sigjmp_buf* way_back = nullptr;
 struct sigaction action_before {};  // the process's action while an instruction is tried
 
@@ -119,10 +120,10 @@ Hardware find_out() {
 
 }  // namespace
 
-// RTM of Haswell and early Broadwell can corrupt memory (errata HSD136, HSE44, HSM142, HSW136 and
-// BDM53). Haswell-EX is sound from stepping 4 on. On Skylake, its client successors and Skylake-SP,
-// regions can violate the order of other processors' stores unless a microcode reports a fix
-// (EDX[13]).
+// Returns the defect of a processor, or "". RTM of Haswell and early Broadwell can corrupt memory
+// (errata HSD136, HSE44, HSM142, HSW136 and BDM53). Haswell-EX is correct from stepping 4 on. On
+// Skylake, its client successors and Skylake-SP, regions can violate the order of other processors'
+// stores, unless microcode reports a fix (EDX[13]).
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode) {
   if (vendor != "GenuineIntel" || family != 6) return {};
   switch (model) {
@@ -151,7 +152,7 @@ const Hardware& detect() {
 }
 
 bool runs_without_sigill(void (*instruction)()) {
-  static std::mutex mutex;  // one thread at a time changes the signal's action
+  static std::mutex mutex;  // only one thread at a time may change the signal's action
   const std::lock_guard lock(mutex);
   struct sigaction ours {};
   ours.sa_sigaction = take_sigill;

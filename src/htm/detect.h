@@ -1,10 +1,10 @@
 // detect(): finds out whether this machine has working hardware transactions. It asks CPUID and the
-// kernel, rejects steppings with known defects, and then requires that a self-test succeeds,
+// kernel, and rejects steppings with known defects. It then requires that a self-test succeeds,
 // because on some machines the instructions exist but every region aborts.
 //
-// No function here executes a transactional instruction that CPUID does not announce, except for
-// rtm_instructions_exist(), which is for a backend that was requested by name. Thread safety: all
-// threads may call all functions.
+// Only rtm_instructions_exist() executes a transactional instruction that CPUID does not announce.
+// It is used for a backend that was requested by name. Thread safety: all threads may call all
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,32 @@
 
 namespace elider::htm {
 
-// Returns what is known of processor, kernel and self-test; the engine sets `automatic`. The result
-// is computed once.
+// Returns what is known about the processor, the kernel and the self-test. The engine sets
+// `automatic`. The result is computed once.
 const Hardware& detect();
 
 // Executes XBEGIN once and catches SIGILL. Returns false if the instruction does not exist.
 bool rtm_instructions_exist();
 
-// Returns whether instruction() runs without SIGILL in this thread. A SIGILL of another thread
-// meanwhile is passed on to the process's previous action.
+// Returns true if instruction() does not raise SIGILL in this thread. If another thread raises
+// SIGILL meanwhile, the process's previous action handles it.
 bool runs_without_sigill(void (*instruction)());
 
-// Returns why the stepping is rejected, or "". Family, model and stepping are CPUID's, including
-// the extended parts. `fixed_by_microcode` is leaf 7, EDX[13].
+// Returns the reason why the stepping is rejected, or "". Family, model and stepping are those of
+// CPUID, including the extended parts. `fixed_by_microcode` is EDX[13] of leaf 7.
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode);
 
 inline constexpr uint32_t kSelfTestRegions = 1000;
-// The self-test succeeds if at least this many of its regions commit within their tries.
+// The self-test succeeds if at least this many of its regions commit within the allowed retries.
 inline constexpr uint32_t kSelfTestCommitsMin = 990;
 
-// Fills in self_test_...; returns true if enough regions committed, each with its effect.
+// Fills in self_test_... of `found`. Returns true if enough regions committed, each with its
+// effect.
 template <Backend B>
 bool self_test(Hardware& found) {
   constexpr uint32_t kTriesMax = 100;
   CacheLine<uint64_t> line;
-  *line = 0;  // touched before the first region
+  *line = 0;  // touched before the first region, to avoid a page fault
   found.self_test_run = true;
   found.self_test_regions = kSelfTestRegions;
   found.self_test_committed = 0;

@@ -1,16 +1,16 @@
-// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.3). A section runs as one region
-// that reads its lock and does not take it. Only if that fails does the section take the lock.
+// elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.3). A section runs as a region that
+// reads its lock but does not take it. Only if the region fails does the section take the lock.
 //
-//   region     begin, read the lock (if held: abort with kLockHeldCode), body, commit
-//   abort      wait until the lock is free and retry, as often as the policy allows for the cause
-//   fallback   take the lock, body
+//   region     begin, read the lock (if it is held, abort with kLockHeldCode), body, commit
+//   abort      wait until the lock is free, and retry as often as the policy allows for the cause
+//   fallback   take the lock, run the body, release the lock
 //
-// Why this excludes other threads: the lock's word is in the region's read set from its begin to
-// its end, so a thread that takes the lock aborts the region. Reading the lock only at the end
-// ("lazily") is unsafe: until then the region could compute with, and jump to, what a holder has
-// only half written.
+// Why this excludes other threads: the lock's word is in the region's read set from the region's
+// start to its end, so a thread that takes the lock aborts the region. Reading the lock only at the
+// end ("lazily") would be unsafe. Until then the region could compute with data that a holder has
+// only partly written, and could even jump to such an address.
 //
-// Not reentrant: a body must not begin a section under the same lock. Thread safety: all threads
+// Not reentrant: a body must not start a section under the same lock. Thread safety: all threads
 // may call it, each with its own body.
 #pragma once
 
@@ -29,15 +29,14 @@
 
 namespace elider::htm {
 
-// What elide() requires of a lock. held() is called inside regions, and must not take a lock
-// itself.
+// The requirements on a lock. held() is called inside regions and must not take a lock itself.
 template <class L>
 concept ElidableLock = requires(const L& lock) {
   { lock.held() } -> std::same_as<bool>;
 };
 
-// Used for a section whose region itself reads and respects the locks that it elides, such as the
-// lock bits of the rows that a commit writes.
+// The lock of a section whose region itself checks the locks that it elides, such as the lock bits
+// of the rows that a commit writes.
 struct SubscribedWithin {
   static constexpr bool held() { return false; }
 };
@@ -62,7 +61,7 @@ class Patience {
       case Cause::kNested:
       case Cause::kSystem: return take(system_);
       case Cause::kExplicit:
-      case Cause::kDebug: return false;  // it would happen again
+      case Cause::kDebug: return false;  // a retry would abort again
     }
     return false;
   }
@@ -72,8 +71,8 @@ class Patience {
   uint32_t conflicts_, capacity_, system_, lock_held_;
 };
 
-// Waits until the lock is free, because a region that began earlier would abort at once. Returns
-// false if the lock is held for so long that queueing for it is better.
+// Waits until the lock is free, because a region that starts earlier would abort at once. Returns
+// false if the lock is held for so long that the caller should queue for it.
 template <ElidableLock Lock>
 bool wait_until_free(const Lock& lock) {
   if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return true;
@@ -85,7 +84,7 @@ bool wait_until_free(const Lock& lock) {
   return true;
 }
 
-// The default for sections whose regions have done their work when they end.
+// The default `useful` of run_region(): a region that has ended has always done its work.
 struct AlwaysUseful {
   template <class Value>
   constexpr bool operator()(const Value&) const {
@@ -94,9 +93,10 @@ struct AlwaysUseful {
 };
 
 // Runs body() as a region if the site's policy succeeds with that, and otherwise fallback(). Both
-// return the same type, by value. The body may run several times, of which one counts. The region
-// begins and ends in this frame. When it has ended, useful(value) tells the site's statistics
-// whether the region did its work, or only found that the caller must do the work in another way.
+// return the same type, by value. The body may run several times, but only one run takes effect.
+// The region begins and ends in this stack frame. After the region has ended, useful(value) returns
+// whether it did its work, for the site's statistics. The alternative is that the region only found
+// that the caller must do the work in another way.
 template <Backend B, ElidableLock Lock, class Body, class Fallback, class Useful = AlwaysUseful>
 auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, Useful&& useful = {}) -> decltype(body()) {
   using Value = decltype(body());
@@ -105,7 +105,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
     const ElisionPolicy& policy = site.policy();
     Site::Part& part = site.mine();
     if (part.tries(policy)) [[likely]] {
-      std::optional<Patience> patience;  // made on demand: it takes a division, and few runs need it
+      std::optional<Patience> patience;  // created on demand, because it needs a division, and few runs need it
       Cause cause = Cause::kLockHeld;
       do {
         if (!wait_until_free(lock)) break;

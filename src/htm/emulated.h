@@ -1,9 +1,9 @@
-// Emulated: regions run by the emulator (lab/emulator), in builds that have it
-// (ELIDER_EMULATOR).
+// Emulated: a backend whose regions the emulator (lab/emulator) runs. It exists only in builds with
+// ELIDER_EMULATOR.
 //
-// Its speed says nothing about a processor's. An abort restores the frame that called
-// elider_emulator_begin(), so begin() is always inlined into a frame that outlives the region.
-// Thread safety: that of any backend.
+// Its speed does not indicate the speed of any processor. An abort restores the stack frame that
+// called elider_emulator_begin(). For this reason begin() is always inlined into a frame that
+// outlives the region. Thread safety: that of any backend.
 #pragma once
 
 #if defined(ELIDER_EMULATOR)

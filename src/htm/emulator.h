@@ -1,75 +1,78 @@
-// The emulator of hardware transactions: it begins, ends and aborts regions, and a test uses it to
-// control the emulated processor. It exists only in builds of the preset `emulator`
+// The emulator of hardware transactions. The program uses it to begin, end and abort regions, and
+// tests use it to control the emulated processor. It exists only in builds of the preset `emulator`
 // (ELIDER_EMULATOR).
 //
 // The preset compiles the program with -fsanitize=thread. The compiler then emits a call before
-// every memory access, and these calls enter this runtime instead of the thread sanitizer. The
-// sources stay plain. The emulator does not measure speed, and its throughput does not say anything
-// about hardware.
+// every memory access. These calls enter this runtime instead of the thread sanitizer, and the
+// sources are unchanged. The emulator does not measure speed, and its throughput does not
+// indicate that of hardware.
 //
-// **One thread at a time.** A thread runs only while it has the turn, and gives it up only inside
-// one of the runtime's calls. The compiler calls the runtime *before* a plain access, so each
-// access falls between two calls. The invariant is that the turn does not move between the call and
+// **One thread at a time.** A thread runs only while it has the turn, and gives up the turn only
+// inside a call of the runtime. The compiler calls the runtime *before* a plain access, so each
+// access falls between two calls. The invariant is that the turn does not move between a call and
 // its access:
 //
 //   (1) When a thread's call runs, all earlier accesses of all threads have happened, and no other
 //       thread is between its call and its access.
 //   (2) A region that loses a conflict is parked inside a call. The winner undoes the region's
-//       writes before its own access. The loser finds itself doomed when it gets the turn, before
-//       it returns from that call. So a doomed region does not execute another instruction of the
-//       program, and cannot store after its undo.
+//       writes before the winner's own access. When the loser gets the turn, it finds that its
+//       region is doomed before it returns from that call. So a doomed region does not execute
+//       another instruction of the program, and cannot store after its writes are undone.
 //
 // Two exceptions do no harm:
 //
-//   - The compiler copies an object with two calls, write and then read, before either access. So a
-//     read of the same size as the write before it repeats that write's check if the turn moved in
-//     between.
-//   - The turn is taken from a thread that sleeps in the kernel. Its last access is over, since it
-//     precedes the system call. membarrier makes sure that it is not in a call of the runtime.
+//   - The compiler copies an object with two calls, write and then read, before either access. If
+//     the turn moved between the two calls, a read of the same size as the write before it repeats
+//     the check of that write.
+//   - The turn is taken from a thread that sleeps in the kernel. The thread's last access has
+//     happened, because it precedes the system call. membarrier makes sure that the thread is not
+//     in a call of the runtime.
 //
-// Conflicts are detected per 64-byte line, as on the processor. The last access wins, and an access
-// outside any region always wins. Writes go to memory at once, and the old bytes are saved. Writes
-// to the stack below the frame of begin are not tracked, since an abort ends those frames. The
-// frame of begin itself is copied at begin and belongs to the region, because the compiler keeps
-// values there without a call.
+// Conflicts are detected per 64-byte cache line, as on the processor. The later access wins, and an
+// access outside any region always wins. Writes go to memory at once, and the old bytes are saved.
+// Writes to the stack below the frame of begin are not tracked, because an abort ends those frames.
+// The frame of begin itself is copied at begin and belongs to the region, because the compiler
+// keeps values there without a call.
 //
-// The emulator does not see what libc, libstdc++.so and other code without instrumentation read and
-// write. In a region, calls of the allocator, the blocking calls, the end of a thread and calls
-// that relink a std::map or std::list abort the region (status 0), as a system call would.
-// Thread safety: safe from all threads; configure() and the like only while no region is active.
-// The models follow HyPer-HTM (TKDE 2015), section 3 and figure 5, and DBX (EuroSys 2014),
-// section 2.
+// The emulator does not see accesses of libc, libstdc++.so and other code without instrumentation.
+// Some calls in a region abort it (status 0), as a system call would. These are calls of the
+// allocator, blocking calls, the end of a thread, and calls that relink a std::map or std::list.
+// Thread safety: all threads may call all functions, but configure() and similar functions only
+// while no region is active. The models follow HyPer-HTM (TKDE 2015), section 3 and figure 5, and
+// DBX (EuroSys 2014), section 2.
 #pragma once
 
 #include <cstdint>
 
 extern "C" {
 
-// Begins a region, or one more level of it. 0xFFFFFFFF: it has begun. Otherwise the status of the
-// abort, with the bits of RTM: explicit 0, retry 1, conflict 2, capacity 3, debug 4, nested 5, the
-// code of an explicit abort in 24 to 31. At an abort all registers that a call preserves, the
-// calling frame and all tracked memory are as they were, so for the compiler it has returned once,
-// whatever it returns: `returns_twice` is not needed, and gcc would not inline a caller that has
-// it. The calling frame must not return before the commit.
+// Begins a region, or one more level of nesting. Returns 0xFFFFFFFF if the region has begun.
+// Otherwise returns the status of the abort, with the bits of RTM: explicit 0, retry 1, conflict 2,
+// capacity 3, debug 4, nested 5, and the code of an explicit abort in 24 to 31. An abort restores
+// all registers that a call preserves, the calling frame and all tracked memory. So for the
+// compiler the function returns once, whatever it returns. For this reason `returns_twice` is not
+// needed, and with it gcc would not inline the caller. The calling frame must not return before the
+// commit.
 unsigned elider_emulator_begin(void);
-// Ends the innermost level; the outermost publishes all writes. Ends the
-// process outside any region.
+// Ends the innermost level. At the outermost level, publishes all writes. Ends the process if it is
+// called outside a region.
 void elider_emulator_commit(void);
-// Aborts the region, all levels of it. Nothing happens outside one.
+// Aborts the region with all its levels. Does nothing outside a region.
 void elider_emulator_abort(unsigned char code);
-// 1 inside a region, except while all its tracking is suspended.
+// Returns 1 inside a region, except while all its tracking is suspended.
 int elider_emulator_active(void);
 
-// Suspends the tracking of the calling thread until elider_emulator_track(). Its accesses do not
-// belong to its region: they take effect at once, are visible to all threads, and are kept when the
-// region aborts. A write to a line that the region has accessed aborts it. If the region is aborted
-// meanwhile, its writes are undone at once, and the thread receives the abort in track(). It models
-// POWER's tsuspend and tresume, and requires a processor of Suspension::kAll.
+// Suspends the tracking of the calling thread until elider_emulator_track(). Suspended accesses do
+// not belong to the region. They take effect at once, are visible to all threads, and are kept when
+// the region aborts. A suspended write to a cache line that the region has accessed aborts the
+// region. If the region is aborted meanwhile, the region's writes are undone at once, and the
+// thread receives the abort in track(). This models tsuspend and tresume of POWER, and requires a
+// processor of Suspension::kAll.
 void elider_emulator_suspend(void);
-// Suspends the tracking of reads only; writes belong to the region. It models XSUSLDTRK, and
-// requires kAll or kLoads.
+// Suspends the tracking of reads only; writes still belong to the region. This models XSUSLDTRK,
+// and requires kAll or kLoads.
 void elider_emulator_suspend_loads(void);
-// Accesses are the region's again. Must come before the commit.
+// Resumes tracking. Must be called before the commit.
 void elider_emulator_track(void);
 
 }  // extern "C"
@@ -77,61 +80,62 @@ void elider_emulator_track(void);
 namespace elider::emulator {
 
 // kParallel: the turn passes after a random number of accesses, and blocked threads really block.
-// kDeterministic: a seeded scheduler decides at every access who runs next, and mutexes, condition
-// variables, futexes and joins are modelled, so that a seed replays. See schedule.h.
+// kDeterministic: a seeded scheduler chooses the next thread at every access, and models mutexes,
+// condition variables, futexes and joins, so that a seed replays a run. See schedule.h.
 enum class Mode : uint32_t { kParallel, kDeterministic };
 
-// What a region can suspend the tracking of: nothing, as Intel's RTM by itself; reads, as with
-// TSXLDTRK; all accesses, as on POWER.
+// The tracking that a region can suspend: none, as with Intel's RTM alone; of reads, as with
+// TSXLDTRK; of all accesses, as on POWER.
 enum class Suspension : uint32_t { kNone, kLoads, kAll };
 
 struct Options {
   Mode mode = Mode::kParallel;
   uint64_t seed = 1;
 
-  // The first-level cache that holds the written lines: a power of two of sets, up to
-  // 4096; 1 to 32 ways, least recently used out first. A written line that is pushed out
-  // aborts the region (capacity).
+  // The first-level cache, which holds the written cache lines. The number of sets is a power of
+  // two, up to 4096. There are 1 to 32 ways, and the least recently used cache line is evicted
+  // first. The eviction of a written cache line aborts the region (capacity).
   uint32_t sets = 64;
   uint32_t ways = 8;
-  // Two threads share a core: half the ways, half the read set, twice the risk of
+  // Models two threads that share a core: half the ways, half the read set, and twice the risk of
   // reading beyond the cache.
   bool hyperthreading = false;
-  // Lines read: those pushed out of the cache are tracked elsewhere, up to this many in
-  // all (4 MiB, at which about 47% abort: DBX figure 1a), and each of them aborts the
-  // region with this probability.
+  // Cache lines that are read may be evicted from the cache. They are then tracked elsewhere, up to
+  // this many in all (4 MiB, at which about 47% of regions abort: DBX figure 1a). Each of them
+  // aborts the region with this probability.
   uint64_t read_lines_max = 65536;
   double read_eviction_abort_rate = 9.8e-6;
 
-  // Accesses of a thread between two timer interrupts, 0: none. An interrupt aborts
-  // a region (status 0), so the risk grows with its length, and a longer region
-  // never commits (DBX figure 1d).
+  // The number of a thread's accesses between two timer interrupts; 0 disables interrupts. An
+  // interrupt aborts a region (status 0). So the risk grows with the length of a region, and a
+  // region that is longer than this never commits (DBX figure 1d).
   uint64_t accesses_per_interrupt = 0;
-  // The share of regions that abort for no reason of their own, with status 0 or the retry bit.
+  // The share of regions that abort spuriously, with status 0 or the retry bit.
   double spurious_abort_rate = 0;
-  // The first touch of a page faults, which aborts (status 0); and again, until code outside any
-  // region touches the page: with a write, for a region that writes.
+  // The first touch of a page faults, which aborts the region (status 0). This repeats until code
+  // outside any region touches the page. If the region writes, that code must write.
   bool page_faults = true;
 
-  // Mean number of accesses before the turn passes in kParallel, 1 or more.
-  // Small: more conflicts, slower.
+  // The mean number of accesses before the turn passes in kParallel, at least 1. Small values cause
+  // more conflicts and are slower.
   uint32_t accesses_per_turn = 300;
   Suspension suspension = Suspension::kAll;
 
-  // The turn is drawn once in this number of accesses in kDeterministic. 0: 1 to 32, chosen by the
-  // seed.
+  // The scheduler of kDeterministic chooses the next thread at one in this many accesses. 0: the
+  // seed chooses a value from 1 to 32.
   uint32_t switch_one_in = 0;
 };
 
-// Takes effect for regions that begin from now on. Ends the process with a message if an option is
-// out of its range. The environment variable ELIDER_HTM_EMULATOR sets options at the start of a
+// Sets the options of regions that begin from now on. Ends the process with a message if an option
+// is out of its range. The environment variable ELIDER_HTM_EMULATOR sets options at the start of a
 // process, e.g. "mode=deterministic,seed=7,sets=1,ways=1,hyperthreading=1,spurious_abort_rate=0.1".
 void configure(const Options& options);
-// The environment's options, and then these, in the same form.
+// Sets the options of the environment, and then those of `text`, which has the same form.
 void configure_from_text(const char* text);
 Options options();
 
-// Per thread or of all threads. The sum of the aborts is begun - committed - those still running.
+// Counters of one thread or of all threads. The sum of the aborts is begun - committed - the
+// regions that are still running.
 struct Counters {
   uint64_t begun = 0;  // outermost levels
   uint64_t committed = 0;
@@ -144,17 +148,17 @@ struct Counters {
   uint64_t call_aborts = 0;  // calls that a region must not make: the allocator, locks, system calls
   uint64_t lines_written_max = 0;  // the largest region that committed
   uint64_t lines_read_max = 0;
-  uint64_t lines_read = 0, lines_written = 0;  // sums of RegionSize, of those that committed
+  uint64_t lines_read = 0, lines_written = 0;  // sums of RegionSize over the regions that committed
 };
-// The lines of a region: those it wrote, and those it read and did not write before. The frame of
-// begin, and the stack below it, are not counted.
+// The number of cache lines of a region: those that it wrote, and those that it read without
+// writing them before. The frame of begin, and the stack below that frame, are not counted.
 struct RegionSize {
   uint64_t lines_read = 0;
   uint64_t lines_written = 0;
 };
-RegionSize last_region();    // the calling thread's last one that committed
+RegionSize last_region();    // the last region of the calling thread that committed
 Counters thread_counters();  // of the calling thread
-Counters counters();         // of all threads, ended ones included; other threads may be counting
+Counters counters();         // of all threads, including ended ones; other threads may be counting
 void reset_counters();       // of all threads
 
 }  // namespace elider::emulator

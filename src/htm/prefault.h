@@ -1,9 +1,9 @@
 // prefault(): writes to each page of fresh memory, so that a region is never the first to touch a
-// page. A page fault aborts a region. A retry would fault again, because the abort also discards
-// the request for the page.
+// page. The page fault would abort the region. A retry would fault again, because the abort also
+// discards the request for the page.
 //
-// Only for memory that no other thread has seen; its contents are arbitrary afterwards. Thread
-// safety: a pure function.
+// Use it only for memory that no other thread can reach. The contents are arbitrary afterwards.
+// Thread safety: a pure function.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline void prefault(void* memory, size_t bytes) {
   for (uintptr_t page = (begin / kPageBytes + 1) * kPageBytes; page < begin + bytes; page += kPageBytes) first[page - begin] = 0;
 }
 
-// Reserves room for `count` elements that regions may be the first to write.
+// Reserves room for `count` elements, which regions may be the first to write.
 template <class Vector>
 void reserve_prefaulted(Vector& vector, size_t count) {
   if (vector.capacity() >= count) return;

@@ -21,8 +21,8 @@ namespace {
 std::mutex parts_mutex;  // a leaf lock; guards parts_free
 uint32_t parts_free = (1u << kSharedPart) - 1;
 
-// Releases the part when the thread ends. Code that runs in the thread after that uses the shared
-// part.
+// Releases the thread's part when the thread ends. Code that runs in the thread after that uses the
+// shared part.
 struct PartReturn {
   uint32_t part;
   ~PartReturn() {
@@ -79,12 +79,13 @@ void Site::Part::end_window(const ElisionPolicy& policy, uint32_t runs, uint32_t
   off_doubled_.store(std::min(doubled + 1, kDoublingsMax), std::memory_order_relaxed);
 }
 
-// The first window after an off period is short, because it is wasted if nothing has changed.
+// The first window after a period without regions is short, because it is wasted if nothing has
+// changed.
 void Site::Part::run_off(const ElisionPolicy& policy) {
   constexpr uint32_t kProbeRuns = 16;
   bump(direct_);
   const uint32_t left = off_left_.load(std::memory_order_relaxed);
-  if (left == 0) return;  // another thread of the shared part has counted down meanwhile
+  if (left == 0) return;  // another thread has counted down the shared part meanwhile
   off_left_.store(left - 1, std::memory_order_relaxed);
   if (left == 1) window_length_.store(std::min(policy.window_runs, kProbeRuns), std::memory_order_relaxed);
 }

@@ -1,13 +1,14 @@
-// Site: a place in the code that runs regions. It counts their outcomes, and decides whether it
-// still pays to try regions.
+// Site: a place in the code that runs regions. It counts the outcomes of its regions, and decides
+// whether regions are still worthwhile.
 //
-// Each thread counts in a part of its own, before or after a region and never inside. So threads do
-// not share counter lines, and counters do not enlarge a region. Sums are exact when no thread runs
-// regions, and approximate otherwise.
+// Each thread counts in its own part, before or after a region and never inside. So threads do not
+// share the cache lines of counters, and counters do not enlarge a region. Sums are exact when no
+// thread runs regions, and approximate otherwise.
 //
-// A site that does not pay turns itself off, separately for each thread, and tries again later
-// (elider/elision.h). It is not a lock. Thread safety: all threads may call all functions.
-// set_policy() must be called before any other use; set_height() may be called at any time.
+// If regions are not worthwhile, the site turns itself off, separately for each thread, and tries
+// again later (elider/elision.h). It is not a lock. Thread safety: all threads may call all
+// functions. set_policy() must be called before any other function; set_height() may be called at
+// any time.
 #pragma once
 
 #include <array>
@@ -23,7 +24,8 @@ namespace elider::htm {
 
 static_assert(kCauses == kRegionCauseCount);
 
-// The part that a thread counts in. The first threads have one each; all others share the last.
+// The part in which a thread counts. The first threads have one part each; all others share the
+// last part.
 inline constexpr uint32_t kParts = 16;
 inline constexpr uint32_t kSharedPart = kParts - 1;
 inline constexpr uint32_t kNoPart = ~uint32_t{0};
@@ -34,11 +36,11 @@ uint32_t assign_part();  // sets part_of_thread; the part is released when the t
 
 struct SiteCounts {
   uint64_t commits = 0;    // runs that ended as a region
-  uint64_t in_vain = 0;    // runs whose region ended, but only found that the work needs another region or a lock
-  uint64_t fallbacks = 0;  // runs that tried a region, and took the lock
-  uint64_t direct = 0;     // runs that took the lock at once: too large, or the site is off
+  uint64_t in_vain = 0;    // runs whose region ended, but found that the work needs another region or a lock
+  uint64_t fallbacks = 0;  // runs that tried a region and then took the lock
+  uint64_t direct = 0;     // runs that took the lock at once, because they were too large or the site was off
   std::array<uint64_t, kCauses> aborts{};
-  // The number of regions that began.
+  // Returns the number of regions that began.
   uint64_t attempts() const {
     uint64_t sum = commits + in_vain;
     for (uint64_t count : aborts) sum += count;
@@ -58,13 +60,13 @@ class Site {
   // The counts of one thread. All accesses are relaxed, because the counts do not order anything.
   class alignas(kCacheLinePairBytes) Part {
    public:
-    // Returns whether this run should try a region. If not, counts the run.
+    // Returns whether this run should try a region. If not, counts the run as direct.
     bool tries(const ElisionPolicy& policy) {
       if (off_left_.load(std::memory_order_relaxed) == 0) [[likely]] return true;
       run_off(policy);
       return false;
     }
-    // `useful`: whether the run's work is done. If not, the region paid as little as one that
+    // `useful` is whether the run's work is done. If not, the region was as useless as one that
     // aborts.
     void committed(const ElisionPolicy& policy, bool useful) {
       bump(useful ? commits_ : in_vain_);
@@ -88,7 +90,7 @@ class Site {
         count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       }
     }
-    // The numbers of a window are approximate in the part that threads share, which is harmless.
+    // The counts of a window are approximate in the shared part, which is harmless.
     void end_run(const ElisionPolicy& policy, bool in_region) {
       const uint32_t runs = window_runs_.load(std::memory_order_relaxed) + 1;
       const uint32_t good = window_good_.load(std::memory_order_relaxed) + (in_region ? 1 : 0);
@@ -103,9 +105,9 @@ class Site {
     std::atomic<uint64_t> commits_{0}, in_vain_{0}, fallbacks_{0}, direct_{0};
     std::array<std::atomic<uint64_t>, kCauses> aborts_{};
     std::atomic<uint32_t> window_runs_{0}, window_good_{0};
-    std::atomic<uint32_t> window_length_{0};  // 0: the policy's
+    std::atomic<uint32_t> window_length_{0};  // 0: the policy's window length
     std::atomic<uint32_t> off_left_{0};    // number of runs left without a try
-    std::atomic<uint32_t> off_doubled_{0};  // how often the time off has doubled
+    std::atomic<uint32_t> off_doubled_{0};  // how often the length of the time off has doubled
     bool shared_ = false;                  // constant
   };
   static_assert(sizeof(Part) == kCacheLinePairBytes);
@@ -119,7 +121,7 @@ class Site {
   void set_policy(const ElisionPolicy& policy) { policy_ = &policy; }
   const ElisionPolicy& policy() const { return *policy_; }
 
-  // The height of the structure that the site's regions descend. relaxed: it is only a hint.
+  // The height of the structure in which the site's regions descend. relaxed: it is only a hint.
   void set_height(uint32_t height) { height_.store(height, std::memory_order_relaxed); }
   uint32_t height() const { return height_.load(std::memory_order_relaxed); }
 

@@ -2,7 +2,7 @@
 // aborts.
 //
 // The bits are those that Intel's RTM sets in EAX (Intel SDM volume 1, "RTM abort status
-// definition"). Every backend returns exactly these, however it executes regions:
+// definition"). Every backend returns exactly these bits, however it executes regions:
 //
 //   31         24 23                    6  5        4       3          2          1       0
 //  +-------------+----------------------+--------+-------+----------+----------+-------+----------+
@@ -14,7 +14,8 @@
 //   debug     a breakpoint was reached                          nested    in a nested region
 //   none      anything else: an interrupt, a page fault, a system call, a forbidden instruction
 //
-// It is not a Status (elider/status.h): an abort is never an error. Thread safety: pure functions.
+// The status word is not a Status (elider/status.h), because an abort is never an error. Thread
+// safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@
 
 namespace elider::htm {
 
-// begin() returns this inside the region. No abort has this value, because the bits in the middle
-// are 0 in the status of every abort.
+// begin() returns this inside the region. The status of an abort never has this value, because its
+// middle bits are 0.
 inline constexpr unsigned kStarted = 0xFFFFFFFFu;
 
 inline constexpr unsigned kExplicit = 1u << 0;
@@ -35,26 +36,27 @@ inline constexpr unsigned kDebug = 1u << 4;
 inline constexpr unsigned kNested = 1u << 5;
 inline constexpr unsigned kCodeShift = 24;
 
-// The codes with which elided sections abort themselves. Bodies may use all others.
+// Codes with which elided sections abort themselves. Bodies may use all other codes.
 inline constexpr uint8_t kLockHeldCode = 0xFF;  // the fallback lock was held when the region began
 
 constexpr uint8_t code_of(unsigned status) { return static_cast<uint8_t>(status >> kCodeShift); }
 constexpr unsigned explicit_abort(uint8_t code) { return kExplicit | static_cast<unsigned>(code) << kCodeShift; }
 
-// Each abort has one cause here, although several bits may be set in its status.
+// The cause of an abort. Each abort has one cause, although several bits of its status may be set.
 enum class Cause : uint8_t {
-  kExplicit,  // an abort by the body, with a code other than the lock's
+  kExplicit,  // an abort by the body, with a code other than kLockHeldCode
   kLockHeld,
-  kRetry,     // only the retry hint: a kind of conflict that the processor does not name
+  kRetry,     // only the retry bit: a kind of conflict that the processor does not name
   kConflict,
   kCapacity,
   kDebug,
   kNested,
-  kSystem,    // no bit at all: it may never succeed
+  kSystem,    // none of the bits: a retry may never succeed
 };
 inline constexpr size_t kCauses = 8;
 
-// Returns the first cause that applies: what the body did, then what persists, then the rest.
+// Returns the first cause that applies. What the body did comes first, then causes that persist,
+// then the others.
 constexpr Cause decode(unsigned status) {
   if (status & kExplicit) return code_of(status) == kLockHeldCode ? Cause::kLockHeld : Cause::kExplicit;
   if (status & kCapacity) return Cause::kCapacity;

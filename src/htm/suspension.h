@@ -1,13 +1,13 @@
-// Suspension: the accesses that a region can exclude from its tracking for a while (DUMBO, sections
-// 2.1 and 5), and the backends that say what they support.
+// Suspension: which accesses a region can temporarily exclude from its tracking (DUMBO, sections
+// 2.1 and 5), and the backends that support this.
 //
 //   kNone   nothing: Intel's RTM without extensions
-//   kLoads  suspend_loads(): later reads are not part of the region; writes are (TSXLDTRK). All
-//           earlier writes of the region are tracked before the first such read: a thread that
-//           accesses one of them after that aborts the region
+//   kLoads  suspend_loads(): later reads are not part of the region, but writes are (TSXLDTRK).
+//           All earlier writes of the region are tracked before the first such read, so a thread
+//           that accesses one of them after that read aborts the region
 //   kAll    suspend_loads(), and suspend(): accesses take effect at once and remain even if the
 //           region aborts. They must not write what the region has accessed. An abort while
-//           suspended takes effect in track() (POWER)
+//           tracking is suspended takes effect in track() (POWER)
 //
 // track() resumes tracking, and must be called before the commit. Thread safety: called by the
 // thread that runs the region.
@@ -44,8 +44,8 @@ static_assert(SuspendingBackend<RtmAlone>);
 // TSXLDTRK (CPUID leaf 7, EDX bit 16).
 struct RtmLoads : Rtm {
   static constexpr Suspension kSuspends = Suspension::kLoads;
-  // XSUSLDTRK is not a fence. Without one, earlier stores could still be in the store buffer, where
-  // they do not conflict with other threads.
+  // XSUSLDTRK is not a fence. Without a fence, earlier stores could still be in the store buffer,
+  // where they do not conflict with other threads.
   [[gnu::always_inline]] static void suspend_loads() {
     asm volatile("lock orl $0, (%%rsp)\n\t.byte 0xf2, 0x0f, 0x01, 0xe8" : : : "memory", "cc");
   }

@@ -1,7 +1,8 @@
-// leave_regions_at_test_points(): a thread that reaches a watched test point in a region aborts the
-// region with kTestPointCode, and reaches the point again under its lock. A test can stop it there,
-// which is impossible in a region. The function does nothing in builds without test points. Thread
-// safety: all threads may call it. The last backend counts; a process runs regions of only one.
+// leave_regions_at_test_points(): makes a thread that reaches a watched test point in a region
+// abort the region with kTestPointCode. The thread then reaches the point again under its lock,
+// where a test can stop it, which is impossible in a region. The function does nothing in builds
+// without test points. Thread safety: all threads may call it. The last call determines the
+// backend, because a process runs the regions of only one.
 #pragma once
 
 #include <type_traits>
@@ -19,7 +20,7 @@ template <Backend B>
 void leave_regions_at_test_points() {
   if constexpr (TestPoints::enabled() && B::kRunsRegions && !std::is_base_of_v<AlwaysAborts, B>) {
 #if ELIDER_HAVE_RTM
-    // If XBEGIN was forced, XTEST may be missing; then no region gets this far.
+    // If XBEGIN was forced, XTEST may be missing. In that case no region reaches this point.
     if (std::is_base_of_v<Rtm, B> && !detect().usable) return;
 #endif
     TestPoints::set_region_exit([] {
