@@ -1,5 +1,5 @@
-// The engine of a database that is closed. It refuses every call, with kFinished if the call
-// returns a status. All closed databases share it, so it is stateless.
+// The engine of a database that is closed. Every call that returns a status fails with kFinished.
+// All closed databases share this engine, so it does not have any state.
 #include "engine/engine.h"
 
 namespace elider::detail {

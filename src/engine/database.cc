@@ -107,7 +107,7 @@ Status Transaction::put(const TableRef& table, Key key, std::span<const std::byt
 namespace detail {
 
 namespace {
-// Checks a table that a program wants to create.
+// Checks the schema of a table that the application wants to create.
 Status check_new_table(const Schema& schema) {
   Status status = storage::check_names(schema);
   return status.ok() ? check_reserved_name(schema) : status;
@@ -123,8 +123,8 @@ Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
   return {};
 }
 
-// Each try uses a new engine, so that what a damaged checkpoint has left in the last one is
-// discarded with it.
+// Each try uses a new engine. Rows that the last try loaded from a damaged checkpoint are discarded
+// with its engine.
 Status open_combination(const Combination& combination, const Options& options, recovery::OpenHow how, std::unique_ptr<Engine>* engine) {
   for (;;) {
     *engine = combination.make(options);
@@ -134,7 +134,7 @@ Status open_combination(const Combination& combination, const Options& options, 
     if (status.ok() && !how.read_only && !how.for_tools && options.create_if_missing) return make_missing_tables(**engine, options.schemas);
     if (!may_skip) return status;
     how.skipped.push_back(status.message());
-    engine->reset();  // it holds the folders' lock
+    engine->reset();  // the old engine holds the lock of the folders
   }
 }
 }  // namespace
@@ -156,7 +156,7 @@ Status open_engine(const Options& options, const recovery::OpenHow& how, std::un
       return open_combination(combination, options, how, engine);
     } catch (const std::bad_alloc&) {
       return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
-    } catch (const std::system_error& refused) {  // what had been started has ended by now
+    } catch (const std::system_error& refused) {  // the parts that had been started have stopped by now
       return Status(Code::kIoError, "cannot start a thread for the log or for checkpoints: " + refused.code().message());
     }
   }
@@ -178,7 +178,7 @@ void detail::EndEngine::operator()(Engine* engine) const {
 namespace detail {
 
 namespace {
-// Whether the table belongs to this database. `asked`: the request, for the message.
+// Whether the table belongs to this database. `asked` names the request in the message.
 Status check_own(const Engine& engine, const TableRef& table, const std::string& asked) {
   if (engine.database_id() == 0) return refuse_closed();
   if (!table) return Status::invalid_argument(asked + ": the TableRef is empty");

@@ -41,7 +41,7 @@ Report& given_or(Report* given, Report& own) {
   return given != nullptr ? *given : own;
 }
 
-// Reads all blocks of a checkpoint.
+// Checks all blocks of a checkpoint by reading them.
 Status look_through(log::Directory& directory, const log::Checkpoint& checkpoint) {
   return parallel(processors(16), checkpoint.parts, [&](uint32_t, size_t i) {
     const auto part = static_cast<uint32_t>(i);
@@ -112,8 +112,8 @@ Status backup(const Folders& folders, const std::string& to, const Tell& tell, R
 
 namespace {
 
-// Turns exhausted memory into a status. The engine catches the exception by itself, but functions
-// that work on files without an engine do not.
+// Turns an exception for exhausted memory into a status. The engine catches this exception itself,
+// but functions that work on files do not use an engine.
 template <class F>
 Status within_heap(F&& work) {
   try {
@@ -139,7 +139,7 @@ Status restore_into(const Folders& folders, const std::string& to, Copied* copie
 
 Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
   {
-    // Loading, below, checks only the newest checkpoint. Older ones must be correct as well.
+    // Loading (below) checks only the newest checkpoint, but the older ones must be valid as well.
     std::unique_ptr<log::Directory> directory;
     if (Status status = log::Directory::open(io::system_files(), folders, false, &directory); !status.ok()) return status;
     const auto& all = directory->manifest().checkpoints;

@@ -1,4 +1,5 @@
-// What automatic chooses on this machine, and the machine in words and as JSON.
+// Determines the policy that kAutomatic chooses on this machine, and describes the machine as text
+// and as JSON.
 #include "elider/hardware.h"
 
 #include "engine/json_text.h"
@@ -16,7 +17,8 @@ Hardware with_choice() {
   machine.automatic_htm = HtmBackend::kEmulated;
 #endif
   if (machine.usable) machine.automatic_htm = HtmBackend::kRtm;
-  // docs/lab/hardware-transactions.md, "Measured": none was faster with regions beyond the noise.
+  // No policy with regions was measurably faster; see docs/lab/hardware-transactions.md,
+  // "Measured".
   machine.automatic = SyncPolicy::kOptimistic;
   switch (machine.automatic_htm) {
     case HtmBackend::kRtm:

@@ -12,7 +12,7 @@ HeldState::Hold HeldState::hold() const {
   return hold_;
 }
 
-// Snapshots are released outside the lock, because that may reclaim much memory.
+// Old snapshots are released after the lock, because the release may reclaim much memory.
 bool HeldState::advance() {
   if (engine_.in_child()) return false;
   Hold next, passed;
@@ -23,7 +23,7 @@ bool HeldState::advance() {
   if (candidate != nullptr && candidate->number > before && (closed || engine_.is_closed(candidate->number))) hold_.swap(candidate);
   if (announced_ != nullptr && announced_->number <= hold_->number) passed.swap(announced_);
   if (!closed && announced_ == nullptr) announced_ = std::move(next);
-  return hold_->number > before || closed;  // closed: another thread may have advanced it further
+  return hold_->number > before || closed;  // closed: another thread may have advanced to a newer snapshot
 }
 
 }  // namespace detail

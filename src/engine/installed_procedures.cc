@@ -53,7 +53,7 @@ const InstalledProcedure* InstalledProcedures::find(std::string_view name) const
   }
 }
 
-// Release: a thread that finds the procedure must see all of it.
+// The stores use release, so that a thread that finds the procedure sees its whole contents.
 void InstalledProcedures::insert(Slots& slots, const InstalledProcedure& procedure) {
   const auto put = [&](std::vector<Slot>& into, size_t i) {
     while (into[i & slots.mask].load(std::memory_order_relaxed) != nullptr) ++i;  // only this thread writes

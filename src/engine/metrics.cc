@@ -228,7 +228,7 @@ const char* list_of(Of of) {
   return "";
 }
 
-// Writes the names that the object of the i-th element begins with.
+// Writes the names with which the object of the i-th element begins.
 void add_names(JsonObject& element, const Statistics& s, Of of, size_t i) {
   if (of == Of::kConflictedKey) {
     const KeyOfTable one = conflicted_key(s, i);
@@ -257,7 +257,7 @@ void add_list(JsonObject& object, std::span<const Entry> entries, const Statisti
   out += ']';
 }
 
-// "memory" of "memory.rows"; else empty.
+// Returns "memory" for the metric "memory.rows", and "" for a name without a dot.
 std::string_view group_of(const MetricInfo& info) {
   const size_t dot = info.name.find('.');
   return dot == std::string_view::npos ? std::string_view() : info.name.substr(0, dot);
@@ -301,7 +301,8 @@ std::string Statistics::to_json() const {
     JsonObject object(out);
     const std::span<const Entry> entries(kEntries);
     for (size_t e = 0; e < entries.size();) {
-      // Entries that are written together: those of one kind of element, or of one group.
+      // The following entries are written together. They belong to one kind of element, or to one
+      // group.
       const MetricInfo& first = entries[e].info;
       size_t end = e + 1;
       while (end < entries.size() && entries[end].info.of == first.of && group_of(entries[end].info) == group_of(first)) ++end;

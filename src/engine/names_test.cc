@@ -9,8 +9,8 @@
 namespace elider {
 namespace {
 
-// Each value from 0 up to the first without a name has a name of its own,
-// by which it is found again.
+// Each enumerator from 0 up to the first value without a name has a unique name, and the name leads
+// back to the enumerator.
 template <class Enum>
 void expect_names_lead_back(size_t count) {
   std::set<std::string_view> names;

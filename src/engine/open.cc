@@ -1,5 +1,6 @@
 // Database::open, the engine of closed databases and Status are compiled for any x86-64 processor
-// (CMakeLists.txt): what the rest was compiled for is found out before any of it runs.
+// (CMakeLists.txt). So the library can check which instructions the rest of it was compiled for
+// before any of that code runs.
 #include "base/instruction_sets.h"
 #include "elider/database.h"
 #include "engine/engine.h"

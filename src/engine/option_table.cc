@@ -14,7 +14,7 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-// The member that stores an option.
+// The member of Options that stores an option.
 using Member = std::variant<uint32_t Options::*, uint64_t Options::*, bool Options::*, SyncPolicy Options::*, Protocol Options::*,
                             HtmBackend Options::*, Durability Options::*, LogFailure Options::*,
                             std::vector<std::string> Options::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*,
@@ -143,7 +143,7 @@ constexpr option_entry::Entry<Member> kOptionEntries[] = {
 constexpr auto kTable = option_entry::infos_of(kOptionEntries);
 static_assert(kCheckpointLogAutomatic == kAny, "what \"automatic\" means");
 
-// Returns the storage of a member.
+// Returns the address of a member of Options.
 struct At {
   template <class T>
   T& operator()(Options& options, T Options::*member) const { return options.*member; }

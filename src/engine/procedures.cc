@@ -1,4 +1,4 @@
-// The parts of Database and Engine for procedures, which are the same for every combination.
+// The parts of Database and Engine that concern procedures. They do not depend on the combination.
 #include <memory>
 #include <mutex>
 #include <new>
@@ -107,7 +107,7 @@ Status Engine::call(const InstalledProcedure& procedure, void* arguments, const 
   return run([&](Transaction& txn) { return procedure.its.body(txn, arguments); }, *its, procedure.its.read_only);
 }
 
-// The arguments of a call by name, in the form that the procedure takes.
+// Converts the arguments of a call by name to the form that the procedure takes.
 class NamedArguments {
  public:
   NamedArguments(const InstalledProcedure& procedure, std::span<const Value> values, std::vector<Value>* reply)
@@ -123,7 +123,7 @@ class NamedArguments {
   NamedArguments& operator=(const NamedArguments&) = delete;
 
   void* get() { return values_ ? static_cast<void*>(&*values_) : made_.get(); }
-  // Called once, after the call.
+  // Called once, after the call has ended.
   void ended(const Status& status) {
     if (reply_ == nullptr) return;
     if (!status.ok()) reply_->clear();
@@ -182,7 +182,7 @@ Status Database::call(std::string_view name, std::span<const Value> arguments, s
 
 // -- groups ---------------------------------------------------------------------------------------
 
-// The calls of one call_group(), resolved: the procedure that each runs, and its arguments.
+// The resolved calls of one call_group(): the procedure and the arguments of each call.
 class Database::CallsOfGroup {
  public:
   // May throw std::bad_alloc.
@@ -194,14 +194,14 @@ class Database::CallsOfGroup {
   std::span<const detail::ResolvedCall> resolved() const { return resolved_; }
   bool any_in_pieces() const { return any_in_pieces_; }
   bool any_by_values() const { return !by_values_.empty(); }
-  // The reason why a call was not resolved.
+  // Returns the reason why a call was not resolved.
   Status refusal(size_t i) const {
     const ProcedureCall& call = calls_[i];
     const detail::InstalledProcedure* const procedure = find(call);
     if (procedure != nullptr) return procedure->check(call.typed_ != nullptr ? values_of(call).arguments : call.values_);
     return call.typed_ != nullptr ? engine_.refuse_call(call.procedure_) : detail::no_procedure(call.name_);
   }
-  // outcomes: one for each call.
+  // `outcomes` has one element per call.
   void ended(std::span<const Status> outcomes) {
     for (ByValues& one : by_values_) {
       if (one.named != nullptr) one.named->ended(outcomes[one.call]);
@@ -210,7 +210,7 @@ class Database::CallsOfGroup {
   }
 
  private:
-  // A call by name, or a typed one whose arguments are Values.
+  // A call by name, or a typed call whose arguments are Values.
   struct ByValues {
     size_t call;
     std::unique_ptr<detail::NamedArguments> named;
@@ -253,7 +253,7 @@ Status Database::call_group(std::span<const ProcedureCall> calls, std::span<Stat
     if (call.reply_ != nullptr) call.reply_->clear();
   if (Status status = refuse_unusable(); !status.ok()) return refuse(status);
   std::optional<CallsOfGroup> its;
-  std::vector<Status> own;  // outcomes, if the caller does not request them
+  std::vector<Status> own;  // the outcomes, if the caller does not request them
   try {
     its.emplace(*engine_, calls);
     if (outcomes.empty() && its->any_by_values()) own.resize(calls.size());

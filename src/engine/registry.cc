@@ -21,8 +21,8 @@ std::span<const Combination> registry() {
 }
 
 namespace {
-// The best policy on this machine if the protocol runs under it; else the first one that it runs
-// under.
+// Returns `best`, the best policy on this machine, if the protocol supports it. Otherwise returns
+// the first policy that the protocol supports.
 SyncPolicy policy_for(Protocol protocol, SyncPolicy best) {
   SyncPolicy first = best;
   bool found = false;

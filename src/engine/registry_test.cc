@@ -1,5 +1,5 @@
-// The registry: what was compiled is what the registrations of engines say, and an engine that was
-// left out is refused with the option that brings it in.
+// Tests of the registry: the compiled combinations equal the registrations of engines, and the
+// error for an engine that was not compiled names the option that adds it.
 #include "engine/registry.h"
 
 #include <gtest/gtest.h>

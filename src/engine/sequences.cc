@@ -19,8 +19,8 @@ namespace {
 
 constexpr uint32_t kZonesMax = 128;
 constexpr std::string_view kReserved = "elider_";
-// The second name is for a database in which a program created a table of the first name before
-// names were reserved.
+// The second name is used if an application created a table with the first name before names were
+// reserved.
 constexpr const char* kTableNames[] = {"elider_sequences", "elider_sequences_2"};
 
 SchemaOf<SequenceRow> sequence_schema(const char* name) {
@@ -38,7 +38,7 @@ uint32_t number_of_thread() {
   return mine;
 }
 
-// The policy of the transactions that the sequences themselves run.
+// Returns the policy of the transactions that the sequences themselves run.
 RunPolicy own_policy(const Engine& engine) {
   static constexpr uint32_t kOnePartition[] = {0};
   RunPolicy policy;
@@ -65,8 +65,8 @@ bool SequenceState::take(Zone& zone, uint64_t* number) {
   return true;
 }
 
-// A forked child must not use the chunks, which are the parent's: it would assign the same numbers
-// again.
+// A forked child must not use the chunks. They belong to the parent, so the child would assign the
+// same numbers again.
 Status SequenceState::next(uint64_t* number) {
   if (engine_.in_child()) [[unlikely]] return opened_before_fork("database");
   Zone& zone = *zones_[number_of_thread() & (zone_count_ - 1)];
@@ -84,13 +84,14 @@ Status SequenceState::next(uint64_t* number) {
   }
   try {
     zone.more.push_back(chunk);
-  } catch (const std::bad_alloc&) {  // a gap
+  } catch (const std::bad_alloc&) {  // the numbers of the chunk are not used
   }
   return {};
 }
 
-// Finds the row by its key, not by a view. A transaction that writes a row it has read may wait for
-// all older ones (txn/timestamp), and the transaction within which this runs may be one of them.
+// Finds the row by its key, not by a view. A transaction that writes a row which it has read may
+// have to wait for all older transactions (txn/timestamp). One of these may be the transaction
+// whose procedure requested the number.
 Status SequenceState::change_row(FunctionRef<Status(SequenceRow& row)> change) {
   return engine_.run(
       [&](Transaction& txn) -> Status {
@@ -167,8 +168,8 @@ Status Sequences::find(Engine& engine, std::string_view name, const SequenceOpti
   return {};
 }
 
-// Opens the sequence's row, and inserts it if it does not exist. It runs without locks: a procedure
-// that waits for this may block the transaction.
+// Opens the sequence's row, and inserts the row if it does not exist. No lock is held during this,
+// because the transaction may have to wait for a procedure that itself waits for the sequence.
 Status Sequences::open(Engine& engine, const std::string& name, const SequenceOptions& options, std::unique_ptr<SequenceState>* state) {
   Result<TableRef> created = engine.create_table(sequence_schema(kTableNames[0]));
   if (created.status().code() == Code::kSchemaMismatch) created = engine.create_table(sequence_schema(kTableNames[1]));

@@ -7,7 +7,8 @@ namespace elider::detail {
 
 namespace {
 
-// Uses the rate of the two clocks since the first call. Until it is known, a tick is a nanosecond.
+// Converts a time to ticks of the processor, by the rate of the two clocks since the first call.
+// Until the rate is known, a tick counts as a nanosecond.
 uint64_t ticks_of(std::chrono::nanoseconds time) {
   static const uint64_t begin_ns = now_ns(), begin_ticks = ticks();
   static std::atomic<double> ticks_a_ns{0};
@@ -26,9 +27,9 @@ uint64_t ticks_of(std::chrono::nanoseconds time) {
 
 void Turns::begin(Turn& turn) {
   State state = State::kOutside;
-  // acquire: pairs with the thread that took the turn over or gave it back.
+  // acquire: pairs with the thread that took over this turn or gave it back.
   if (turn.state_.compare_exchange_strong(state, State::kInside, std::memory_order_acquire)) return;
-  if (state == State::kInside) return;  // its last transaction ended when there was no crowd
+  if (state == State::kInside) return;  // turns were not needed when the last transaction ended
   std::unique_lock lock(mutex_);
   if (first_ == nullptr && (given_count_ < at_once_ || take_over_from_idle(false))) return give(turn);
   Waiter self(turn);
@@ -41,7 +42,8 @@ void Turns::begin(Turn& turn) {
       self.called.wait(lock);
       continue;
     }
-    // A thread that has a turn may not come back to give it away. The first waiter checks for that.
+    // A thread that has a turn may not return to give it back. Therefore the first waiter checks
+    // for idle turns.
     if (self.called.wait_for(lock, kSlice) != std::cv_status::timeout || self.has_turn) continue;
     if (!take_over_from_idle(true) && std::chrono::steady_clock::now() - came < kPatience) continue;
     drop_first();
@@ -53,7 +55,7 @@ void Turns::begin(Turn& turn) {
 }
 
 void Turns::end(Turn& turn) {
-  if (turn.state_.load(std::memory_order_relaxed) == State::kNone) return;  // relaxed: a thread that needed none when it began
+  if (turn.state_.load(std::memory_order_relaxed) == State::kNone) return;  // relaxed: the thread did not need a turn when it began
   const uint64_t now = ticks();
   if (wanted_.load(std::memory_order_relaxed)) [[unlikely]] {
     if (now - turn.since_ticks_ >= ticks_of(kSlice)) return forget(turn);
@@ -111,8 +113,8 @@ void Turns::call_next() {
   wanted_.store(first_ != nullptr || given_count_ > at_once_, std::memory_order_relaxed);
 }
 
-// Takes over the turn of a thread that is between two transactions and does other work; with
-// `however_short`, of any thread between two transactions.
+// Takes over the turn of a thread that is between two transactions and does other work. With
+// `however_short`, takes over the turn of any thread that is between two transactions.
 bool Turns::take_over_from_idle(bool however_short) {
   const uint64_t now = ticks(), idle = however_short ? 0 : ticks_of(kIdle);
   for (Turn* turn = given_; turn != nullptr; turn = turn->next_) {

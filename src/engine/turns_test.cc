@@ -9,7 +9,7 @@
 namespace elider::detail {
 namespace {
 
-// Threads that begin and end until told to stop, each in its turns.
+// Runs threads that begin and end transactions, each with its turns, until they are stopped.
 class TurnsTest : public testing::Test {
  protected:
   static constexpr uint32_t kAtOnce = 2;
@@ -54,7 +54,7 @@ TEST_F(TurnsTest, TurnsOfThreadsThatDoOtherWorkAreTakenOver) {
   Turn other;
   turns_.begin(other);
   turns_.end(other);
-  for (Turn& turn : idle) {  // they go on as well
+  for (Turn& turn : idle) {  // the threads that lost their turns continue as well
     turns_.begin(turn);
     turns_.end(turn);
     turns_.forget(turn);

@@ -21,7 +21,7 @@ struct Kept {
   EngineWorker* worker;
 };
 
-constinit thread_local bool workers_given_back = false;  // whose storage outlives the destructors of thread_locals
+constinit thread_local bool workers_given_back = false;  // its storage outlives the destructors of thread_local objects
 
 // Gives all workers back when the thread ends, except for those whose database is closed.
 struct ThreadWorkers {
@@ -63,7 +63,8 @@ bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, En
 
 uint32_t WorkerPool::threads_at_once(const Options& options) {
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
-  // More than the number of processors; otherwise a processor would idle whenever a turn passes on.
+  // The default is larger than the number of processors, because a processor would otherwise be
+  // idle whenever a turn passes to another thread.
   return options.threads_at_once != 0 ? options.threads_at_once : processors + (processors + 1) / 2;
 }
 
@@ -82,7 +83,7 @@ EngineWorker* WorkerPool::take(Use use) {
     count(*worker, 1);
     return worker;
   }
-  if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() has one more
+  if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() can use one more
   if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that give_back cannot fail
   Worker* worker = store_.workers.acquire();
   if (worker == nullptr) return nullptr;

@@ -1,8 +1,10 @@
-// Arena: the memory of one transaction, for images of rows, which is freed at once when it ends.
+// Arena: the memory for the images of rows of one transaction. It is freed as a whole when the
+// transaction ends.
 //
 // The memory is 16-byte aligned and not initialized. The arena keeps its first block between
-// transactions and frees larger ones. If hardware transactions write into it, each block is written
-// beforehand (htm/prefault.h). Thread safety: none; it belongs to one transaction.
+// transactions and frees all other blocks. If hardware transactions write into the arena, each
+// block is written once before that, so that its pages exist (htm/prefault.h).
+// Thread safety: none. An arena belongs to one transaction.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +32,11 @@ class Arena {
     at_ += bytes;
     return memory;
   }
-  // Takes the memory back if it was allocated last.
+  // Takes back the memory that was allocated last. Other memory stays allocated.
   void give_back(std::byte* memory, size_t bytes) {
     if (memory + ((bytes + kAlign - 1) & ~(kAlign - 1)) == at_) at_ = memory;
   }
-  // Whether the memory was allocated since the last clear() and lies in the first block.
+  // Whether the memory was allocated since the last clear() and is in the first block.
   bool holds(const void* memory) const {
     const auto* const at = static_cast<const std::byte*>(memory);
     return at >= begin_ && at < begin_ + kFirstBytes && (at < at_ || !more_.empty());
@@ -44,7 +46,7 @@ class Arena {
     if (end_ != begin_ + kFirstBytes) [[unlikely]] return clear_and_mark();
     at_ = begin_;
   }
-  // Makes the next clear() overwrite what was allocated. Builds with assertions always do so.
+  // Makes the next clear() overwrite the allocated memory. Builds with assertions always do so.
   void mark_when_cleared() {
     if (end_ == begin_ + kFirstBytes) end_ -= kAlign;
   }
@@ -56,9 +58,10 @@ class Arena {
 #else
   static constexpr bool kMarksEnded = true;
 #endif
-  // Overwrites the generations in the images' headers, so that a view that outlives its transaction
-  // is detected (RawView::shows). With assertions, the next transactions do not reuse this memory
-  // for a while, except where regions write, since their footprint would vary.
+  // Overwrites the generations in the headers of the images, so that a view that outlives its
+  // transaction is detected (RawView::shows). In builds with assertions, the next transactions do
+  // not reuse this memory for a while. Regions are an exception, because their footprint would
+  // vary.
   [[gnu::noinline]] void clear_and_mark() {
     std::byte* const end = more_.empty() ? at_ : begin_ + kFirstBytes;
     std::memset(marked_, 0xdd, static_cast<size_t>(end - marked_));
@@ -87,11 +90,11 @@ class Arena {
   }
   const bool for_regions_;
   const std::unique_ptr<std::byte[]> first_;
-  std::byte* const begin_;  // of what is used of it
+  std::byte* const begin_;  // the start of the first block
   std::vector<std::unique_ptr<std::byte[]>> more_;
   std::byte* at_;
   std::byte* end_;
-  std::byte* marked_ = at_;  // what lies before it, in the first block, is marked (with assertions)
+  std::byte* marked_ = at_;  // in builds with assertions, the first block is marked up to here
 };
 
 }  // namespace elider::txn

@@ -1,13 +1,14 @@
-// ConflictedKeys: the keys of one table at which one worker's transactions have met the most
+// ConflictedKeys: the keys of one table at which one worker's transactions have had the most
 // conflicts, with the causes, in bounded memory ("space saving": Metwally, Agrawal and El Abbadi,
 // Efficient computation of frequent and top-k elements in data streams, ICDT 2005).
 //
-// It keeps kKeys keys, each with a rank. A key that is not among them replaces the one with the
-// lowest rank, and its own rank is that plus one. So every key with more than a share of 1 / kKeys
-// of the conflicts is among them. Its counts by cause begin at that moment: they are lower bounds.
+// The summary contains kKeys keys, each with a rank. A key that is not in the summary replaces the
+// key with the lowest rank, and gets this rank plus one. So every key with more than a share of 1 /
+// kKeys of the conflicts is in the summary. The counts of a key by cause begin when it enters the
+// summary, so they are lower bounds.
 //
-// Thread safety: note() by the owner, add_to() by all threads. Only conflicts and statistics take
-// the latch.
+// Thread safety: the owner calls note(), and all threads may call add_to(). Only conflicts and
+// statistics acquire the latch.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +67,7 @@ class ConflictedKeys {
     }
   }
 
-  // The highest ranks first.
+  // Returns the keys with the highest ranks first.
   static std::vector<Statistics::ConflictedKey> most_conflicted(const Sums& sums) {
     std::vector<std::pair<uint64_t, Statistics::ConflictedKey>> ranked;
     for (const auto& [key, its] : sums) ranked.push_back({its.rank, {key, its.aborts}});
@@ -84,7 +85,7 @@ class ConflictedKeys {
     Key key = 0;
     Conflicts its;
   };
-  mutable sync::SpinLatch latch_;  // guards what follows; a leaf
+  mutable sync::SpinLatch latch_;  // guards the following members; a leaf in the lock order
   size_t count_ = 0;
   std::array<Entry, kKeys> entries_{};
 };

@@ -1,5 +1,6 @@
 // Counters: what one worker has committed and aborted, by procedure and by table.
-// Thread safety: written by the worker's thread, read by all (Database::statistics).
+// Thread safety: only the worker's thread writes them; all threads may read them
+// (Database::statistics).
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@
 
 namespace elider::txn {
 
-// A counter with one writer: no locked instruction. relaxed: it orders nothing.
+// A counter that only one thread writes, so it does not need a locked instruction. relaxed: no
+// other data depends on it.
 class Counter {
  public:
   void add(int64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
@@ -22,8 +24,9 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-// How a commit that wrote was executed, where hardware transactions run: as one of them; as one
-// that set the rows' lock bits, under which the writes followed; or with locks taken one by one.
+// How a commit with writes was executed, if hardware transactions are in use: as one hardware
+// transaction; as a hardware transaction that set the rows' lock bits, followed by the writes; or
+// with locks acquired one by one.
 enum class CommittedBy : uint8_t { kRegion, kLockBits, kLocks };
 inline constexpr size_t kCommittedByCount = 3;
 
@@ -34,21 +37,21 @@ struct ProcedureCounters {
 };
 struct TableCounters {
   ~TableCounters() { delete conflicted_.load(std::memory_order_relaxed); }
-  // An attempt has ended for this cause at this key.
+  // Counts an attempt that ended for this cause at this key.
   void count_abort(Cause cause, Key key) {
     aborts[static_cast<size_t>(cause)].add(1);
     if (is_conflict(cause)) note_conflict(cause, key);
   }
-  const ConflictedKeys* conflicted() const { return conflicted_.load(std::memory_order_acquire); }  // null: none yet
+  const ConflictedKeys* conflicted() const { return conflicted_.load(std::memory_order_acquire); }  // null: no conflict yet
 
   Counter rows;
-  Counter commits;  // that wrote to it
+  Counter commits;  // commits that wrote to the table
   std::array<Counter, kCauseCount> aborts;
 
  private:
   // If memory for the summary is exhausted, the key is not recorded.
   [[gnu::noinline]] void note_conflict(Cause cause, Key key) {
-    ConflictedKeys* keys = conflicted_.load(std::memory_order_relaxed);  // relaxed: the owner's own store
+    ConflictedKeys* keys = conflicted_.load(std::memory_order_relaxed);  // relaxed: only this thread stores it
     if (keys == nullptr) {
       keys = new (std::nothrow) ConflictedKeys;
       if (keys == nullptr) return;
@@ -56,10 +59,10 @@ struct TableCounters {
     }
     keys->note(key, cause);
   }
-  std::atomic<ConflictedKeys*> conflicted_{nullptr};  // made at the first conflict
+  std::atomic<ConflictedKeys*> conflicted_{nullptr};  // created at the first conflict
 };
 
-// A growing array of which others may read while its owner adds entries.
+// An array that other threads may read while its owner adds entries.
 template <class Entry, uint32_t kMax>
 class CounterArray {
  public:
@@ -67,13 +70,13 @@ class CounterArray {
     for (auto& entry : entries_) delete entry.load(std::memory_order_relaxed);
   }
   Entry& operator[](uint32_t i) {
-    Entry* entry = entries_[i].load(std::memory_order_relaxed);  // relaxed: the owner's own store
+    Entry* entry = entries_[i].load(std::memory_order_relaxed);  // relaxed: only this thread stores it
     return entry != nullptr ? *entry : make(i);
   }
   const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
 
  private:
-  // Also called within a commit, so it cannot fail: if memory is exhausted, the counts are lost.
+  // Also called within a commit, so it must not fail. If memory is exhausted, the counts are lost.
   [[gnu::noinline]] Entry& make(uint32_t i) {
     auto* entry = new (std::nothrow) Entry;
     if (entry == nullptr) return lost_;
@@ -84,10 +87,10 @@ class CounterArray {
   Entry lost_;
 };
 
-inline constexpr uint32_t kProceduresMax = 257;  // 0 is "no name"
+inline constexpr uint32_t kProceduresMax = 257;  // 0 means "no name"
 inline constexpr uint32_t kTablesMax = 1024;
 
-// EngineParts::counted_lookups.
+// The counters for EngineParts::counted_lookups.
 struct LookupCounters {
   Counter of_rows, rows_kept, of_trees, leaves_kept;
 };

@@ -1,9 +1,9 @@
 // Hints: the leaves that a transaction last used in the indexes of its tables (DBX, section 6.2:
 // the node buffer).
 //
-// A lookup uses the leaf without a descent if it covers the key. Hints are valid within one grace
-// period, so every transaction begins without any. Thread safety: none; they belong to one
-// transaction.
+// If a hint's leaf covers the key, a lookup uses the leaf without a descent. Hints are valid within
+// one grace period, so every transaction begins without any.
+// Thread safety: none. A Hints object belongs to one transaction.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,10 @@ namespace elider::txn {
 template <class Sync>
 class Hints {
  public:
-  // used: EngineParts::hints; else each access begins with none. counted: where, if anywhere.
+  // used: the value of EngineParts::hints. If false, each access begins without hints. counted:
+  // counts the lookups if it is not null.
   explicit Hints(bool used = true, LookupCounters* counted = nullptr) : ends_with_each_access_(used ? 0 : 1), counted_(counted) {}
-  // From here on, the hints of this table do not allocate memory.
+  // After this, the hints of this table do not allocate memory.
   void make_room(const Table<Sync>& table) {
     OfTable& its = of(table);
     if (its.secondary.size() < table.secondary_count()) its.secondary.resize(table.secondary_count());
@@ -27,7 +28,7 @@ class Hints {
   // Invalidates the hints of the previous transaction.
   void begin() { ++transaction_; }
 
-  // The hint for an access to this key. Some kinds of index do not use hints.
+  // Returns the hint for an access to this key. Some kinds of indexes do not use hints.
   PrimaryHint& primary(const Table<Sync>& table, KeyRef key) {
     if (!table.keys().has_hints()) return none_;
     PrimaryHint& hint = fresh(of(table).primary);

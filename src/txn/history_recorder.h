@@ -1,8 +1,8 @@
-// HistoryRecorder: records the operations of a transaction for the history (elider/history.h), if
-// there is one; otherwise each call costs a branch.
+// HistoryRecorder: records the operations of a transaction for the history (elider/history.h). If
+// no history is recorded, each call costs only a branch.
 //
-// A history names keys by numbers; for byte keys the number is TableBase::number_of.
-// Thread safety: none; it belongs to one transaction.
+// A history identifies keys by numbers. The number of a byte key is TableBase::number_of.
+// Thread safety: none. A recorder belongs to one transaction.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ using detail::KeyRef;
 
 class HistoryRecorder {
  public:
-  // worker: which runs the transactions.
+  // worker: the worker that runs the transactions.
   HistoryRecorder(const Store& store, uint64_t worker)
       : store_(store), worker_(worker), on_(store.options.history != nullptr) {}
 
@@ -32,24 +32,26 @@ class HistoryRecorder {
     if (on()) [[unlikely]] start_clock();
   }
 
-  // -- operations, in the order in which they come
+  // -- operations, in the order in which they are executed
 
   void read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence) {
     if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
   }
   void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
-  // A key whose row block was unlinked is still absent, but a row may have existed in between.
-  // Which absence the transaction saw follows from its position in the commit order.
+  // Replaces the earlier record of an absent key whose row block has been unlinked. The key is
+  // still absent, but a row may have existed in between. The position in the commit order shows
+  // which absence the transaction saw.
   void absent_anew(const detail::TableBase& table, KeyRef key) {
     if (on()) [[unlikely]] forget_absence(table, key);
   }
   uint64_t last_version() const { return operations_.back().version; }
 
-  // After this, the given number of operations can be recorded without allocating list memory.
+  // After this, recording the given number of operations does not allocate memory for the list.
   void make_room(size_t operations) {
     if (on()) [[unlikely]] htm::reserve_prefaulted(operations_, operations);
   }
-  // Returns how many operations there are. take_back_to() drops the later ones.
+  // Returns the number of operations. take_back_to() removes all operations after the first
+  // `count`.
   size_t count() const { return operations_.size(); }
   void take_back_to(size_t count) {
     if (on()) [[unlikely]] operations_.resize(count);
@@ -103,7 +105,7 @@ class HistoryRecorder {
       const Key to = table.number_of(keys.to);
       return to == 0 ? KeyRange{1, 0} : KeyRange{table.number_of(keys.from), to - 1};
     }
-    // History ranges include both ends.
+    // Ranges in a history include both ends.
     void take_range(const detail::TableBase& table, const detail::EntryRange& entries) {
       operation_.range.first = entries.from_value;
       operation_.first_key = table.number_of(entries.from);
@@ -118,14 +120,14 @@ class HistoryRecorder {
     HistoryOperation operation_;
   };
 
-  // -- calls of several commits (txn/chopping)
+  // -- calls that consist of several commits (txn/chopping)
 
-  // Records the writes of a commit, to be reported with the rest of the call.
+  // Records the writes of a commit, which will be reported together with the rest of the call.
   void keep_writes(WriteSet& writes, const IndexChanges& changes) {
     if (on()) [[unlikely]] keep(writes, changes);
   }
-  // Adds what another transaction of the same call did before or after this one. The call began
-  // when the first of them did.
+  // Adds the operations of another transaction of the same call. The call began when the first of
+  // these transactions began.
   void take_from(HistoryRecorder& other) {
     if (on()) [[unlikely]] join(other);
   }
@@ -136,18 +138,18 @@ class HistoryRecorder {
     bool committed = false;
     bool read_only = false;
     Cause cause = Cause::kNone;
-    SnapshotNumber snapshot = 0;  // its number
-    uint64_t order = 0;     // among the commits of that number
+    SnapshotNumber snapshot = 0;  // the number of the commit
+    uint64_t order = 0;     // the position among the commits with this number
     uint32_t attempt = 1;
     uint32_t procedure = 0;
   };
-  // A call that answers later than it commits: its record is kept until answered(), which sets its
-  // end.
+  // Sets whether the call answers later than it commits. If so, its record is kept until
+  // answered(), which sets the end of the call.
   void answers_later(bool later) { answers_later_ = later; }
   void answered() {
     if (on()) [[unlikely]] tell_answered();
   }
-  // The transaction has ended: a failure here does not change its outcome.
+  // Reports the transaction, which has ended. A failure here does not change its outcome.
   void end(const End& end, WriteSet* writes, const IndexChanges* changes) {
     if (on()) [[unlikely]] tell(end, writes, changes);
   }
@@ -167,7 +169,7 @@ class HistoryRecorder {
   const bool on_;
   uint64_t begin_ns_ = 0;
   std::vector<HistoryOperation> operations_;
-  bool lost_ = false;  // a part of them, for want of memory
+  bool lost_ = false;  // some operations were not recorded, because memory was exhausted
   bool answers_later_ = false;
   std::optional<HistoryTransaction> unanswered_;
 };

@@ -1,19 +1,19 @@
-// HotRows: the rows that a worker has found recently, by key, so that frequently used rows need not
-// be looked up in an index. DBX keeps leaves for that (section 6.2, the node buffer), which saves
-// the descent only, and only within a transaction (txn/hints.h).
+// HotRows: a cache of the rows that a worker has found recently, by key. Frequently used rows then
+// need not be looked up in an index. DBX caches leaves instead (section 6.2, the node buffer). That
+// saves only the descent, and only within a transaction (txn/hints.h).
 //
-// A cached row replaces a lookup, as the rows of groups do (txn/touched_rows.h): its block is not
-// marked as removed, so it is what a lookup at this instant would find. Rows are cached across
-// transactions, and between two transactions the worker does not hold up reclamation: the block may
-// have been reclaimed and reused for another row. So a cached row is valid only in the epoch in
-// which it was found. Invariant: a block that leaves its index in epoch E or later is not reclaimed
-// before epoch E + 2, and while a worker is inside that saw epoch E when it entered, the epoch does
-// not exceed E + 1.
+// A cached row replaces a lookup, in the same way as the rows of groups do (txn/touched_rows.h): if
+// its block is not marked as removed, a lookup at this instant would find the same block. However,
+// rows stay cached across transactions. Between two transactions the worker does not delay
+// reclamation, so the block may have been reclaimed and reused for another row. Therefore a cached
+// row is valid only in the epoch in which it was found. Invariant: a block that leaves its index in
+// epoch E or later is not reclaimed before epoch E + 2. While a worker that saw epoch E when it
+// entered is inside, the epoch does not exceed E + 1.
 //
-// If few keys are hot, or the epoch moves too often, the cache has few hits. Then it is turned off,
-// which costs a check of a flag, and retried periodically.
+// If few keys are hot, or the epoch advances too often, the cache has few hits. It is then turned
+// off, so that it costs only the check of a flag, and tried again periodically.
 //
-// Thread safety: none; it belongs to one worker.
+// Thread safety: none. A HotRows object belongs to one worker.
 #pragma once
 
 #include <bit>
@@ -30,9 +30,10 @@ namespace elider::txn {
 
 class HotRows {
  public:
-  // used: EngineParts::hints; else it is never on. counted: where, a window at a time, if anywhere.
+  // used: the value of EngineParts::hints. If false, the cache is never on. counted: counts the
+  // lookups of each window if it is not null.
   explicit HotRows(bool used = true, LookupCounters* counted = nullptr) : used_(used), counted_(counted) {}
-  // Begins a transaction. The worker has entered, and read this epoch after that.
+  // Begins a transaction. The worker must have entered before it read this epoch.
   [[gnu::always_inline]] inline void begin(uint64_t epoch) {
     epoch_ = epoch;
     if (!on_ && --pause_ == 0) [[unlikely]] turn_on();
@@ -40,7 +41,7 @@ class HotRows {
 
   [[gnu::always_inline]] inline bool on() const { return on_; }
 
-  // Only while it is on. Null: the row is not cached.
+  // Returns the cached row, or null. Called only while the cache is on.
   [[gnu::always_inline]] inline Row* find(const detail::TableBase& table, Key key) {
     const Kept& kept = kept_[place_of(key)];
     if (++looked_for_ == kWindow) [[unlikely]] judge();
@@ -55,12 +56,12 @@ class HotRows {
   }
 
  private:
-#if ELIDER_TEST_POINTS  // so that short tests see it on and off
+#if ELIDER_TEST_POINTS  // so that short tests see the cache both on and off
   static constexpr uint32_t kRows = 64, kWindow = 64, kPause = 16;
 #else
   static constexpr uint32_t kRows = 4096, kWindow = 2 * kRows, kPause = 16 * kWindow;
 #endif
-  static constexpr uint32_t kFoundLeast = kWindow / 4;  // of a window, or it is not worth its while
+  static constexpr uint32_t kFoundLeast = kWindow / 4;  // the minimum number of hits in a window; with fewer, the cache does not pay off
 
   struct Kept {
     Key key;
@@ -80,7 +81,8 @@ class HotRows {
     looked_for_ = 0;
     first_window_ = true;
   }
-  // The end of a window. Hits in the first window are of rows cached in the same window.
+  // Called at the end of a window. In the first window, only rows that were cached in this window
+  // can be found.
   [[gnu::noinline]] void judge() {
     if (counted_ != nullptr) {
       counted_->of_rows.add(looked_for_);
@@ -92,9 +94,9 @@ class HotRows {
   }
 
   uint64_t epoch_ = 0;
-  std::unique_ptr<Kept[]> kept_;  // by a hash of the key; once it has been on
-  uint32_t pause_ = kPause;       // transactions until it is tried again
-  uint32_t looked_for_ = 0;       // in this window
+  std::unique_ptr<Kept[]> kept_;  // indexed by a hash of the key; allocated when the cache is first turned on
+  uint32_t pause_ = kPause;       // the number of transactions until the cache is tried again
+  uint32_t looked_for_ = 0;       // lookups in this window
   uint32_t found_ = 0;
   bool on_ = false;
   const bool used_;

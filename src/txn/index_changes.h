@@ -1,6 +1,7 @@
-// IndexChanges: what a transaction has changed in secondary indexes (txn/read_write/secondary.h).
+// IndexChanges: the changes that a transaction has made to secondary indexes
+// (txn/read_write/secondary.h).
 //
-// Thread safety: none; it belongs to one transaction.
+// Thread safety: none. An IndexChanges object belongs to one transaction.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace elider::txn {
 
 using detail::KeyRef;
 
-// A change of a row's value in a secondary index. The operation inserts the new entry at once; the
-// old one is removed some time after the commit.
+// A change of a row's value in a secondary index. The operation inserts the new entry at once. The
+// old entry is removed some time after the commit.
 struct IndexChange {
   storage::Row* row;
   detail::TableBase* table;
@@ -25,8 +26,8 @@ struct IndexChange {
   bool has_old;
   uint64_t old_value;
   uint64_t new_value;
-  bool inserted;    // the new entry is this transaction's: it put it there, or took it over
-  bool superseded;  // a later change of this transaction gives the row another value
+  bool inserted;    // the new entry belongs to this transaction, which inserted it or took it over
+  bool superseded;  // a later change by this transaction gives the row another value
 };
 
 class IndexChanges {
@@ -40,13 +41,13 @@ class IndexChanges {
     htm::reserve_prefaulted(changes_, changes);
     positions_.make_room(static_cast<uint32_t>(changes));
   }
-  // Valid until the next add().
+  // The reference is valid until the next add().
   IndexChange& add(const IndexChange& change) { return changes_.emplace_back(change); }
-  // Makes the change that was added last final. It supersedes an earlier one of its row and index.
+  // Makes the last change final. It supersedes an earlier change of the same row and index.
   void settle() {
     const IndexChange& change = changes_.back();
     const auto position = static_cast<uint32_t>(changes_.size() - 1);
-    const void* place = reinterpret_cast<const std::byte*>(change.row) + change.index;  // one address a row and index
+    const void* place = reinterpret_cast<const std::byte*>(change.row) + change.index;  // a different address for each row and index
     if (uint32_t* earlier = positions_.find_position(place)) {
       changes_[*earlier].superseded = true;
       *earlier = position;
@@ -62,7 +63,7 @@ class IndexChanges {
 
  private:
   std::vector<IndexChange> changes_;
-  PointerMap positions_;  // the last change by row and index
+  PointerMap positions_;  // the position of the last change, by row and index
 };
 
 }  // namespace elider::txn

@@ -1,9 +1,10 @@
-// What a commit does to rows under any protocol: it allocates the memory for its writes, keeps old
-// versions for snapshot readers, and installs the new bytes (DBX, Algorithm 1; the order of the
-// steps: storage/snapshots.h).
+// The part of a commit that changes rows, which all protocols share. It allocates the memory for
+// the writes, keeps old versions for snapshot readers, and installs the new bytes (DBX, Algorithm
+// 1; storage/snapshots.h explains the order of the steps).
 //
-// Memory is allocated before anything is changed, because nothing may fail later. Thread safety: as
-// the cells'. The caller has locked the words that are written, or runs in a region.
+// All memory is allocated before anything is changed, because a commit must not fail after that.
+// Thread safety: the same as the cells. The caller has locked the words of the writes, or runs in a
+// region.
 #pragma once
 
 #include <new>
@@ -19,8 +20,8 @@ namespace elider::txn {
 
 // -- memory ---------------------------------------------------------------------------------------
 
-// Allocates a new block for a write of a group that is kept as a block. Returns false if memory is
-// exhausted. Not inlined, so that the loop over the writes of small rows stays small.
+// Allocates a new block for a write to a group that is stored as a block. Returns false if memory
+// is exhausted. Not inlined, so that the loop over the writes of small rows stays small.
 [[gnu::noinline]] inline bool allocate_block(Worker& worker, WriteEntry& write) {
   const storage::Layout& layout = write.table->layout();
   const size_t bytes = layout.sized_rows() ? WriteSet::image_bytes(layout, write.image) : write.layout_group().payload_bytes;
@@ -28,8 +29,8 @@ namespace elider::txn {
   return write.block != nullptr;
 }
 
-// Allocates new blocks for groups that are kept as blocks. Returns the write for which memory was
-// exhausted, or null.
+// Allocates new blocks for all groups that are stored as blocks. Returns the write for which memory
+// was exhausted, or null.
 [[gnu::always_inline]] inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     if (!write.layout_group().block || write.leaves_none()) [[likely]] continue;
@@ -38,10 +39,10 @@ namespace elider::txn {
   return nullptr;
 }
 
-// An old version is kept if a reader may need it, that is, one at this cell's number or later.
+// Whether the old version must be kept, because a reader at its number or a later one may need it.
 inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader) {
   if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
-  return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // before it was nothing: no version says so
+  return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // else the row did not exist before
 }
 
 // Allocates the old version that a write leaves. Returns false if memory is exhausted.
@@ -81,7 +82,7 @@ inline void reclaim_version(Worker& worker, void* object, uint64_t) {
   worker.free(version, version->bytes, MemoryPart::kVersions);
 }
 
-// The version gets the cell's bytes and becomes its previous version.
+// Copies the cell's bytes to the version, and makes it the cell's previous version.
 inline void link_version(WriteEntry& write) {
   storage::Version* version = write.version;
   const storage::Group& group = write.layout_group();
@@ -108,8 +109,9 @@ inline void keep_version(Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   std::byte* payload = write.cell->payload_inside();
   if (group.block) [[unlikely]] {
-    // A copy with the changes; readers keep the old block until the grace period ends.
-    const bool sized = write.table->layout().sized_rows();  // then the image is all of it
+    // The new block is a copy with the changes. Readers keep the old block until the grace period
+    // ends.
+    const bool sized = write.table->layout().sized_rows();  // if true, the image is the whole row
     if (sized) guarded_copy(write.block->payload(), write.image, write.block->size);
     if (storage::Block* const old_block = write.cell->block()) {
       if (write.kind == WriteKind::kUpdate && !sized) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
@@ -126,7 +128,7 @@ inline void keep_version(Worker& worker, WriteEntry& write) {
   if (group.block) [[unlikely]] write.cell->set_block(write.block);
 }
 
-// Counts a row inserted or removed by a write of group 0 when it takes effect.
+// Counts the row that a write of group 0 inserts or removes. Called when the write takes effect.
 inline void count_row(Counters& counters, const WriteEntry& write) {
   if (write.kind == WriteKind::kNone) return;
   const bool absent = write.kind == WriteKind::kRemove;
@@ -134,7 +136,7 @@ inline void count_row(Counters& counters, const WriteEntry& write) {
     counters.tables[write.table->id()].rows.add(absent ? -1 : 1);
 }
 
-// Writes a locked group as of number n, and releases it with the next sequence.
+// Writes a locked group as of number n, and unlocks it with the next sequence number.
 [[gnu::always_inline]] inline void install(Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
   if (write.kind == WriteKind::kNone) return;
   if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);

@@ -1,7 +1,7 @@
-// Keys and ranges of index keys as a transaction keeps them: numbers as they are, bytes as copies
-// in its arena.
+// Keys and ranges of index keys in the form in which a transaction stores them. Numbers are stored
+// directly. Bytes are copied to the transaction's arena.
 //
-// Thread safety: as the arena's.
+// Thread safety: the same as the arena.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ inline ByteKey copy_of(Arena& arena, const ByteKey& key, uint32_t zeros = 0) {
 
 inline detail::KeyRef kept_key(Arena&, Key key) { return key; }
 inline detail::KeyRef kept_key(Arena& arena, const ByteKey& key) { return index::ref_of(copy_of(arena, key)); }
-// The key of an entry of a secondary index.
+// Returns the stored form of the key of a secondary index's entry.
 inline SecondaryKey kept_entry(Arena&, const SecondaryKey& entry) { return entry; }
 inline SecondaryKey kept_entry(Arena& arena, const ByteKey& entry) { return {0, kept_key(arena, entry).number()}; }
 template <class IndexKey>
@@ -38,7 +38,7 @@ IndexKey entry_of(const SecondaryKey& kept) {
   else return kept;
 }
 
-// The bound just above this key: for byte keys, the next larger key is this one with a zero
+// Returns the bound just above this key. The next larger byte key is this key with a zero byte
 // appended.
 template <class IndexKey>
 index::Bound<IndexKey> behind(Arena&, const IndexKey& key) {
@@ -46,7 +46,7 @@ index::Bound<IndexKey> behind(Arena&, const IndexKey& key) {
 }
 inline index::Bound<ByteKey> behind(Arena& arena, const ByteKey& key) { return {copy_of(arena, key, 1), false}; }
 
-// The range in the form that the index uses.
+// Returns the range in the form that the index uses.
 template <class IndexKey>
 index::Range<IndexKey> range_of_entries(Arena& arena, const detail::EntryRange& range) {
   if constexpr (std::is_same_v<IndexKey, ByteKey>)

@@ -1,7 +1,7 @@
 // LogEntry: what a commit wrote to one commit group of a row, as the bytes of a log record.
 // docs/formats.md has the layout.
 //
-// Decoders do not trust their input: they return false if it is malformed. Thread safety: pure
+// Decoders do not trust their input; they return false if it is malformed. Thread safety: pure
 // functions.
 #pragma once
 
@@ -20,14 +20,14 @@ namespace elider::txn {
 // The first byte of a record.
 enum class RecordKind : uint8_t {
   kCommit = 1,
-  kUntaggedTable = 2,  // read, and no longer written
+  kUntaggedTable = 2,  // old files may contain it, but it is not written any more
   kTable = 3,          // table_record.h
 };
 
 enum class EntryKind : uint8_t {
-  kColumns = 0,  // some columns, as `columns` says: their bytes
-  kWhole = 1,    // the whole group; the row is there
-  kRemove = 2,   // the row is not there
+  kColumns = 0,  // the bytes of some columns, which `columns` lists
+  kWhole = 1,    // the whole group; the row exists
+  kRemove = 2,   // the row does not exist
   kAdd = 3,      // column += delta
 };
 
@@ -36,20 +36,21 @@ struct LogEntry {
   uint32_t group = 0;
   uint32_t table = 0;
   Key key = 0;
-  uint64_t sequence = 0;           // of the commit word; entries of one group of one key are in this order
-  uint64_t columns = 0;            // kColumns: a bit each; kAdd: the column's offset in the row; else 0
+  uint64_t sequence = 0;           // of the commit word; the entries of one group of one key are in the order of their sequences
+  uint64_t columns = 0;            // kColumns: one bit per column; kAdd: the column's offset in the row; else 0
   std::span<const std::byte> bytes;  // kAdd: the delta, 8 bytes
-  bool valid = false;              // false: nothing precedes the first entry of a record
+  bool valid = false;              // false: the entry before the first entry of a record
 };
-// The greatest size of an entry without its bytes, including the bytes that put_varint() may
-// overwrite after its end.
+// The maximum size of an entry without its bytes. It includes the bytes after the entry that
+// put_varint() may overwrite.
 inline constexpr size_t kEntryHeaderBytesMax = 1 + 5 + 10 + 10 + 10 + 5 + 7;
-// A flag of the first byte: kind, table, columns and size are those of the previous entry, and the
-// key is encoded as the distance from that entry's key.
+// A flag in the first byte. The kind, table, columns and size equal those of the previous entry,
+// and the key is encoded as the distance from the previous entry's key.
 inline constexpr uint32_t kLikeBefore = 0x10;
 
-// Numbers are stored as 7 bits per byte, lowest first; the high bit means that more bytes follow.
-// The function may write 8 bytes even if it needs fewer; the caller writes the rest later.
+// Numbers are stored with 7 bits per byte, lowest bits first. The high bit of a byte means that
+// another byte follows. The function may write 8 bytes even if it needs fewer, and the caller
+// overwrites the rest later.
 inline std::byte* put_varint(std::byte* to, uint64_t value) {
   if (value < 0x80) [[likely]] {
     *to = static_cast<std::byte>(value);
@@ -83,14 +84,14 @@ inline bool take_varint(std::span<const std::byte>* from, uint64_t* value) {
 inline uint64_t fold_sign(uint64_t distance) { return distance << 1 ^ (0 - (distance >> 63)); }
 inline uint64_t unfold_sign(uint64_t folded) { return folded >> 1 ^ (0 - (folded & 1)); }
 
-// Writes the entries of one record one after the other, and leaves out what an entry has in common
-// with the previous one.
+// Writes the entries of one record one after the other. Properties that an entry shares with the
+// previous entry are left out.
 class EntryWriter {
  public:
   explicit EntryWriter(std::byte* to) : to_(to) {}
 
-  // Writes everything of the entry except its bytes; `bytes` of them follow. `columns`: as in
-  // LogEntry.
+  // Writes the entry except for its bytes. The caller then writes `bytes` bytes with put().
+  // `columns` has the same meaning as in LogEntry.
   void header(EntryKind kind, uint32_t group, uint32_t table, Key key, uint64_t sequence, uint64_t columns, size_t bytes) {
     const uint64_t shape = static_cast<uint64_t>(kind) | group << 2 | uint64_t{table} << 8;
     if (shape == shape_ && columns == columns_ && bytes == bytes_) {
@@ -110,7 +111,7 @@ class EntryWriter {
     }
     key_ = key;
   }
-  // Copies a part of the entry's bytes. They are few, so this avoids a call.
+  // Copies a part of the entry's bytes. Parts are short, so an inline copy is faster than a call.
   void put(const std::byte* from, size_t size) {
     std::byte* to = to_;
     size_t at = 0;
@@ -124,14 +125,14 @@ class EntryWriter {
 
  private:
   std::byte* to_;
-  uint64_t shape_ = ~uint64_t{0};  // kind, group and table of the entry before; of none
+  uint64_t shape_ = ~uint64_t{0};  // kind, group and table of the previous entry; initially not valid
   uint64_t columns_ = 0;
   size_t bytes_ = 0;
   Key key_ = 0;
 };
 
-// Decodes the next entry and removes it from *from. *entry holds the previous entry, or an invalid
-// one at the begin of a record. Returns false if the bytes are malformed.
+// Decodes the next entry and removes it from *from. On entry, *entry contains the previous entry,
+// or an invalid one at the start of a record. Returns false if the bytes are malformed.
 inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   if (from->empty()) return false;
   const auto first = static_cast<uint32_t>(from->front());

@@ -1,5 +1,5 @@
-// Decodes a record of the log: the entries of a commit, or a table that was created. The caller
-// decides what to do with them.
+// Decodes a record of the log, which contains either the entries of a commit or a table that was
+// created. The caller decides what to do with them.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,9 +13,10 @@
 
 namespace elider::txn {
 
-// Calls on_table(id, schema) -> Status, or on_entry(entry) -> Status for each entry, in order; a
-// status that is not ok ends it. Returns kCorrupt if the record is malformed and kUnsupported if
-// this program does not support all of it; the message does not name the record.
+// Calls on_table(id, schema) -> Status for a table, or on_entry(entry) -> Status for each entry in
+// order. Stops at the first status that is not ok, and returns it. Returns kCorrupt if the record
+// is malformed, and kUnsupported if this program does not support all of it. The message does not
+// name the record.
 template <class OnTable, class OnEntry>
 Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, OnEntry&& on_entry) {
   if (bytes.empty()) return Status(Code::kCorrupt, "it is empty");

@@ -1,7 +1,7 @@
 // PointerMap: maps an address to a position in one of a transaction's sets.
 //
-// It is cleared in constant time, by a generation number. A filter of 512 bits answers most lookups
-// of absent addresses. Thread safety: none; it belongs to one transaction.
+// A generation number makes it possible to clear the map in constant time. A filter of 512 bits
+// answers most lookups of absent addresses. Thread safety: none; a map belongs to one transaction.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class PointerMap {
     }
   }
 
-  // Returns a pointer to the position of `address`, which the caller may change, or null.
+  // Returns a pointer to the position of `address`, or null. The caller may change the position.
   uint32_t* find_position(const void* address) {
     for (uint32_t i = hash_of(address) & mask();; i = (i + 1) & mask()) {
       Slot& slot = slots_[i];
@@ -61,8 +61,8 @@ class PointerMap {
     uint32_t generation = 0;
     uint32_t position = 0;
   };
-  // A multiplicative hash. The low bits choose the slot, so the product's high half is folded into
-  // them.
+  // A multiplicative hash. The low bits of the result choose the slot, so the high half of the
+  // product is folded into them.
   static uint64_t hash_of(const void* address) {
     const uint64_t product = (reinterpret_cast<uintptr_t>(address) >> 3) * 0x9e3779b97f4a7c15u;
     return product ^ product >> 32;
@@ -82,7 +82,7 @@ class PointerMap {
       if (slot.generation == generation_) place(slot.address, slot.position);
   }
 
-  uint64_t filter_[8] = {};  // a bit an address; few are set while few are kept
+  uint64_t filter_[8] = {};  // one bit per address
   uint32_t generation_ = 1;
   uint32_t count_ = 0;
   std::vector<Slot> slots_;

@@ -1,5 +1,5 @@
-// Checks the arguments of operations, and makes the errors for invalid ones, for every kind of
-// transaction.
+// Checks the arguments of operations, and creates the errors for invalid arguments. All kinds of
+// transactions use these functions.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace elider::txn {
 
 enum class Purpose : uint8_t { kRead, kWrite };
 
-// Like accept_arguments(), for a table that may not be written as a whole.
+// Like accept_arguments(), for a table in which rows must not be written as a whole.
 const detail::ColumnSet* accept_restricted_write(uint64_t database_id, const TableRef& table, const ColumnsRef& columns);
-// Returns the requested columns; null: refuse_arguments() returns the error.
+// Returns the requested columns. If the result is null, refuse_arguments() returns the error.
 template <Purpose kPurpose>
 const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const chosen = columns.set();
@@ -34,7 +34,7 @@ Status refuse_scan_of_rows_in_writing();
 inline constexpr unsigned kScanThreadsMax = 256;
 Status refuse_scan_threads(unsigned threads);
 Status refuse_index(const TableRef& table, uint32_t position);
-// `at` names the row that was to have the value.
+// `at` names the row that cannot have the value.
 Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder);
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 

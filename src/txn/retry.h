@@ -1,7 +1,7 @@
-// Runs a procedure as a transaction: one attempt, and the retry loop of protocols whose conflicts
-// end an attempt.
+// Runs a procedure as a transaction. This header contains one attempt, and the retry loop of those
+// protocols in which a conflict ends the attempt.
 //
-// Thread safety: the caller's worker and transaction are its own.
+// Thread safety: the worker and the transaction belong to the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -26,31 +26,32 @@ struct Call {
   const RunPolicy& policy;
   Worker& worker;
   Counters& counters;
-  bool nested;  // within another transaction of this thread
+  bool nested;  // within another transaction of the same thread
 };
 
 // Reports the conflict that ended an attempt.
 inline void tell_conflict(const RunPolicy& policy, const Status& conflict) {
   if (policy.on_conflict != nullptr && *policy.on_conflict) [[unlikely]] (*policy.on_conflict)(conflict);
 }
-// Waits before the next attempt, by the policy, after `attempt` has failed. Returns false if the
-// deadline passes or the attempts are used up.
+// Waits after the failed attempt number `attempt`, as the policy requires. Returns false if another
+// attempt is not allowed, because the deadline passes or the attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
-// Like wait_before_retry(), but does not wait: whether the policy allows another attempt.
+// Returns whether the policy allows another attempt. Does not wait.
 bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
-// The time of the policy's deadline; 0: none.
+// Returns the time of the policy's deadline, or 0 if the policy does not set one.
 uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
-// Returns kDeadline after this many attempts, with the cause, table and key of the last one. why:
-// the reason, if neither the policy's attempts nor its time were used up.
+// Returns kDeadline after this many attempts, with the cause, table and key of the last conflict.
+// `why` is the reason if neither the attempts nor the time of the policy were used up.
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why = {});
-// The error of a RunPolicy::procedure_id that does not exist.
+// The error for a RunPolicy::procedure_id that does not exist.
 Status refuse_procedure_id(uint32_t id);
 
-// Rolls back after the procedure has returned an error or thrown. If its reads never existed
-// together, its result is meaningless and the attempt counts as a conflict.
+// Rolls back after the procedure has returned an error or thrown an exception. If the rows that it
+// read never existed together, its result is meaningless, and the attempt counts as a conflict.
 template <class Txn>
 [[gnu::noinline]] Status give_up_attempt(Txn& txn, Status status, Cause cause) {
-  // A function of the caller that threw has doomed it; the procedure's own status says more.
+  // If the transaction is doomed because a function of the caller threw, the procedure's own status
+  // is more informative.
   Status why = txn.why_doomed();
   if (why.ok() || why.code() == Code::kProcedureThrew) why = txn.reads_hold();
   if (!why.ok()) {
@@ -61,7 +62,7 @@ template <class Txn>
   return status;
 }
 
-// From the first operation of a transaction that has begun to its commit or rollback.
+// Runs a transaction that has begun, until its commit or rollback.
 template <class Txn, class Procedure>
 [[gnu::always_inline]] inline Status attempt(Txn& txn, const Procedure& procedure) {
   try {
@@ -79,9 +80,9 @@ template <class Txn, class Procedure>
   }
 }
 
-// Begins the transaction and calls attempt_once(txn, call) -> Status. The function is passed by
-// value, and the call is only copied after the first attempt, so a first attempt that commits keeps
-// both in registers.
+// Begins the transaction and calls attempt_once(txn, call) -> Status. attempt_once is passed by
+// value, and the call is copied only after the first attempt. So both stay in registers if the
+// first attempt commits.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status begin_and_attempt(Txn& txn, const Call& call, uint32_t number, AttemptOnce attempt_once) {
   const Inside inside(call.worker);
@@ -89,7 +90,7 @@ template <class Txn, class AttemptOnce>
   return attempt_once(txn, call);
 }
 
-// Continues after the first attempt has ended in a conflict.
+// Runs further attempts after the first attempt has ended with a conflict.
 template <class Txn, class AttemptOnce>
 [[gnu::noinline]] Status retry_after(Status status, Txn& txn, const Call& call, uint64_t begin_ns, AttemptOnce attempt_once) {
   for (uint32_t number = 1; status.retryable(); ++number) {
@@ -101,7 +102,8 @@ template <class Txn, class AttemptOnce>
   return status;
 }
 
-// Repeats attempts until one does not end in a conflict, or the policy gives up.
+// Repeats attempts until one does not end with a conflict, or the policy does not allow another
+// one.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce attempt_once) {
   const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;

@@ -1,10 +1,9 @@
-// RowChange: an entry of the log on its way to its row, while a database opens; RowChanges: a list
-// of them.
+// RowChange: a log entry that will be applied to its row while a database opens. RowChanges: a list
+// of such entries.
 //
-// The bytes of a change follow it directly. A log's records are spread over its files, and the
-// changes made from them are read more than once. Here the changes that are used together are
-// adjacent, so the processor can prefetch them.
-// processor's caches in one go.
+// The bytes of a change follow it directly in memory. A log's records are spread over its files,
+// and the changes are read more than once. Here the changes that are used together are adjacent, so
+// the processor can prefetch them.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +18,14 @@
 
 namespace elider::txn {
 
-// The changes of a row's commit group are in the order of (generation, sequence). Equal ones belong
-// to one record and are in its order: additions follow the bytes that they belong to.
+// The changes of a commit group are sorted by (generation, sequence). Changes with equal values
+// belong to one record and keep the record's order: additions follow the bytes to which they are
+// applied.
 struct RowChange {
   Key key;
   uint64_t sequence;
   uint64_t columns;
-  uint32_t size;  // of its bytes
+  uint32_t size;  // the number of bytes after this object
   uint32_t table;
   uint32_t generation;
   uint8_t group;
@@ -35,8 +35,8 @@ struct RowChange {
 };
 static_assert(sizeof(RowChange) == 40);
 
-// Changes in the order in which they were added. clear() keeps the memory. Thread safety: one
-// thread at a time.
+// A list of changes in the order in which they were added. clear() keeps the memory. Thread safety:
+// one thread at a time.
 class RowChanges {
  public:
   class Iterator {
@@ -65,7 +65,7 @@ class RowChanges {
     const uint64_t* at_;
   };
 
-  // Throws std::bad_alloc; the list is then unchanged. Invalidates iterators and pointers to
+  // If it throws std::bad_alloc, the list is unchanged. Invalidates iterators and pointers to
   // changes.
   void add(const LogEntry& entry, uint32_t generation) {
     const auto size = static_cast<uint32_t>(entry.bytes.size());
@@ -75,7 +75,7 @@ class RowChanges {
         RowChange{entry.key, entry.sequence, entry.columns, size, entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind};
     if (size != 0) std::memcpy(change + 1, entry.bytes.data(), size);
     used_ += words(size);
-    // Many lists grow in turns, so no hardware prefetcher follows the end of each.
+    // Many lists grow alternately, so hardware prefetchers do not follow the end of each list.
     const auto next = reinterpret_cast<uintptr_t>(memory_.get() + used_);
     for (uintptr_t ahead : kAhead) __builtin_prefetch(reinterpret_cast<const void*>(next + ahead), 1);
     ++count_;

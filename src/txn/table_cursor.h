@@ -1,13 +1,13 @@
-// TableCursor: visits all row blocks of a table once, by its key index. Several threads may share
-// it, and other threads may write meanwhile. Checkpoints, and the construction of secondary
-// indexes, use it.
+// TableCursor: visits all row blocks of a table once, through its key index. Several threads may
+// share a cursor, and other threads may write concurrently. Checkpoints and the construction of
+// secondary indexes use it.
 //
-// It returns each row block that is in the index throughout exactly once, and may or may not return
-// others. So it returns every row of a snapshot, since its block cannot leave the index while the
-// snapshot is read. It does not read rows.
+// If a row block is in the index during the whole visit, the cursor returns it exactly once. It may
+// or may not return other blocks. So it returns every row of a snapshot, because the row's block
+// cannot leave the index while the snapshot is being read. The cursor does not read rows.
 //
-// Thread safety: any thread may call it. Callers are within a grace period that began before the
-// cursor was created.
+// Thread safety: all threads. The callers must be inside the epoch since before the cursor was
+// created.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class TableCursor {
 
   Table<Sync>& table() { return table_; }
 
-  // Replaces *entries with the next entries, about `count`, in key order if the table is ordered.
-  // Returns false at the end of the table.
+  // Replaces *entries by about `count` next entries, in key order if the table is ordered. Returns
+  // false at the end of the table.
   bool next(size_t count, Entries* entries) {
     entries->clear();
     const bool more = cursor_->next(count, entries);

@@ -1,5 +1,5 @@
-// The record of a table that was created: its schema as bytes, in tagged fields, so that later
-// versions can add fields. docs/formats.md has the layout.
+// The log record of a table that was created. It contains the schema in tagged fields, so that
+// later versions can add fields. docs/formats.md has the layout.
 //
 // Decoders do not trust their input. Thread safety: pure functions.
 #pragma once
@@ -14,10 +14,11 @@
 
 namespace elider::txn {
 
-// Leaves out the key functions of secondary indexes, which cannot be stored in a file.
+// Encodes the schema without the key functions of secondary indexes, which cannot be stored in a
+// file.
 void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out);
-// kCorrupt: the bytes are malformed. kUnsupported: the table has a property that this program does
-// not support; the message names the table and the field.
+// Returns kCorrupt if the bytes are malformed. Returns kUnsupported if the table has a property
+// that this program does not support; the message names the table and the field.
 Status decode_table(std::span<const std::byte> bytes, uint32_t* id, Schema* schema);
 
 }  // namespace elider::txn

@@ -2,12 +2,13 @@
 // together, so that the cache misses of the lookups overlap.
 //
 // A row that was found here replaces a lookup that the transaction makes later in the same grace
-// period, as long as its block is not marked as removed. Invariant: a block is marked before it
-// leaves its key's place in the index, and no other block takes the place before that; so an
-// unmarked block is what a lookup at that instant would find. A key that was not found is looked up
-// again, since the transaction needs the witness of its own lookup.
+// period, unless its block is marked as removed. Invariant: a block is marked before it leaves its
+// key's place in the index, and no other block takes that place earlier. So if the block is not
+// marked, a lookup at that instant would find it. If a key was not found here, the transaction
+// looks it up again, because it needs the witness of its own lookup.
 //
-// Thread safety: none; it belongs to one worker, which is inside from find() on.
+// Thread safety: none. The object belongs to one worker, which must be inside the epoch from find()
+// on.
 #pragma once
 
 #include <cstddef>
@@ -22,30 +23,30 @@
 namespace elider::txn {
 
 struct TouchedRow {
-  const detail::TableBase* table = nullptr;  // null: nothing to go by
+  const detail::TableBase* table = nullptr;  // null: the touch could not be looked up
   Key key = 0;
   Row* row = nullptr;
 };
 
-// Prefetches the lines that a read of these columns of a row touches.
+// Prefetches the cache lines that a read of these columns of a row touches.
 inline void prefetch_row(const Row* row, const ColumnSet& set) {
   for (uint32_t line : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + line);
 }
 
 class TouchedRows {
  public:
-  // Looks up all touches, those of one index in batches. May throw std::bad_alloc; it then does not
-  // hold any rows.
+  // Looks up the rows of all touches, in one batch per index. May throw std::bad_alloc, and then
+  // does not contain any rows.
   template <class Sync>
   void find(uint64_t database_id, std::span<const detail::Touch> touches);
-  // The rows of the touches from `begin` to `end`.
+  // Returns the rows of the touches from `begin` to `end`.
   std::span<const TouchedRow> of(size_t begin, size_t end) const {
     return end <= rows_.size() ? std::span(rows_).subspan(begin, end - begin) : std::span<const TouchedRow>();
   }
 
  private:
   static constexpr uint32_t kBatch = 32, kNone = ~uint32_t{0};
-  // The touches that are looked up in one index, as a list through next_.
+  // The touches that are looked up in one index. They form a list through next_.
   struct Lookups {
     const detail::Touch* like;
     uint32_t first, last;
@@ -55,15 +56,15 @@ class TouchedRows {
   template <class Sync>
   void find_in_index(const Lookups& lookups, std::span<const detail::Touch> touches);
 
-  std::vector<TouchedRow> rows_;  // as the touches
-  std::vector<uint32_t> next_;    // as the touches
+  std::vector<TouchedRow> rows_;  // one per touch, in the same order
+  std::vector<uint32_t> next_;    // one per touch, in the same order
   std::vector<Lookups> lookups_;
 };
 
 inline void TouchedRows::sort(std::span<const detail::Touch> touches) {
   lookups_.clear();
   next_.assign(touches.size(), kNone);
-  size_t at = 0;  // calls of one procedure touch the same tables in the same order
+  size_t at = 0;  // a guess: calls of one procedure touch the same tables in the same order
   for (uint32_t i = 0; i < touches.size(); ++i) {
     const detail::Touch& touch = touches[i];
     const size_t count = lookups_.size();

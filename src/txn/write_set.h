@@ -1,8 +1,8 @@
-// WriteSet: what a transaction will write, stored separately from the rows until its commit (DBX,
-// section 5.2): an entry for each commit group of a row, the image that the entries of one row
-// share, and the additions that wait for the commit.
+// WriteSet: the writes of a transaction, stored separately from the rows until the commit (DBX,
+// section 5.2). It consists of an entry for each commit group of a row, an image that all entries
+// of a row share, and the additions that the commit applies.
 //
-// Thread safety: none; it belongs to one transaction.
+// Thread safety: none. A WriteSet belongs to one transaction.
 #pragma once
 
 #include <algorithm>
@@ -24,19 +24,19 @@ namespace elider::txn {
 
 using detail::KeyRef;
 
-// column += delta, not yet applied.
+// An addition, column += delta, that has not been applied yet.
 struct Addition {
   uint32_t row_offset;
   uint32_t payload_offset;
   ColumnType type;
-  uint64_t delta;  // the number's own bytes, the first ones
+  uint64_t delta;  // the number's own bytes come first
 };
 
 enum class WriteKind : uint8_t {
-  kUpdate,   // some columns of a row that is there
-  kPresent,  // the whole group; the row is there afterwards, whether or not it was before
-  kRemove,   // the row is not there afterwards
-  kNone,     // inserted and removed again by this transaction: it must still be absent
+  kUpdate,   // writes some columns of a row that exists
+  kPresent,  // writes the whole group; afterwards the row exists, whether or not it did before
+  kRemove,   // removes the row
+  kNone,     // inserted and removed again by this transaction, so the row must still be absent
 };
 
 // The write of one commit group of a row.
@@ -53,8 +53,8 @@ struct WriteEntry {
         group(its_group),
         kind(its_kind) {}
 
-  // Whether the row is absent when the transaction ends: it removes the row, or has undone its
-  // insert.
+  // Whether the row is absent when the transaction ends, because the transaction removes the row or
+  // has undone its insert.
   bool leaves_none() const { return kind == WriteKind::kRemove || kind == WriteKind::kNone; }
   const storage::Group& layout_group() const { return table->layout().group(group); }
 
@@ -62,16 +62,16 @@ struct WriteEntry {
   storage::Row* row;
   detail::TableBase* table;
   KeyRef key;
-  std::byte* image;                             // the row's own layout; shared by all groups of the row
-  const storage::ColumnSet* columns;            // which of it are written
-  uint64_t expected;                            // the word it must still have; word::kUnknown: any that fits the kind
-  uint64_t locked_from = 0;                     // during the commit: the word it had
+  std::byte* image;                             // in the row's own layout; shared by all groups of the row
+  const storage::ColumnSet* columns;            // the columns of the image that are written
+  uint64_t expected;                            // the word that the commit must find; word::kUnknown: any word that fits the kind
+  uint64_t locked_from = 0;                     // during the commit: the word before the lock
   storage::Version* version = nullptr;          // during the commit: the old version to keep, or null
-  storage::Block* block = nullptr;              // during the commit: the new block of a group kept as one
+  storage::Block* block = nullptr;              // during the commit: the new block, if the group is stored as a block
   std::vector<Addition>* additions = nullptr;   // or null
   uint32_t group;
   WriteKind kind;
-  bool created = false;                         // an absent row that this transaction put into the index, or found absent there
+  bool created = false;                         // an absent block that this transaction inserted or found
 };
 
 inline void apply_additions(const std::vector<Addition>& additions, std::byte* image) {
@@ -80,13 +80,13 @@ inline void apply_additions(const std::vector<Addition>& additions, std::byte* i
 
 class WriteSet {
  public:
-  static constexpr uint32_t kTablesWithBit = 63;  // by id, the first ones, which note_table() is for
-  // Images come from `arena`, which the transaction clears when it ends.
+  static constexpr uint32_t kTablesWithBit = 63;  // the tables with ids below this have their own bit in tables_ (note_table())
+  // `arena` provides the memory for images. The transaction clears it when it ends.
   explicit WriteSet(Arena& arena) : arena_(arena) {}
   WriteSet(const WriteSet&) = delete;
   WriteSet& operator=(const WriteSet&) = delete;
 
-  // After this, the given numbers of entries and of additions to rows do not allocate memory.
+  // After this, the given numbers of entries and additions do not allocate memory.
   void make_room(size_t entries, size_t additions);
 
   bool empty() const { return entries_.empty(); }
@@ -98,7 +98,7 @@ class WriteSet {
   auto end() const { return entries_.end(); }
 
   bool has(const storage::Cell* cell) const { return positions_.find(cell) != PointerMap::kNone; }
-  // The write of commit group g, or null. Does not read the row.
+  // Returns the write of commit group g, or null. Does not read the row.
   const WriteEntry* find(void* row, const storage::Layout& layout, uint32_t g) const {
     return const_cast<WriteSet*>(this)->find(row, layout, g);
   }
@@ -106,13 +106,13 @@ class WriteSet {
     const uint32_t position = positions_.find(storage::Row::cell_address(row, layout, g));
     return position == PointerMap::kNone ? nullptr : &entries_[position];
   }
-  // Any write of the row, or null.
+  // Returns any write of the row, or null.
   WriteEntry* find_any(storage::Row* row, const storage::Layout& layout) {
     for (uint32_t g = 0; g < layout.group_count(); ++g)
       if (WriteEntry* write = find(row, layout, g)) return write;
     return nullptr;
   }
-  // The image that all writes of this row share.
+  // Returns the image that all writes of this row share.
   std::byte* image_of(const detail::TableBase& table, storage::Row* row) {
     const storage::Layout& layout = table.layout();
     if (!entries_.empty())
@@ -121,11 +121,11 @@ class WriteSet {
     return arena_.allocate(layout.row_bytes());
   }
 
-  // Notes that a row of this table is written, though it does not have an entry.
+  // Notes that a row of this table is written although the row does not have an entry.
   void note_table(const detail::TableBase& table) { tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit); }
   WriteEntry& add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
                   uint64_t expected, std::byte* image);
-  // An image of a sized row, with room for its size in front.
+  // Returns an image of a variable-size row, with room for the size before it.
   std::byte* sized_image(size_t bytes) {
     std::byte* const memory = arena_.allocate(kSizeBytes + bytes);
     std::memcpy(memory, &bytes, sizeof bytes);
@@ -137,18 +137,19 @@ class WriteSet {
     std::memcpy(&bytes, image - kSizeBytes, sizeof bytes);
     return bytes;
   }
-  // Sets the row to `source`, which has this many bytes. words: the words that the commit must
-  // find, one per group. `created`: the row block is new, so it does not have a write yet.
+  // Sets the row to `source`, which has `bytes` bytes. `words` are the words that the commit must
+  // find, one per group. `created`: the row block is new, so the write set does not contain a write
+  // of it yet.
   void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                     bool created);
-  // Adds these columns to an update; their bytes are set, or will be.
+  // Adds these columns to an update. Their bytes in the image are set already, or will be.
   void join(WriteEntry& write, const storage::ColumnSet& set) {
     const storage::Layout& layout = write.table->layout();
     if (set.whole || write.columns->whole) write.columns = &layout.all();
     else if ((set.columns & ~write.columns->columns) != 0)
       write.columns = &layout.of_union(set.columns | write.columns->columns, own_sets_);
   }
-  // The write leaves a row present.
+  // Adds an addition to a write that leaves the row present.
   void add_number(WriteEntry& write, const storage::Number& number, const void* delta);
   // Drops the additions to these columns, because the image contains or overwrites them.
   static void forget_additions(WriteEntry& write, const storage::ColumnSet& set);
@@ -159,7 +160,7 @@ class WriteSet {
     for (const uint32_t id : Bits(tables_ & ~kOtherTables)) counters.tables[id].commits.add(1);
     if (tables_ & kOtherTables) [[unlikely]] count_other_tables(counters);
   }
-  // Keeps the memory for the next transaction.
+  // Clears the set, but keeps the memory for the next transaction.
   void clear() {
     entries_.clear();
     positions_.clear();
@@ -170,7 +171,7 @@ class WriteSet {
   }
 
  private:
-  static constexpr size_t kSizeBytes = 16;  // so that the image is as aligned as others
+  static constexpr size_t kSizeBytes = 16;  // so that this image has the same alignment as others
   static constexpr uint64_t kOtherTables = uint64_t{1} << kTablesWithBit;
   static constexpr size_t kAdditionsKept = 1024;
   void count_other_tables(Counters& counters) const;
@@ -178,9 +179,9 @@ class WriteSet {
 
   Arena& arena_;
   std::vector<WriteEntry> entries_;
-  PointerMap positions_;  // by cell
-  uint64_t tables_ = 0;   // a bit each; kOtherTables: of those without a bit
-  std::vector<std::unique_ptr<std::vector<Addition>>> additions_;  // kept for the next transactions
+  PointerMap positions_;  // positions of entries, by cell
+  uint64_t tables_ = 0;   // one bit per table; kOtherTables is shared by all other tables
+  std::vector<std::unique_ptr<std::vector<Addition>>> additions_;  // kept for later transactions
   size_t additions_used_ = 0;
   storage::OwnColumnSets own_sets_;
 };

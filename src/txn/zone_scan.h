@@ -1,12 +1,12 @@
-// ZoneScan: reads all rows of a zoned table as of a snapshot. It scans the memory that holds them
-// (storage/zones.h) rather than an index, with several threads (HyPer-HTM, section 5.1).
+// ZoneScan: reads all rows of a zoned table as of a snapshot. It scans the memory of the rows
+// (storage/zones.h) instead of an index, with several threads (HyPer-HTM, section 5.1).
 //
-// The caller's worker reads that snapshot and stays inside its grace period until run() returns. So
-// what the snapshot needs is kept for all threads, and helper threads do not need workers of their
-// own. A slot that is reused for another row meanwhile does not hold a row of the snapshot, since
-// it was free before.
+// The caller's worker reads the snapshot and stays inside the epoch until run() returns. This keeps
+// everything that the snapshot needs for all threads, so the helper threads do not need workers. A
+// slot that is reused during the scan does not contain a row of the snapshot, because it was free
+// before.
 //
-// Thread safety: one call of run() at a time; its helpers share extents_.
+// Thread safety: only one call of run() at a time. Its helper threads share extents_.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class ZoneScan {
            FunctionRef<bool()> has_ended)
       : layout_(layout), zones_(zones), set_(set), snapshot_(snapshot), visit_(visit), has_ended_(has_ended), next_(zones.first()) {}
 
-  // A group of a row that was read.
+  // A commit group of a row that was read.
   struct Seen {
     Key key;
     uint32_t group;
@@ -36,8 +36,9 @@ class ZoneScan {
   };
   void record(std::vector<Seen>* seen) { seen_ = seen; }
 
-  // Runs until all rows are visited (true), or visit() has returned false or thrown; rethrows the
-  // first exception. Uses fewer threads if the system does not provide more.
+  // Runs until all rows have been visited (returns true), or until visit() has returned false or
+  // thrown. Rethrows the first exception. Uses fewer threads if the system cannot provide this
+  // many.
   bool run(unsigned threads);
 
  private:
@@ -59,8 +60,8 @@ class ZoneScan {
   const storage::ColumnSet& set_;
   const SnapshotNumber snapshot_;
   const Visit visit_;
-  const FunctionRef<bool()> has_ended_;  // the transaction, by its visitor
-  std::mutex mutex_;  // guards what follows, except stopped_
+  const FunctionRef<bool()> has_ended_;  // whether the visitor has ended the transaction
+  std::mutex mutex_;  // guards the following members, except stopped_
   std::vector<Seen>* seen_ = nullptr;
   storage::Zones::Extent* next_;
   std::exception_ptr thrown_;
