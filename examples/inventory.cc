@@ -1,8 +1,9 @@
-// A shop's stock: column groups, adds, a secondary index and scans.
+// The stock of a shop, as an example of column groups, additions, a secondary index and scans.
 //
-// Each article has what rarely changes (supplier, price) and two hot counters (in stock, views).
-// The counters are commit groups of their own: a customer who looks at the price never conflicts
-// with one who buys, and `add` lets any number of customers count views at once.
+// Each article has columns that rarely change (supplier, price) and two counters that change often
+// (in stock, views). The counters are separate commit groups. So a customer who looks at the price
+// does not conflict with a customer who buys, and with `add` any number of customers can count
+// views concurrently.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -27,7 +28,7 @@ namespace {
 
 constexpr Key kArticles = 500;
 constexpr int64_t kInitialStock = 100;
-constexpr uint64_t kVisits = 50'000;  // a thread
+constexpr uint64_t kVisits = 50'000;  // per thread
 
 Status run() {
   elider::Options options;
@@ -53,7 +54,7 @@ Status run() {
     return {};
   }));
 
-  // Every visitor looks at an article's price; each tenth buys one, if there is one.
+  // Every visitor looks at an article's price. One in ten buys the article, if it is in stock.
   std::atomic<uint64_t> sold{0}, revenue_cents{0}, failures{0};
   const auto visit = [&](uint64_t seed) {
     for (uint64_t i = 0; i < kVisits; ++i) {
@@ -82,7 +83,8 @@ Status run() {
     std::jthread one(visit, 1), other(visit, 1234);
   }
 
-  // The books: one snapshot, once through the key index and once through the suppliers.
+  // Checks the totals on one snapshot, once through the key index and once through the index by
+  // supplier.
   uint64_t views = 0, rows_by_supplier = 0;
   int64_t left = 0, left_by_supplier = 0;
   ELIDER_TRY(db.run_read_only([&](Transaction& txn) {
@@ -100,7 +102,7 @@ Status run() {
               static_cast<unsigned long long>(revenue_cents % 100), static_cast<long long>(left));
   std::printf("%llu attempts met a conflict and ran again\n", static_cast<unsigned long long>(db.statistics().conflicts_total()));
 
-  // The three most expensive articles of supplier 3, through the index, from the end.
+  // Finds the three most expensive articles of supplier 3 by a reverse scan of the index.
   ELIDER_TRY(db.run_read_only([&](Transaction& txn) {
     return txn.scan(by_supplier, {3, 3}, {.limit = 3, .reverse = true}, [](Key key, const View<Article>& a) {
       std::printf("  supplier 3, article %llu: %u.%02u, %lld in stock\n", static_cast<unsigned long long>(key), a->price_cents / 100,

@@ -1,9 +1,9 @@
 // An order book in a durable heap: orders to buy and to sell shares, matched by price and then by
-// age. A child process works on it and is killed with kill -9 at a random moment, again and again;
-// each time the book is opened again and checked: no acknowledged order is lost or
+// age. A child process places orders and is killed with kill -9 at a random moment, repeatedly.
+// Each time the parent opens the book again and checks it: no acknowledged order is lost or
 // incomplete, and the totals of cash and shares are unchanged.
 //
-//   example_order_book [FILE]    FILE: the heap is kept there, and goes on from what it holds
+//   example_order_book [FILE]    FILE: the file of the heap; its orders are kept for the next run
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,13 +34,13 @@ struct Order {
   uint64_t id;
   uint64_t trader;
   bool buys;
-  int64_t cents;  // a share
-  int64_t shares;  // still wanted; 0: done
+  int64_t cents;  // price per share
+  int64_t shares;  // number of shares still wanted; 0: the order is complete
 };
 struct Account {
   int64_t cents, shares;
 };
-// The heap's one root. It begins with all bytes 0, which are empty maps.
+// The only root of the heap. Initially all bytes are 0, which represents empty maps.
 struct Book {
   uint64_t orders;        // number of orders placed; ids begin at 1
   int64_t traded_shares;
@@ -49,13 +49,13 @@ struct Book {
   elider::HeapMap<uint64_t, Account> accounts;
 };
 
-// The best price comes first, and of one price the oldest order.
+// Orders with the best price come first; among equal prices, the oldest order comes first.
 uint64_t rank_of(const Order& order) {
   const int64_t price = order.buys ? INT32_MAX - order.cents : order.cents;
   return static_cast<uint64_t>(price) << 32 | order.id;
 }
 
-// The order of this number: always the same one.
+// Generates the order with this number. The same number always gives the same order.
 Order generated(uint64_t id) {
   std::mt19937_64 random(id);
   const auto below = [&](uint64_t bound) { return static_cast<int64_t>(random() % bound); };
@@ -68,8 +68,8 @@ Status add_to(HeapTransaction& txn, Book& book, uint64_t trader, int64_t cents, 
   return book.accounts.put(txn, trader, {account.cents + cents, account.shares + shares});
 }
 
-// Trades with the best orders of the other side, as far as the prices meet; what is left waits in
-// the book.
+// Trades with the best orders of the other side while the prices match. The rest of the order stays
+// in the book.
 Status place(HeapTransaction& txn, Book& book, Order order) {
   auto& others = order.buys ? book.sells : book.buys;
   while (order.shares > 0) {
@@ -92,8 +92,8 @@ Status place(HeapTransaction& txn, Book& book, Order order) {
   return book.by_id.put(txn, order.id, order);
 }
 
-// The child: places one order after the other, each a transaction, and tells the parent each number
-// once it is durable. It never ends by itself.
+// Runs in the child. Places orders, each in one transaction, and sends the number of each order to
+// the parent once the order is durable. It never ends by itself.
 Status work(const std::string& file, int pipe) {
   ELIDER_ASSIGN(Heap heap, Heap::open(file, 1 << 20));
   for (uint64_t id = 0;;) {
@@ -144,7 +144,7 @@ Status check_book(const HeapReader& reader, const Book& book, uint64_t acknowled
   return {};
 }
 
-// Opening brings in what the log holds: each order is there as a whole, or not at all.
+// Opening the heap replays the log. Each order must be complete or absent.
 Status check(const std::string& file, uint64_t acknowledged) {
   ELIDER_ASSIGN(Heap heap, Heap::open(file, 1 << 20));
   return heap.read([&](HeapReader& reader) -> Status {
@@ -153,7 +153,8 @@ Status check(const std::string& file, uint64_t acknowledged) {
   });
 }
 
-// Lets a child place some orders and kills it; *acknowledged is the last that it told of.
+// Lets a child place some orders and then kills it. *acknowledged receives the number of the last
+// order that the child reported.
 Status kill_one(const std::string& file, std::mt19937_64& random, uint64_t* acknowledged) {
   int ends[2];
   if (::pipe(ends) != 0) return Status::rollback("no pipe");

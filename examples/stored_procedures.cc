@@ -1,5 +1,5 @@
-// Procedures with typed arguments. A server can call them by name for an unknown client, and the
-// program itself calls them through a handle.
+// Procedures with typed arguments. A server can call them by name for any client. The program
+// itself calls them through a handle.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -14,21 +14,21 @@ using elider::Transaction;
 using elider::Value;
 
 struct Seat {
-  uint64_t passenger;  // 0: free
+  uint64_t passenger;  // 0: the seat is free
 };
 
 namespace {
 
-// A seat's key: flight, row, letter.
+// The key of a seat: flight, row, letter.
 using SeatKey = elider::KeyLayout<32, 8, 4>;
 
 struct Reserve {
   uint64_t flight, passenger;
-  uint64_t row;        // results: the seat
+  uint64_t row;        // the result: the reserved seat
   std::string letter;
 };
 
-// Takes the first free seat.
+// Reserves the first free seat.
 elider::Procedure<Reserve> reserve(elider::Table<Seat> seats) {
   return elider::Procedure<Reserve>("reserve")
       .parameter("flight", &Reserve::flight)
@@ -106,7 +106,7 @@ Status run() {
       std::printf("passenger %2llu: %s\n", static_cast<unsigned long long>(passenger), status.message().c_str());
     }
   }
-  // What a client gets wrong is refused in words, before anything runs.
+  // An invalid call by a client is rejected with a message before anything runs.
   const Status mistyped = db.call("reserve", std::vector<Value>{std::string("LH714"), uint64_t{1}});
   const Status unknown = db.call("upgrade", std::vector<Value>{});
   std::printf("%s\n%s\n", mistyped.message().c_str(), unknown.message().c_str());

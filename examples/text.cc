@@ -1,8 +1,9 @@
-// Text in rows: names that rows are found by, pages of a list, and notes of any length.
+// Text in rows: names by which rows are found, lists in pages, and notes of any length.
 //
-// Keys and index values are numbers of 64 bits. A text is found by an index on a hash of all of it,
-// and the row says whether it is the text that was meant. Not by the text's first 8 bytes: where
-// many texts begin alike ("https://", "user-000"), a lookup would read all of those rows.
+// Keys and index values are 64-bit numbers. So rows are found by an index on a hash of the whole
+// text, and the text in the row is then compared. An index on the first 8 bytes of the text would
+// be slow if many texts begin in the same way ("https://", "user-000"), because a lookup would read
+// all of their rows.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -34,8 +35,8 @@ constexpr uint32_t kCities = 3;
 constexpr size_t kNoteBytesMax = 4096;
 
 std::string_view text_of(const User& user) { return {user.name, strnlen(user.name, sizeof user.name)}; }
-// An index is computed again each time a database opens, so this hash need not be the same in other
-// builds of the program. Where a hash becomes a key, it must be.
+// An index is rebuilt each time the database opens, so this hash may differ between builds of the
+// program. A hash that is used as a key must not differ.
 uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
 struct Tables {
@@ -53,8 +54,8 @@ elider::SchemaOf<User> users() {
       .index("by_city", {"city"}, [](const User& user) { return uint64_t{user.city}; });
 }
 
-// Rows of differing sizes are bytes without a struct. Columns would come first; these rows are all
-// text.
+// Rows of different sizes do not have a struct. They would begin with their columns; these rows
+// have only text.
 elider::Schema notes() {
   elider::Schema schema;
   schema.name = "notes";
@@ -63,13 +64,13 @@ elider::Schema notes() {
   return schema;
 }
 
-// The key of the user of this name, or kNotFound.
+// Returns the key of the user with this name, or kNotFound.
 Result<Key> find(Transaction& txn, const Tables& tables, std::string_view name) {
   const uint64_t hash = hash_of(name);
   bool found = false;
   Key key = 0;
   ELIDER_TRY(txn.scan(tables.by_name, {hash, hash}, {}, [&](Key candidate, const View<User>& user) {
-    if (text_of(*user) != name) return true;  // another name that has the same hash: go on
+    if (text_of(*user) != name) return true;  // another name with the same hash
     found = true;
     key = candidate;
     return false;
@@ -78,7 +79,8 @@ Result<Key> find(Transaction& txn, const Tables& tables, std::string_view name) 
   return key;
 }
 
-// Names are unique: what another transaction inserts meanwhile is a conflict of the scan above.
+// Names are unique: if another transaction inserts the same name concurrently, it conflicts with
+// the scan above.
 Status add(Transaction& txn, const Tables& tables, Key key, std::string_view name, uint32_t city) {
   User user{};
   if (name.size() > sizeof user.name) return Status::invalid_argument("the name is too long");
@@ -90,14 +92,14 @@ Status add(Transaction& txn, const Tables& tables, Key key, std::string_view nam
   return txn.insert(tables.users, key, user);
 }
 
-// All users of a city, a page at a time, each page in a transaction of its own. Many users share a
-// city, so the next page begins after a position: a city and a key.
+// Counts the users of a city page by page, each page in its own transaction. Many users share a
+// city, so the next page begins after a position that consists of a city and a key.
 Status count_in_pages(elider::Database& db, const Tables& tables, uint32_t city, size_t* users, size_t* pages) {
   IndexRange rest(city, city);
   for (;;) {
     std::vector<IndexPosition> page;
     ELIDER_TRY(db.run_read_only([&](Transaction& txn) {
-      page.clear();  // a procedure may run more than once
+      page.clear();  // the procedure may run more than once
       return txn.scan(tables.by_city, rest, {.limit = 100}, [&](IndexPosition at, const View<User>&) { page.push_back(at); });
     }));
     if (page.empty()) return {};

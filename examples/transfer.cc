@@ -1,5 +1,5 @@
-// Two threads move money between a thousand accounts, in both directions at once, while a third
-// looks at the whole bank again and again: not a cent appears or is lost, in no single look.
+// Two threads transfer money between a thousand accounts. A third thread repeatedly adds up all
+// accounts. The sum must be the same every time.
 #include <cstdint>
 #include <cstdio>
 #include <thread>

@@ -1,6 +1,6 @@
 // The commands of `elider`, except `bench`. Each add_... function declares a command, its options
 // and the function that runs it (tools/common/command.h).
-// Thread safety: called by main alone.
+// Thread safety: only main() calls them.
 #pragma once
 
 #include "tools/common/command.h"

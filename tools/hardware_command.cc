@@ -1,5 +1,5 @@
-// The command `elider hardware`: what this machine reports about hardware transactions, and what
-// 'automatic' chooses.
+// The command `elider hardware`: prints what this machine reports about hardware transactions, and
+// which backend 'automatic' selects.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // The command line `elider`: declares all commands and returns their exit code
-// (tools/common/command.h). The benchmarks are a separate program, elider-bench, because they need
-// libraries that the other commands do not need. `elider bench ...` executes it.
+// (tools/common/command.h). `elider bench ...` executes the separate program elider-bench, because
+// the benchmarks need more libraries than the other commands.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -42,7 +42,7 @@ constexpr const char* kExamples =
     "then reported its results until then.\n"
     "All commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
 
-// Replaces this process by elider-bench. Returns the exit code only if that fails.
+// Replaces this process by elider-bench. Returns an exit code only if that fails.
 int become_bench(char** arguments) {
   const std::string program = own_folder() / "elider-bench";
   std::fflush(stdout);

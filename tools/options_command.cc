@@ -24,7 +24,7 @@ struct OptionsChosen {
 
 constexpr const char* kTypes[] = {"number", "bytes", "flag", "choice", "folders"};
 
-// A table of options and their defaults.
+// A table of options and the defaults of the options.
 struct OptionsOf {
   const char* name;  // the name of the type
   std::span<const OptionInfo> table;
@@ -39,7 +39,7 @@ std::string default_of(const OptionsOf& options, const OptionInfo& option) {
   return text.empty() ? "none" : text;
 }
 
-// The allowed values, with their unit.
+// The allowed values of the option, with their unit.
 std::string range_of(const OptionInfo& option) {
   const std::string range = range_text(option);
   return option.unit.empty() || option.type == OptionInfo::Type::kBytes ? range : fmt::format("{} {}", range, option.unit);

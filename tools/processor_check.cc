@@ -1,6 +1,6 @@
-// Compiled for any x86-64 processor, and run before all other constructors. If the program was
-// compiled for another processor, it says what this one lacks instead of ending with SIGILL
-// somewhere.
+// This file is compiled for any x86-64 processor, and its check runs before all other constructors.
+// If the program was compiled for a newer processor, the check prints what this processor lacks.
+// Otherwise the program would end with SIGILL at some point.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

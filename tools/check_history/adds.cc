@@ -13,7 +13,7 @@ using AddedItem = std::tuple<uint32_t, uint16_t, Key>;  // table, group, key
 struct AddOrWrite {
   AddedItem item;
   uint64_t version;
-  uint64_t operation;  // its position
+  uint64_t operation;  // position of the operation
   uint32_t txn;
   bool adds;
 };

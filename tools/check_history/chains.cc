@@ -9,7 +9,7 @@ namespace {
 
 struct Reference {
   Key key;
-  uint64_t index;  // of an operation; after all operations: of a row
+  uint64_t index;  // position of an operation; positions of rows follow those of all operations
   uint32_t table;
   uint32_t group;
 };
@@ -99,7 +99,7 @@ void Chains::mark_repeated_writes(uint32_t item) {
   for (WriteIndex i = chain_begin(item); i + 1 < chain_end(item); ++i) {
     ChainWrite& write = writes_[i];
     const ChainWrite& after = writes_[i + 1];
-    // Other transactions must not read a write that the transaction itself overwrote.
+    // No other transaction may read a write that was overwritten by its own transaction.
     if (write.txn == after.txn) write.intermediate = true;
     else if (write.version == after.version) {
       report("duplicate version", after.txn,
@@ -233,7 +233,7 @@ void Chains::report_bad_read(uint32_t txn, uint32_t item, uint64_t version, Writ
 
 WriteIndex Chains::resolve_absence(uint32_t txn, uint32_t item, uint64_t version) {
   if (version == 0) return kUnresolved;
-  // A record whose insert was rolled back has a version of its own, so use the last write at or
+  // A rolled back insert leaves a record whose version no write has. So use the last write at or
   // before the version.
   const auto first = writes_.begin() + chain_begin(item);
   const auto after = std::upper_bound(first, writes_.begin() + chain_end(item), version,
@@ -272,14 +272,15 @@ std::pair<uint32_t, uint32_t> Chains::items_in(uint32_t table, KeyRange range) c
 
 WriteIndex Chains::next(uint32_t item, WriteIndex seen) const {
   WriteIndex after = seen == kInitial ? chain_begin(item) : seen + 1;
-  // All writes of the same transaction are the same write for other transactions.
+  // All writes of one transaction are a single write for other transactions.
   while (seen != kInitial && after < chain_end(item) && writes_[after].txn == writes_[seen].txn) ++after;
   return after < chain_end(item) ? after : kInitial;
 }
 
 WriteIndex Chains::find_version(uint32_t item, uint64_t version) const {
   const auto first = writes_.begin() + chain_begin(item);
-  // Use the last one: an insert and a removal by one transaction may share a version.
+  // Use the last write with this version: an insert and a removal by one transaction may share a
+  // version.
   const auto after = std::upper_bound(first, writes_.begin() + chain_end(item), version,
                                       [](uint64_t wanted, const ChainWrite& write) { return wanted < write.version; });
   if (after == first || (after - 1)->version != version) return kUnknown;

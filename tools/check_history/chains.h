@@ -1,14 +1,19 @@
-// Chains: which transaction wrote which version of an item, and which write each read saw.
+// Chains: which transaction wrote each version of an item, and which write each read saw.
 //
 // Every read and write of a history has a version, so the dependencies of committed transactions
-// are recorded, not inferred. An item's writes, sorted by version, are its chain, and a read points
-// into it. Only an absence without a version is open (a key that a scan did not return, or a key
-// without a record). The replay decides it by the commit order.
+// are recorded, not inferred. The writes of an item, sorted by version, are the item's chain, and a
+// read refers to a position of the chain. There is one exception: an absence without a version,
+// which is a key that a scan did not return or a key without a record. The replay resolves such an
+// absence by the commit order.
 //
-// Chains reports what is wrong in any order: versions that were never written, reads of aborted and
-// intermediate writes, two writes of one version, reads that contradict writes, unsorted scans, and
-// transactions whose write does not follow their own read.
-// Thread safety: one thread builds it; after that it is constant, except for add_absence().
+// Chains reports faults that no order of the transactions can explain:
+// - versions that were never written
+// - reads of aborted writes and of intermediate writes
+// - two writes of one version
+// - reads that contradict writes
+// - unsorted scans
+// - transactions whose write does not follow their own read
+// Thread safety: one thread builds a Chains object, which is constant afterwards.
 #pragma once
 
 #include <compare>
@@ -34,23 +39,23 @@ struct ChainWrite {
   bool intermediate = false;  // the same transaction wrote the item again
 };
 
-// A position in the array of all writes, or one of these constants.
+// A position in the array of all writes, or one of the following constants.
 using WriteIndex = uint32_t;
-inline constexpr WriteIndex kInitial = ~WriteIndex{0};         // before the chain's first write: absent
+inline constexpr WriteIndex kInitial = ~WriteIndex{0};         // before the first write of the chain, when the item is absent
 inline constexpr WriteIndex kUnresolved = ~WriteIndex{0} - 1;  // an absence with an unknown version
-inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // not a committed write: reported, then ignored
+inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // not a committed write; it is reported and then ignored
 
 struct ChainRead {
   uint32_t item = 0;
   WriteIndex seen = kInitial;
-  bool itself = true;  // false for an index scan, which only shows that the next write was not seen
+  bool itself = true;  // false for an index scan, which only shows that it did not see the next write
 };
 
 // A fault that cannot be explained by any order of the transactions.
 struct Anomaly {
   std::string kind;  // "G1a (aborted read)", ...
   std::string words;
-  uint64_t line = 0;  // of the transaction
+  uint64_t line = 0;  // line of the transaction in the file
 };
 
 class Chains {
@@ -76,7 +81,7 @@ class Chains {
   bool absent_at(WriteIndex seen) const { return seen == kInitial || writes_[seen].kind == OperationKind::kRemove; }
   // Returns the write of exactly this version, or kUnknown.
   WriteIndex find_version(uint32_t item, uint64_t version) const;
-  // Returns what a transaction wrote, sorted by item.
+  // Stores the writes of a transaction in *writes, sorted by item.
   struct OwnWrite {
     uint32_t item;
     uint64_t version;
@@ -85,17 +90,17 @@ class Chains {
   bool may_have_written_row(uint32_t txn, uint32_t table, Key key) const;
   static const OwnWrite* find_own(const std::vector<OwnWrite>& writes, uint32_t item);
 
-  // What a read saw (kUnresolved if the replay must decide it).
+  // The write that a read saw, or kUnresolved if the replay must determine it.
   WriteIndex seen_by_operation(uint64_t operation) const { return operation_seen_[operation]; }
-  // What a returned row of a scan saw; kUnknown for the transaction's own write.
+  // The write that a scan saw for a returned row, or kUnknown for the transaction's own write.
   WriteIndex seen_by_row(uint64_t row) const { return row_seen_[row]; }
 
-  // Such as "T12" (with the line in the file), and "accounts[17]" or "accounts[17].1" (commit group
-  // 1).
+  // Names for messages: "T12", where 12 is the line in the file; "accounts[17]", or
+  // "accounts[17].1" for commit group 1.
   std::string name_of_txn(uint32_t txn) const;
   std::string name_of_item(uint32_t item) const;
   std::string name_of_version(WriteIndex seen) const;
-  // "accounts[17] with value 3 of index 0"
+  // A name such as "accounts[17] with value 3 of index 0".
   std::string name_of_entry(uint32_t table, uint32_t index, const IndexEntry& entry) const;
 
   void report(std::string kind, uint32_t txn, std::string words);
@@ -139,7 +144,7 @@ class Chains {
   };
   std::vector<IndexValue> index_values_;
   std::vector<Anomaly> anomalies_;
-  // The transaction being resolved, while this is built.
+  // The own writes of the transaction that the constructor is processing.
   std::vector<OwnWrite> own_;
   using ReadOfGroup = std::tuple<uint32_t, Key, uint64_t, uint16_t>;  // table, key, version, commit group
   std::vector<ReadOfGroup> reads_of_groups_;                          // sorted

@@ -1,9 +1,9 @@
 // check_history: decides whether a recorded history is strictly serializable or, on request,
 // serializable, and explains why not.
 //
-// Three steps can refuse a history: faults that no order can explain (Chains), the replay in commit
-// order (Replay), and the search for cycles of dependencies (DependencyGraph). All steps run, even
-// if an earlier one refuses.
+// A history can fail in three steps. Chains finds faults that no order can explain. Replay runs the
+// history in commit order. DependencyGraph is searched for cycles of dependencies. All steps run,
+// even if an earlier one finds a fault.
 // Thread safety: pure functions.
 #pragma once
 
@@ -40,7 +40,7 @@ struct Verdict {
 
 Verdict check_history(const RecordedHistory& history, const CheckOptions& options = {});
 
-// Prints the counts, the verdict, and each failure with its transactions, keys and versions.
+// Prints the counts, the verdict, and the transactions, keys and versions of each failure.
 void print(std::ostream& out, const RecordedHistory& history, const Verdict& verdict);
 
 }  // namespace elider::check

@@ -9,7 +9,8 @@ namespace {
 constexpr uint32_t kNone = ~uint32_t{0};
 constexpr uint64_t kEdgesVisitedMax = 200'000'000;  // several seconds
 
-// Tarjan's algorithm with an explicit stack, because a history can be longer than the call stack.
+// Tarjan's algorithm. It uses an explicit stack, because a path in the graph can be too long for
+// the call stack.
 class Components {
  public:
   explicit Components(const DependencyGraph& graph)
@@ -19,7 +20,7 @@ class Components {
     }
   }
 
-  // kNone for a node in a component of its own.
+  // Returns kNone if the node's component has only this node.
   uint32_t component(uint32_t node) const { return component_[node]; }
   uint32_t count() const { return count_; }
 
@@ -75,8 +76,8 @@ class Components {
   uint32_t count_ = 0;
 };
 
-// Breadth-first search from one transaction back to itself, within its component. A step to a
-// moment has length 0, so that the length of a path is the number of its transactions.
+// Breadth-first search from one transaction back to itself, within its component. An edge to a
+// moment has length 0, so the length of a path is the number of its transactions.
 class ShortestCycle {
  public:
   ShortestCycle(const DependencyGraph& graph, const Components& components)
@@ -97,7 +98,7 @@ class ShortestCycle {
     while (!queue_.empty()) {
       const auto [node, distance] = queue_.front();
       queue_.pop_front();
-      if (distance != distance_[node]) continue;  // a shorter path to it was found
+      if (distance != distance_[node]) continue;  // a shorter path to this node was found
       if (distance + 1 >= bound) break;        // a cycle from here has at least that many transactions
       for (const Edge edge : graph_.edges(node)) {
         ++edges_visited_;
@@ -122,8 +123,8 @@ class ShortestCycle {
     else queue_.push_back({node, distance});
   }
 
-  // Follows the path from the last node back to the start, and merges moments into one real-time
-  // edge.
+  // Follows the path from the last node back to the start. Merges consecutive moments into one
+  // real-time edge.
   std::vector<CycleStep> unwind(uint32_t start, uint32_t last, EdgeKind kind) const {
     std::vector<CycleStep> cycle;
     for (uint32_t node = last;; node = parent_[node]) {
@@ -166,7 +167,7 @@ CycleSearch find_cycle(const DependencyGraph& graph, const std::vector<uint32_t>
     const size_t bound = search.cycle.empty() ? kNone : search.cycle.size();
     auto cycle = shortest.through(start, bound);
     if (!cycle.empty() && cycle.size() < bound) search.cycle = std::move(cycle);
-    if (search.cycle.size() == 2) break;  // a shorter one cannot exist
+    if (search.cycle.size() == 2) break;  // a cycle cannot be shorter
     if (shortest.edges_visited() > kEdgesVisitedMax && !search.cycle.empty()) {
       search.exhaustive = false;
       break;

@@ -1,10 +1,10 @@
-// Cycles of a dependency graph: whether there is one (Tarjan, linear time), and a short one to
-// print.
+// Cycles of a dependency graph. Tarjan's algorithm decides in linear time whether there is a cycle.
+// A second search looks for a short cycle to print.
 //
-// To find the shortest cycle of the whole graph, a search from every transaction would be
-// necessary. The search begins with the transactions that the replay suspects, continues with
-// others up to a bound on its work, and returns the shortest cycle that it found. It is the
-// shortest of all if the bound was not reached.
+// To find the shortest cycle of the whole graph, the second search would have to start from every
+// transaction. It starts from the transactions that the replay suspects, then from others, until a
+// bound on its work is reached. It returns the shortest cycle that it found, which is the shortest
+// of all if the bound was not reached.
 // Thread safety: pure functions.
 #pragma once
 

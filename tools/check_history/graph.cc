@@ -64,8 +64,8 @@ void DependencyGraph::order_moments() {
   std::sort(by_end_.begin(), by_end_.end(), [&](uint32_t a, uint32_t b) { return transactions[a].end_ns < transactions[b].end_ns; });
 }
 
-// Calls use(other transaction, kind, item, version of the edge) for the edges from `txn` that its
-// reads and writes make. The caller reverses wr edges, which are found at the reader.
+// Calls use(other transaction, kind, item, version of the edge) for each edge that results from the
+// reads and writes of `txn`. A wr edge is found at the reader, so the caller must reverse it.
 template <class Use>
 void DependencyGraph::each_data_edge(uint32_t txn, Use&& use) const {
   for (const ChainRead& read : reads_of(txn)) {
@@ -82,7 +82,8 @@ void DependencyGraph::each_data_edge(uint32_t txn, Use&& use) const {
     if (!is_write(history.operations[i].kind)) continue;
     const uint32_t item = chains_.item_of_operation(i);
     const WriteIndex own = chains_.find_version(item, history.operations[i].version);
-    // If another transaction wrote this version (reported as a fault), its edges are added there.
+    // If another transaction wrote the same version, which is reported as a fault, that transaction
+    // gets the edge.
     if (own == kUnknown || chains_.write(own).txn != txn) continue;
     const WriteIndex next = chains_.next(item, own);
     if (next != kInitial) use(chains_.write(next).txn, EdgeKind::kWw, item, own, next);

@@ -1,18 +1,22 @@
-// DependencyGraph: which transaction must come before which, and why (Adya's direct serialization
-// graph, with real-time order for strictness).
+// DependencyGraph: the graph of the transactions that must precede others, with the reasons. It is
+// Adya's direct serialization graph, with real-time order for strictness. There is an edge from T
+// to U of kind
 //
-//   ww  the other wrote the next version          rw  the other wrote the next version of what this
-//                                                     one read
-//   wr  the other read what this one wrote        rt  this one ended before the other began
+//   ww  if U wrote the version that follows one of T
+//   wr  if U read a version that T wrote
+//   rw  if U wrote the version that follows one that T read
+//   rt  if T ended before U began
 //
 // A history is strictly serializable if and only if the graph does not have a cycle. Versions are
-// recorded, so edges are not guesses; only what the replay decided (Absence) depends on the commit
-// order. cycle.h searches for cycles.
+// recorded, so edges are certain. Only the edges of absences that the replay resolved (Absence)
+// depend on the commit order. cycle.h searches for cycles.
 //
-// Real-time order has a quadratic number of pairs. Here it is linear: one moment for each end of a
-// transaction, linked in time. A transaction leads to its own end, and the last end before a
-// transaction's beginning leads to it.
-// Nodes: first the transactions (by position in the history), then the moments.
+// Real-time order has a quadratic number of pairs. The graph needs only a linear number of edges,
+// because it has an additional node, a moment, for the end of each transaction. Each moment has an
+// edge to the next one. A transaction has an edge to its own end. The last moment before a
+// transaction's beginning has an edge to the transaction.
+// The nodes are first the transactions, by position in the history, and then the moments.
+// Thread safety: constant after construction.
 // Thread safety: constant after construction.
 #pragma once
 

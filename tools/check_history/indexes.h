@@ -1,5 +1,5 @@
 // IndexModel: the contents of a history's secondary indexes at a position of the commit order. The
-// replay compares index scans with it.
+// replay compares index scans with this model.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -16,9 +16,9 @@ namespace elider::check {
 
 class IndexModel {
  public:
-  // Transaction `txn` gives the row this value in the index.
+  // Transaction `txn` sets the row's value in the index.
   void put(const RecordedIndexValue& value, uint32_t txn);
-  // The row is removed from all indexes of the table.
+  // Removes the row from all indexes of the table.
   void remove_row(uint32_t table, Key key);
 
   // Calls visit(entry, txn) for every entry from `first` to `last` in order; `txn` is the
@@ -35,7 +35,7 @@ class IndexModel {
 
  private:
   struct Index {
-    std::map<IndexEntry, uint32_t> entries;  // with the transaction that added each
+    std::map<IndexEntry, uint32_t> entries;  // with the transaction that added each entry
     std::unordered_map<Key, uint64_t> values;
   };
   std::map<std::pair<uint32_t, uint32_t>, Index> indexes_;  // by table and position

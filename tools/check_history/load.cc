@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A mistake in a line. The functions below that read fields throw it, and the loader, which knows
-// the file and the line, catches it. It never leaves this file.
+// An error in a line. The functions below that read fields throw it. The loader catches it and adds
+// the file and the line, so this exception never leaves this file.
 struct LineError {
   std::string what;
 };
@@ -55,7 +55,8 @@ const std::string& text(const Json& value, const char* name) {
   return value.get_ref<const std::string&>();
 }
 
-// Deeper than any history. Deeper text is not parsed or printed, because both would need the stack.
+// Returns true if the text is nested more deeply than in any history. Such text is neither parsed
+// nor printed, because both would need too much stack.
 bool nested_too_deeply(const std::string& line) {
   constexpr int kDepthMax = 16;
   int depth = 0;
@@ -71,7 +72,7 @@ bool nested_too_deeply(const std::string& line) {
 
 class Loader {
  public:
-  // `line` is the whole text of line `line_number`.
+  // `line` is the text of the line with number `line_number`.
   void line(const std::string& line, uint64_t line_number) {
     if (nested_too_deeply(line)) throw LineError{"it is nested too deeply"};
     const Json object = Json::parse(line, nullptr, false);

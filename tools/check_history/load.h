@@ -1,6 +1,6 @@
-// Reads a history file (docs/history.md) into memory, and refuses a malformed or truncated one.
+// Reads a history file (docs/history.md) into memory. Rejects a malformed or truncated file.
 //
-// It decides whether the file is a history, not whether the history is correct.
+// The loader checks only the format, not whether the history is correct.
 // Thread safety: a pure function of the file.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace elider::check {
 
-//   kInvalidArgument  the message names the file, the line and the mistake. A file whose last line
-//                     does not end with a newline was truncated, and is refused as well
+//   kInvalidArgument  the file is malformed; the message names the file, the line and the error. If
+//                     the last line does not end with a newline, the file was truncated
 Result<RecordedHistory> load_history(const std::string& path);
 
 // Like load_history(), from a stream. Messages call it `name`.

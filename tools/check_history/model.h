@@ -1,5 +1,6 @@
-// RecordedHistory: a whole history in memory for check-history. It consists of flat arrays, so that
-// millions of transactions fit. It contains only what was recorded, and does not judge it.
+// RecordedHistory: a whole history in memory, for check-history. It consists of flat arrays, so
+// that millions of transactions fit into memory. It contains only what was recorded. Other parts
+// check it.
 //
 // An item is one commit group of one key of one table: the unit that has versions. An item's
 // writes, sorted by version, are its chain. An item does not exist before the first write of its
@@ -30,7 +31,7 @@ struct RecordedOperation {
 
 struct RecordedRow {
   Key key = 0;
-  uint64_t version = 0;  // of commit group 0, or of the group in an adjacent read of the row; 0 for the transaction's own write
+  uint64_t version = 0;  // of commit group 0, or of the group in an adjacent read of the row; 0: the transaction's own write
 };
 
 struct RecordedScan {
@@ -59,7 +60,7 @@ struct RecordedIndexScan {
   bool stopped = false;  // the covered range ends at its last row
 };
 
-// A row's value in a secondary index from a commit on.
+// The value of a row in a secondary index since a commit.
 struct RecordedIndexValue {
   IndexEntry entry;
   uint32_t table = 0;
@@ -74,7 +75,7 @@ struct RecordedTransaction {
   uint64_t order = 0;
   uint64_t operations_begin = 0;  // position in RecordedHistory::operations
   uint64_t scans_begin = 0;       // position in RecordedHistory::scans
-  uint64_t index_scans_begin = 0;   // and likewise
+  uint64_t index_scans_begin = 0;   // positions in the arrays of the same names
   uint64_t index_values_begin = 0;
   uint64_t line = 0;              // line in the file, from 1
   uint32_t operations_count = 0;

@@ -1,7 +1,8 @@
-// PresenceSet: which of n items are present. It finds the next present item in a few steps.
+// PresenceSet: a subset of n items. It finds the next present item in a few steps.
 //
-// It is a bitmap with several levels of summaries, up to a level of one word. With 64-way
-// summaries, a set of a hundred million items has five levels. The replay of range scans uses it.
+// It is a bitmap with several levels of summaries; the last level is one word. Each word of a
+// summary covers 64 words, so a set of a hundred million items has five levels. The replay of range
+// scans uses it.
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -31,7 +32,7 @@ class PresenceSet {
   void erase(size_t item) {
     for (auto& level : levels_) {
       level[item / 64] &= ~bit(item);
-      // A word that still has members stays marked in the summary.
+      // If the word still has members, its bit in the summary remains set.
       if (level[item / 64] != 0) return;
       item /= 64;
     }
@@ -39,7 +40,7 @@ class PresenceSet {
 
   bool contains(size_t item) const { return (levels_[0][item / 64] & bit(item)) != 0; }
 
-  // Returns the first member at or after `item`, or `end` if it is not before `end`.
+  // Returns the first member at or after `item`, or `end` if no member is before `end`.
   size_t next(size_t item, size_t end) const {
     size_t depth = 0;
     while (depth < levels_.size()) {
@@ -54,7 +55,7 @@ class PresenceSet {
       ++depth;
     }
     if (depth == levels_.size()) return end;
-    // Descend again, to the first member below each mark.
+    // Descends again, at each level to the first set bit.
     while (depth-- > 0) item = item * 64 + static_cast<size_t>(std::countr_zero(levels_[depth][item]));
     return item < end ? item : end;
   }

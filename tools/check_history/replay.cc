@@ -89,7 +89,7 @@ class Replayer {
     if (!chains_.absent_at(seen)) {
       fail(txn, how + chains_.name_of_item(item) + ", but it existed" + by(seen));
       suspect_writer(item, kInitial, seen);
-      // The latest absence before it constrains the order the least.
+      // The latest possible absence constrains the order the least.
       while (!chains_.absent_at(seen)) seen = seen == chains_.chain_begin(item) ? kInitial : seen - 1;
     }
     if (replay_.absences.size() < absences_max_) replay_.absences.push_back({txn, {item, seen}});
@@ -112,7 +112,7 @@ class Replayer {
     }
   }
 
-  // The scan found every item of the range absent that it did not return.
+  // Checks that every item of the range that the scan did not return was absent.
   void check_rest_of_range(uint32_t txn, const RecordedScan& scan) {
     const auto [first, last] = chains_.items_in(scan.table, scan.range);
     const bool bounded = last - first > absences_max_ - std::min<uint64_t>(absences_max_, replay_.absences.size());
@@ -123,7 +123,8 @@ class Replayer {
       if (item == last) break;
       while (returned != returned_.end() && *returned < item) ++returned;
       if (returned != returned_.end() && *returned == item) continue;
-      // The history does not record whether an own insert or removal came before or after the scan.
+      // The history does not record whether the transaction's own insert or removal came before or
+      // after the scan.
       if (Chains::find_own(own_, static_cast<uint32_t>(item)) != nullptr) continue;
       check_absence(txn, static_cast<uint32_t>(item), "scanned and did not get ");
     }
@@ -152,8 +153,8 @@ class Replayer {
     }
   }
 
-  // The history does not record whether an own write came before or after a scan, so rows with own
-  // writes are skipped.
+  // Compares index scans with the model. Skips rows that the transaction itself wrote, because the
+  // history does not record whether it wrote them before or after a scan.
   void check_index_scans(uint32_t txn) {
     const RecordedTransaction& transaction = history_.transactions[txn];
     for (uint64_t s = transaction.index_scans_begin; s < transaction.index_scans_begin + transaction.index_scans_count; ++s) {
@@ -176,7 +177,7 @@ class Replayer {
     }
   }
 
-  // A phantom: `txn` saw the row as it was before `writer` gave it that value.
+  // Reports a phantom: `txn` did not see the value that `writer` had given the row.
   void missed(uint32_t txn, const RecordedIndexScan& scan, const IndexEntry& entry, uint32_t writer) {
     fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it contained since " +
                   chains_.name_of_txn(writer));
@@ -185,7 +186,7 @@ class Replayer {
     precedes(txn, scan.table, entry.key, writer);
   }
 
-  // `txn` saw the row, or its absence, as it was before `writer` wrote it.
+  // Adds that `txn` saw the row, or its absence, as it was before `writer` wrote it.
   void precedes(uint32_t txn, uint32_t table, Key key, uint32_t writer) {
     chains_.own_writes(writer, &writes_);
     for (const auto& [item, version] : writes_) {
@@ -198,10 +199,10 @@ class Replayer {
     }
   }
 
-  // If index scans missed rows, the order does not prove anything, and the graph decides. So the
-  // graph needs the rows that entered the range of each scan after it.
+  // If index scans missed rows, the commit order does not prove anything, and the graph decides. So
+  // the graph needs the rows that entered the range of a scan later.
   void add_later_index_values(const std::vector<uint32_t>& order) {
-    std::map<std::pair<uint32_t, uint32_t>, std::multimap<IndexEntry, uint32_t>> later;  // and the transaction that gave it that value
+    std::map<std::pair<uint32_t, uint32_t>, std::multimap<IndexEntry, uint32_t>> later;  // with the transaction that wrote the value
     for (auto at = order.rbegin(); at != order.rend(); ++at) {
       const RecordedTransaction& txn = history_.transactions[*at];
       for (uint64_t s = txn.index_scans_begin; s < txn.index_scans_begin + txn.index_scans_count; ++s) {

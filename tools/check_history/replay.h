@@ -1,11 +1,13 @@
-// Replay: runs a history in its commit order against a model, and so verifies it in linear time.
+// Replay: runs a history in its commit order against a model. This verifies the history in linear
+// time.
 //
-// The order proves that the history is strictly serializable if every read sees the newest write,
-// every scan returns all rows of its range, every write follows the previous version, and a
-// transaction never comes before one that had ended when it began. Otherwise the order may be wrong
-// instead of the history, and the dependency graph decides (graph.h).
+// The commit order proves that the history is strictly serializable under four conditions. Every
+// read sees the newest write. Every scan returns all rows of its range. Every write follows the
+// previous version. And no transaction precedes one that had ended before it began. If a condition
+// does not hold, the recorded order may be wrong and not the history, so the dependency graph
+// decides (graph.h).
 //
-// The replay also determines the version of each absence that the history left open.
+// The replay also determines the version of each absence that Chains could not resolve.
 // Thread safety: a pure function.
 #pragma once
 
@@ -17,7 +19,7 @@
 
 namespace elider::check {
 
-// An absence that was seen by a scan, or by a read of a key without a record.
+// An absence without a recorded version, seen by a scan or by a read of a key without a record.
 struct Absence {
   uint32_t txn = 0;
   ChainRead read;
@@ -40,8 +42,9 @@ struct Replay {
 inline constexpr size_t kFailuresKept = 10;
 inline constexpr size_t kSuspectsKept = 1000;
 
-// `absences_max` limits memory, because a scan of a range from which many rows were removed has as
-// many absences. Only the graph depends on it, not the comparison with the model.
+// `absences_max` limits the memory for absences: a scan sees one absence for each row that was
+// removed from its range. Absences beyond the limit are missing only from the graph; they are still
+// compared with the model.
 // `strictly` requires that the order agrees with real time.
 Replay replay_in_commit_order(const Chains& chains, uint64_t absences_max, bool strictly);
 

@@ -1,4 +1,5 @@
-// The command `elider chopping report`: how procedures are divided into pieces (elider/chopping.h).
+// The command `elider chopping report`: prints how procedures are divided into pieces
+// (elider/chopping.h).
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -16,7 +16,7 @@ using chopping::Declaration;
 using chopping::Operation;
 using chopping::Procedure;
 
-// A mistake in the document. The text names its position.
+// An error in the document. `words` names the position of the error.
 struct Wrong {
   std::string words;
 };

@@ -19,8 +19,8 @@ Names tpcc_infos() {
   return names;
 }
 
-// Separates a customer's data from what a NewOrder reads. Otherwise a Payment, which writes it,
-// would conflict with a NewOrder.
+// The customer's data are in a separate commit group from the columns that a NewOrder reads.
+// Otherwise a Payment, which writes the data, would conflict with a NewOrder.
 std::vector<chopping::Table> tpcc_tables() {
   const Names address{"name", "street_1", "street_2", "city", "state", "zip", "tax"};
   return {

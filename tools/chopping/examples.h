@@ -10,7 +10,8 @@ namespace elider::tools {
 
 // The five transactions of TPC-C (bench/tpcc).
 chopping::Declaration tpcc_declaration();
-// The benchmark "articles" of H-Store: readers, commenters, and users who update their data.
+// The benchmark "articles" of H-Store. Its users read articles, write comments, and update their
+// data.
 chopping::Declaration articles_declaration();
 
 // Finds "tpcc" or "articles". Returns false for other names.

@@ -161,7 +161,7 @@ Json list(const Writer& names, uint32_t p, const std::vector<uint32_t>& operatio
   return json;
 }
 
-// Draws the pieces of two calls as boxes, each call in its own frame.
+// Draws the pieces of two calls as boxes. Each call has its own frame.
 class Drawing {
  public:
   explicit Drawing(const ChoppingReport& report) : plan_(report.plan), names_(report) {}
@@ -205,7 +205,7 @@ class Drawing {
     for (size_t i = 0; i + 1 < pieces.size(); ++i) out_ += fmt::format("    {} -- {};\n", node(p, call, i), node(p, call, i + 1));
     out_ += "  }\n";
   }
-  // Edges between different calls: draw each pair of pieces once.
+  // Adds the edges between the two calls. Each pair of pieces gets only one edge.
   void edges(OperationId from, OperationId to, const char* style) {
     for (int a = 0; a < 2; ++a)
       for (int b = 0; b < 2; ++b) {

@@ -21,8 +21,9 @@ namespace {
 
 int chosen_exit_code = 0;
 
-// Returns what is wrong with a text that should be a number of a range, or an empty text. Number is
-// wider than the option's type, so that a number that does not fit is out of range, not malformed.
+// Returns a description of the error if the text is not a number in the range, or an empty text.
+// `Number` is wider than the type of the option. So a number that does not fit into that type is
+// reported as out of range and not as malformed.
 template <class Number>
 std::string why_not_in(const std::string& text, Number min, Number max) {
   Number number{};
@@ -144,7 +145,8 @@ std::string Program::unknown_word(const std::vector<std::string>& arguments) con
       // A short option's value, or other short options, may follow without a blank.
       const CLI::Option* option = at->get_option_no_throw(word.starts_with("--") ? name : word.substr(0, 2));
       if (option == nullptr) return unknown("option", name, options_of(*at));
-      if (option->get_items_expected_min() > 0 && name == word && (word.starts_with("--") || word.size() == 2)) ++i;  // its value
+      // Skips the value of the option.
+      if (option->get_items_expected_min() > 0 && name == word && (word.starts_with("--") || word.size() == 2)) ++i;
       continue;
     }
     const std::vector<std::string> commands = commands_of(*at);
@@ -168,7 +170,7 @@ int Program::run(const std::vector<std::string>& arguments) {
   try {
     app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // parse() takes them from the back
   } catch (const CLI::ParseError& error) {
-    // The parser has an exit code for each kind of error; ours is the same for all.
+    // The parser has an exit code for each kind of error. We use only one.
     return app_->exit(error) == 0 ? 0 : kExitUsage;
   }
   const int code = exit_code();

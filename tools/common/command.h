@@ -27,10 +27,10 @@ class Option;
 namespace elider::tools {
 
 // The exit codes of commands.
-inline constexpr int kExitFailed = 1;         // it ran and failed: a check failed, or a file is wrong
+inline constexpr int kExitFailed = 1;         // the command ran, but a check failed or a file is wrong
 inline constexpr int kExitUsage = 2;          // an option is invalid, and the command did not run
-inline constexpr int kExitUnsupported = 3;    // this machine cannot run it (elider-lab htm without hardware transactions)
-inline constexpr int kExitInterrupted = 130;  // it was interrupted and reported its results until then; the shells' code for SIGINT
+inline constexpr int kExitUnsupported = 3;    // this machine cannot run the command (elider-lab htm without hardware transactions)
+inline constexpr int kExitInterrupted = 130;  // the command was interrupted and reported its results; shells use this code for SIGINT
 
 // Sets and returns main's exit code, 0 by default.
 void set_exit_code(int code);
@@ -40,8 +40,9 @@ int exit_code();
 // kExitFailed if flushing fails and `code` is 0.
 int flush_output(int code);
 
-// Ends the command before it runs: the program prints "<option>: <why>" and returns kExitUsage. It
-// throws. Call it only from a command's function, or from a function that takes an option's text.
+// Ends the command before it runs: the program prints "<option>: <why>" and returns kExitUsage.
+// This function throws, so only a command's function, or a function that takes an option's text,
+// may call it.
 [[noreturn]] void refuse_option(const std::string& option, const std::string& why);
 
 // An option of a command: "--name", "-n,--name", or "NAME" for a positional argument.
@@ -49,16 +50,16 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  Option& type(const char* name);  // the name of its value in --help
+  Option& type(const char* name);  // the name of the value in --help
   Option& shows_default();         // prints the variable's current value in --help
   Option& required();
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
-  Option& between_commas();  // several values in one word, separated by commas
-  Option& one_at_a_time();   // several values, each after the option's name
+  Option& between_commas();  // several values in one argument, separated by commas
+  Option& one_at_a_time();   // several values, each after the name of the option
   Option& one_of(std::vector<std::string> words);
   Option& existing_file();
-  // `why` returns what is wrong with a text, or an empty text.
+  // `why` checks a text. It returns a description of the error, or an empty text.
   Option& checked(std::function<std::string(const std::string& text)> why);
   // Requires a number of this range. The error says whether the text is malformed or out of range.
   template <std::integral T>
@@ -91,7 +92,7 @@ class Command {
   Option option(const char* name, std::string& value, const std::string& words);
   Option option(const char* name, std::vector<uint32_t>& values, const std::string& words);
   Option option(const char* name, std::vector<std::string>& values, const std::string& words);
-  // take(text) uses the text, or refuses it (refuse_option).
+  // Calls take(text), which uses the text or rejects it (refuse_option).
   Option option(const char* name, std::function<void(const std::string& text)> take, const std::string& words);
   Option flag(const char* name, bool& value, const std::string& words);
   Option flag(const char* name, std::function<void()> given, const std::string& words);
@@ -106,8 +107,8 @@ class Command {
 
 class Program {
  public:
-  // `name` is what the user types: several words if another program starts this one ("elider
-  // bench").
+  // `name` is the name that the user types. It has several words if another program starts this one
+  // ("elider bench").
   Program(const std::string& name, const std::string& about, const std::string& version = {});
   ~Program();
   Program(const Program&) = delete;

@@ -1,5 +1,5 @@
-// Environment: the machine and the build of a measurement. Unknown values are "unknown", not
-// errors. Thread safety: pure reads.
+// Environment: the machine and the build of a measurement. Values that cannot be determined are
+// "unknown". Thread safety: pure reads.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Environment {
   std::string huge_pages;    // transparent huge pages: "always", "madvise" or "never"
   uint64_t memory_bytes = 0; // of the machine
 };
-// Memory that programs can allocate without evicting others; 0 if the system does not report it.
+// Memory that programs can allocate without making the system evict other memory; 0 if the system
+// does not report it.
 uint64_t available_bytes();
 
 Environment environment();

@@ -7,7 +7,7 @@ namespace elider::tools {
 namespace {
 std::atomic<bool> came{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler writes it");
-void note(int) { came.store(true, std::memory_order_relaxed); }  // relaxed: it orders nothing
+void note(int) { came.store(true, std::memory_order_relaxed); }  // relaxed: the flag does not order other accesses
 }  // namespace
 
 InterruptWatch::InterruptWatch(bool wanted, Second second) : before_{} {

@@ -1,6 +1,7 @@
 // InterruptWatch: while it exists, the first SIGINT (Ctrl-C) is recorded, so that a run can end
 // early and report its results. The second SIGINT ends the process, unless another process handles
-// that. Thread safety: one thread at a time creates it; all threads may call interrupted().
+// it. Thread safety: only one thread at a time may create a watch; all threads may call
+// interrupted().
 #pragma once
 
 #include <csignal>

@@ -31,7 +31,7 @@ Status write_json(const std::string& path, const Json& json) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   int error = file == nullptr ? errno : 0;
   if (file != nullptr && std::fwrite(text.data(), 1, text.size(), file) != text.size()) error = errno;
-  // Writing the buffered output may fail only here.
+  // A failure to write buffered output may be reported only here.
   if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
   if (error == 0) return {};
   return Status::invalid_argument(fmt::format("--json: cannot write '{}': {}", path, std::strerror(error)));

@@ -10,8 +10,8 @@ namespace elider::tools {
 
 namespace {
 
-// The number of letters to insert, delete, change, or swap with their neighbours that turns one
-// word into the other.
+// The number of letters to insert, delete or change, or to swap with the next letter, that turns
+// one word into the other.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});

@@ -7,12 +7,15 @@
 
 namespace elider::tools {
 
-// Checks for Option::checked. They return what is wrong, or "".
-// A decimal number from 0 to 2^64 - 1. The parser alone would wrap or truncate it.
+// The following functions are checks for Option::checked. They return a description of the error,
+// or "".
+//
+// Checks that the text is a decimal number from 0 to 2^64 - 1. The parser alone would wrap or
+// truncate it.
 std::string check_whole_number(const std::string& text);
-// A number of seconds above 0, up to one day.
+// Checks that the text is a number of seconds above 0, up to one day.
 std::string check_seconds(const std::string& text);
-// A number above 0.
+// Checks that the text is a number above 0.
 std::string check_positive(const std::string& text);
 
 // Parses 64K, 512M, 2G (powers of 1024) or plain bytes. Returns false for other texts.

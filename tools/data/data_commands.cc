@@ -33,7 +33,7 @@ const char* name_of(RecoveryProgress::Step step) {
   return "";
 }
 
-// A line that is overwritten, only on a terminal.
+// A progress line that overwrites itself. It is printed only on a terminal.
 class ProgressLine {
  public:
   files::Tell tell() {

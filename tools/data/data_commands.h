@@ -1,8 +1,8 @@
-// What the commands for the files of a database that is not open have in common (elider/files.h).
+// Shared parts of the commands for the files of a database that is not open (elider/files.h).
 //
-// Each prints what it did, as text or, with --json FILE, as JSON. Errors go to standard error and
-// name the file and the offset. kDataExitCodes lists the exit codes.
-// Thread safety: called by main alone.
+// Each command prints its results as text or, with --json FILE, as JSON. Errors are printed to
+// standard error and name the file and the offset. kDataExitCodes describes the exit codes.
+// Thread safety: only main() calls these functions.
 #pragma once
 
 #include <string>

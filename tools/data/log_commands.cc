@@ -45,7 +45,8 @@ Json value_of(const files::LoggedColumn& column) {
     case ColumnType::kDouble: return number_in<double>(column.bytes);
     case ColumnType::kBytes: break;
   }
-  // A text if it is printable up to its zeros, otherwise the bytes in hexadecimal.
+  // A value whose bytes, except for trailing zeros, are printable is printed as text, and any other
+  // value in hexadecimal.
   size_t size = column.bytes.size();
   while (size > 0 && column.bytes[size - 1] == std::byte{0}) --size;
   std::string text(reinterpret_cast<const char*>(column.bytes.data()), size);
@@ -66,7 +67,7 @@ const char* name_of(files::LoggedChange::Kind kind) {
   return "";
 }
 
-// A name in an older file may not be text: other bytes are printed as \xNN.
+// Names in files of older versions may contain arbitrary bytes, which are printed as \xNN.
 std::string shown(const std::string& name) {
   try {
     static_cast<void>(Json(name).dump());

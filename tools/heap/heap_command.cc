@@ -1,5 +1,5 @@
-// The commands `elider heap check` and `elider heap status`: inspect the file of a durable heap
-// (elider/heap.h) that is not open, without changing it.
+// The commands `elider heap check` and `elider heap status`. They inspect the file of a durable
+// heap (elider/heap.h) that is not open, and do not change the file.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -70,7 +70,7 @@ Json json_of(const HeapStatus& status) {
           {"dropped", status.dropped}, {"roots", roots}};
 }
 
-// Prints as text or JSON.
+// Prints `found` as text or JSON.
 template <class Found>
 void show(const HeapChosen& chosen, const Found& found) {
   if (chosen.json.empty()) print(found);

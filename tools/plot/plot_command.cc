@@ -1,6 +1,6 @@
-// `elider plot`: plots benchmark results. A Python script with matplotlib does the work. It is
-// found next to this program, in its installation, or in the source tree; this file finds and runs
-// it.
+// `elider plot` plots benchmark results. A Python script with matplotlib does the work. The script
+// is next to this program, in its installation, or in the source tree; this file finds and runs the
+// script.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -39,7 +39,7 @@ struct PlotOptions {
   std::string title;
 };
 
-// Returns "" if it is not found.
+// Returns "" if the script is not found.
 std::string find_script() {
   std::vector<std::filesystem::path> folders;
   if (const auto folder = own_folder(); !folder.empty()) {
