@@ -43,7 +43,7 @@ TEST_F(TurnsTest, AllThreadsComeToTheirEnd) {
   run_threads(16, 20000);
 }
 
-// A newcomer takes the turn of a thread that is between two transactions.
+// A new thread takes over the turn of a thread that is between two transactions.
 TEST_F(TurnsTest, TurnsOfThreadsThatDoOtherWorkAreTakenOver) {
   turns_.set_threads(4);
   Turn idle[kAtOnce];
@@ -62,7 +62,7 @@ TEST_F(TurnsTest, TurnsOfThreadsThatDoOtherWorkAreTakenOver) {
   turns_.forget(other);
 }
 
-// Both stay within their transactions until the third one has run.
+// Both threads stay within their transactions until the third transaction has run.
 TEST_F(TurnsTest, ATransactionThatWaitsForAnotherOneIsNoDeadlock) {
   turns_.set_threads(4);
   Turn waiting[kAtOnce];

@@ -36,8 +36,8 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
     operation.version = storage::word::sequence(storage::word::next(write.locked_from, false));
     operations_.push_back(std::move(operation));
   }
-  // Records the index values of the rows that this transaction left, from the last change of each
-  // index.
+  // Record the index values of the rows that this transaction left behind. The last change of each
+  // index gives the value.
   for (const IndexChange& change : changes) {
     const WriteEntry* write = writes.find(change.row, change.table->layout(), 0);
     if (change.superseded || (write != nullptr && write->leaves_none())) continue;
@@ -51,7 +51,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
   }
 }
 
-// If memory is exhausted, the history does not get a record of this call.
+// If memory is exhausted, the history does not contain a record of this call.
 void HistoryRecorder::keep(WriteSet& writes, const IndexChanges& changes) {
   try {
     add_writes(writes, changes);
@@ -68,8 +68,8 @@ bool writes(const HistoryOperation& operation) {
 }
 }  // namespace
 
-// Leaves out what `other` read of rows that were written here: those reads are internal to the
-// call. Reads come before writes.
+// Leaves out the reads by `other` of rows that were written here, because these reads are internal
+// to the call. Reads precede writes.
 void HistoryRecorder::join(HistoryRecorder& other) {
   using Kind = HistoryOperation::Kind;
   if (begin_ns_ == 0 || (other.begin_ns_ != 0 && other.begin_ns_ < begin_ns_)) begin_ns_ = other.begin_ns_;

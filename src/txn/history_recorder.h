@@ -38,9 +38,9 @@ class HistoryRecorder {
     if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
   }
   void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
-  // Replaces the earlier record of an absent key whose row block has been unlinked. The key is
-  // still absent, but a row may have existed in between. The position in the commit order shows
-  // which absence the transaction saw.
+  // Called for an absent key whose row block has been unlinked. The key is still absent, but a row
+  // may have existed in between. Clears the version in the earlier record of the read. The position
+  // in the commit order then shows which absence the transaction saw.
   void absent_anew(const detail::TableBase& table, KeyRef key) {
     if (on()) [[unlikely]] forget_absence(table, key);
   }

@@ -40,7 +40,8 @@ TEST(Varint, DistancesFoldBothWays) {
   EXPECT_EQ(fold_sign(~uint64_t{0}), 1u) << "one down is small";
 }
 
-// Records of entries of all kinds, alike and not; and each of them cut short at every byte.
+// Records with entries of all kinds, similar and different. Each record is also truncated at every
+// byte.
 TEST(LogEntry, RecordsComeBackAndCutOnesAreRefused) {
   Random random(3);
   for (int round = 0; round < 200; ++round) {
@@ -62,7 +63,7 @@ TEST(LogEntry, RecordsComeBackAndCutOnesAreRefused) {
                     random.next() >> random.next() % 64,
                     0,
                     {}};
-      if (!written.empty() && random.next() % 2 == 0) {  // like the one before
+      if (!written.empty() && random.next() % 2 == 0) {  // similar to the previous one
         const Key key = written.back().key + random.next() % 9 - 4;
         entry = written.back();
         entry.key = key;
@@ -107,7 +108,7 @@ TEST(LogEntry, TheFirstOfARecordIsLikeNoneBefore) {
   EXPECT_FALSE(take_entry(&rest, &entry));
 }
 
-// -- byte by byte: what docs/formats.md says, put down by hand ------------------------------------
+// -- byte by byte: the format of docs/formats.md, written by hand ---------------------------------
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;
@@ -119,12 +120,12 @@ TEST(RecordFormat, ACommitIsAsTheFormatSays) {
   // clang-format off
   const std::vector<std::byte> golden = bytes_of({
       0x01, 2, 0xe8, 0x07, 1, 4, 'r', 'o', 'w', '1',     // the whole of group 0, table 2, key 1000, sequence 1, 4 bytes
-      0x11, 2, 3, 'r', 'o', 'w', '2',                    // alike: key one up, sequence 3
-      0x11, 5, 1, 'r', 'o', 'w', '3',                    // alike: key three down, sequence 1
+      0x11, 2, 3, 'r', 'o', 'w', '2',                    // similar: the key is one larger, sequence 3
+      0x11, 5, 1, 'r', 'o', 'w', '3',                    // similar: the key is three smaller, sequence 1
       0x04, 2, 7, 0x80, 0x01, 0x82, 0x02, 3, 'a', 'b', 'c',  // columns 1 and 8 of group 1, key 7, sequence 128, 3 bytes
       0x0b, 0, 7, 9, 0x10, 8, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  // group 2 of table 0: -2 added at byte 16
       0x02, 0xac, 0x02, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 5,  // removed: table 300, the last key
-      0x12, 2, 6});                                      // alike: key 0, which is one up
+      0x12, 2, 6});                                      // similar: the key is one larger, which wraps to 0
   // clang-format on
   struct Entry {
     EntryKind kind;

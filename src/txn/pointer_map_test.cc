@@ -17,7 +17,7 @@ TEST(PointerMap, AgreesWithAMapThroughGrowthAndClearing) {
   Random random(7);
   for (int round = 0; round < 50; ++round) {
     std::map<const void*, uint32_t> model;
-    const uint64_t inserts = round % 5 == 0 ? 3000 : random.next() % 100;  // beyond the first size now and then
+    const uint64_t inserts = round % 5 == 0 ? 3000 : random.next() % 100;  // sometimes more than the initial size
     for (uint32_t i = 0; i < inserts; ++i) {
       const void* address = &memory[random.next() % kAddresses];
       if (uint32_t* position = map.find_position(address)) {

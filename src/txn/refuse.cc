@@ -5,7 +5,7 @@
 namespace elider::txn {
 
 namespace {
-// The arguments are valid for reading.
+// The caller has already checked that the arguments are valid for reading.
 Status refuse_restricted_write(const TableRef& table) {
   return Status(Code::kUnsupported, "table '" + table.schema().name +
                                         "': the write concerns columns that a secondary index reads, and the table was opened without "

@@ -37,8 +37,9 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
   if (attempt > 1) bound_us = std::min<uint64_t>(uint64_t{policy.backoff_min_us} << std::min(attempt - 2, 20u), policy.backoff_max_us);
   if (bound_us != 0) {
     const uint64_t wait_ns = std::min(random.below(bound_us * 1000 + 1), allowed_ns - passed_ns);
-    // A sleep on a system with a coarse clock takes 1 to 10 ms. So a shorter wait yields until its
-    // time is over: other threads may run, and this one continues at once otherwise.
+    // A sleep takes 1 to 10 ms on a system with a coarse clock. Therefore a shorter wait yields the
+    // processor repeatedly until its time is over. If no other thread is ready, this thread
+    // continues at once.
     constexpr uint64_t kShortestSleepNs = 2'000'000;
     if (wait_ns >= kShortestSleepNs) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
@@ -54,10 +55,10 @@ Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, co
   try {
     std::string words = "given up after " + std::to_string(attempts) + " attempts";
     if (!why.empty()) words += ": " + why;
-    words += "; the last ended with: " + std::string(name_of(last.code()));  // message() appends its table and key
+    words += "; the last ended with: " + std::string(name_of(last.code()));  // message() appends the table and key of `last`
     if (last.cause() != Cause::kNone) words += ": " + std::string(name_of(last.cause()));
     return Status(Code::kDeadline, Cause::kDeadline, last, std::move(words));
-  } catch (const std::bad_alloc&) {  // without words
+  } catch (const std::bad_alloc&) {  // without a message
     return Status(Code::kDeadline, Cause::kDeadline);
   }
 }

@@ -18,7 +18,7 @@ TEST(RowChanges, OfNothingAreNone) {
   EXPECT_EQ(changes.tables(), 0u);
 }
 
-// Whatever lengths the bytes have, and however often the memory grows or is used again.
+// Changes with bytes of any length, while the memory grows repeatedly and is reused.
 TEST(RowChanges, AreThoseThatWereAddedInTheirOrder) {
   RowChanges changes;
   std::mt19937_64 random(1);

@@ -49,8 +49,8 @@ bool Store::asks_too_much(Durability durability) const {
   return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
 }
 
-// Once the log has failed, what a read-only transaction has read may be lost. It fails then, unless
-// nothing has been lost.
+// If the log has failed, the commits that a read-only transaction has read may be lost. The
+// transaction then fails, unless it is known that no commit has been lost.
 Status Store::await_durable(SnapshotNumber number, bool read_only) const {
   Status status = log->wait_durable(number);
   if (status.ok() || !read_only || process.in_child()) return status;

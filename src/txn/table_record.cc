@@ -11,8 +11,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// A field consists of its tag, its size and its bytes. A program that does not support an odd tag
-// must refuse the table; it may skip an even one.
+// A field consists of its tag, its size and its bytes. If a program does not support a tag, it must
+// refuse the table if the tag is odd, and may skip the field if the tag is even.
 enum class Tag : uint64_t {
   kId = 1,
   kName = 3,
@@ -27,7 +27,7 @@ enum class Tag : uint64_t {
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
 
-// Includes the bytes that put_varint() may overwrite after the end.
+// Includes the bytes after the number that put_varint() may overwrite.
 constexpr size_t kVarintBytesMax = 10 + 7;
 
 void put(std::vector<std::byte>* out, uint64_t value) {
@@ -35,7 +35,7 @@ void put(std::vector<std::byte>* out, uint64_t value) {
   out->insert(out->end(), bytes, put_varint(bytes, value));
 }
 
-// The number of fields, followed by the fields.
+// The encoded fields, preceded by their number.
 class Fields {
  public:
   template <class AnyTag>
@@ -137,7 +137,7 @@ Status take_index(Bytes from, SecondaryIndex* index) {
   return status;
 }
 
-// -- the form without tags, which format version 1 had; no longer written -------------------------
+// -- the format without tags of format version 1, which is not written any more -------------------
 
 bool take(Bytes* from, uint32_t* value) {
   uint64_t wide = 0;
@@ -186,7 +186,7 @@ bool take_untagged(Bytes from, uint32_t* id, Schema* schema) {
   return from.empty();
 }
 
-// The tagged fields that were present.
+// Which of the tagged fields were present.
 struct Seen {
   bool id = false, name = false, row_bytes = false;
   bool all() const { return id && name && row_bytes; }

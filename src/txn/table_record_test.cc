@@ -50,11 +50,11 @@ void expect_cars(std::span<const std::byte> bytes) {
   EXPECT_EQ(read.indexes[0].columns, cars().indexes[0].columns);
 }
 
-// What docs/formats.md says, put down by hand.
+// The example of docs/formats.md, written by hand.
 std::vector<std::byte> golden() {
   // clang-format off
   return record_of({
-      3,                                     // a table that was made
+      3,                                     // a table that was created
       7,                                     // fields
       1, 2, 0xac, 0x02,                      // its id: 300
       3, 4, 'c', 'a', 'r', 's',              // its name
@@ -62,10 +62,10 @@ std::vector<std::byte> golden() {
       7, 2, 0x98, 0x01,                      // bytes of a row: 152
       9, 17,                                 // a column
         5, 1, 2, 'i', 'd', 3, 1, 7, 5, 1, 0, 7, 1, 8, 9, 1, 0,     // an unsigned number of 8 bytes, group 0
-      9, 20,                                 // another
+      9, 20,                                 // another column
         5, 1, 4, 't', 'e', 'x', 't', 3, 1, 10, 5, 1, 8, 7, 2, 0x90, 0x01, 9, 1, 1,  // 144 bytes from byte 8, group 1
       11, 15,                                // a secondary index
-        3, 1, 5, 'b', 'y', '_', 'i', 'd', 3, 1, 1, 5, 2, 'i', 'd'});  // a unique one, of one column
+        3, 1, 5, 'b', 'y', '_', 'i', 'd', 3, 1, 1, 5, 2, 'i', 'd'});  // a unique index on one column
   // clang-format on
 }
 
@@ -79,7 +79,7 @@ TEST(TableRecord, IsAsTheFormatSays) {
 TEST(TableRecord, WithoutTagsIsStillRead) {
   // clang-format off
   expect_cars(record_of({
-      2,                                     // a table that was made
+      2,                                     // a table that was created
       0xac, 0x02,                            // its id: 300
       4, 'c', 'a', 'r', 's',                 // its name
       1,                                     // hashed
@@ -88,8 +88,8 @@ TEST(TableRecord, WithoutTagsIsStillRead) {
       2, 'i', 'd', 7, 0, 8, 0,               // an unsigned number of 8 bytes, group 0
       4, 't', 'e', 'x', 't', 10, 8, 0x90, 0x01, 1,  // 144 bytes from byte 8, group 1
       1,                                     // secondary index
-      5, 'b', 'y', '_', 'i', 'd', 1,         // a unique one
-      1, 2, 'i', 'd'}));                     // of one column
+      5, 'b', 'y', '_', 'i', 'd', 1,         // a unique index
+      1, 2, 'i', 'd'}));                     // on one column
   // clang-format on
 }
 
@@ -110,7 +110,8 @@ TEST(TableRecord, WithoutWhatEveryTableHasIsRefused) {
   EXPECT_TRUE(decode_table(record_of({3, 3, 1, 1, 5, 3, 1, 'x', 7, 1, 8}), &id, &decoded).ok());
 }
 
-// What a later version adds: fields with odd tags must be known, others are passed by.
+// Fields that a later version may add. Fields with odd tags must be supported, and others are
+// skipped.
 TEST(TableRecord, AFieldThatIsNotKnownIsRefusedByNameOrPassedBy) {
   uint32_t id = 0;
   Schema decoded;

@@ -25,7 +25,7 @@ void WriteSet::make_room(size_t entries, size_t additions) {
 WriteEntry& WriteSet::add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind,
                           const storage::ColumnSet& set, uint64_t expected, std::byte* image) {
   storage::Cell& cell = row->cell(table.layout(), g);
-  // The write is added first, so that an exception cannot leave a position without a write.
+  // The write is added first. Otherwise an exception could leave a position without a write.
   WriteEntry& write = entries_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
   positions_.insert(&cell, static_cast<uint32_t>(entries_.size() - 1));
   note_table(table);
@@ -91,7 +91,7 @@ void WriteSet::sort_by_address() {
 }
 
 void WriteSet::count_other_tables(Counters& counters) const {
-  std::bitset<kTablesMax> counted;  // on the stack, because nothing may fail after the commit
+  std::bitset<kTablesMax> counted;  // on the stack, because memory allocation may fail, and nothing may fail after the commit
   for (const WriteEntry& write : entries_) {
     const uint32_t id = write.table->id();
     if (id < kTablesWithBit || counted[id]) continue;

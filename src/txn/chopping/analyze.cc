@@ -1,5 +1,6 @@
-// The analysis of a declaration: it decides on the deferrals, then merges pieces along SC-cycles
-// until none is left, then merges pieces for rollbacks, and then orders the pieces.
+// The analysis of a declaration. It first decides which deferrals are allowed. It then merges
+// pieces until the graph does not contain an SC-cycle, merges pieces because of rollbacks, and
+// orders the pieces.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -30,11 +31,12 @@ class Analysis {
   uint32_t count() const { return static_cast<uint32_t>(resolved_.procedures.size()); }
   const ResolvedOperation& operation(uint32_t p, uint32_t o) const { return resolved_.procedures[p].operations[o]; }
 
-  // First all deferrals are granted, then some are refused. Invariant of those that remain: no path
-  // of conflicts leads from a procedure that publishes to one that waits for a publication. Proof:
-  // all publish at the same barrier. In the serial order a call that waits precedes the barrier and
-  // a call that publishes follows it; a path between the two would require the opposite. Refusing a
-  // deferral restores its edges, which may create a path for others; then those are checked again.
+  // Initially all deferrals are allowed; then some are refused. Invariant of the remaining
+  // deferrals: no path of conflicts leads from a procedure that publishes to one that waits for a
+  // publication. Why this suffices: all calls publish at the same barrier. In the serial order, a
+  // call that waits precedes the barrier, and a call that publishes follows it. A path from the
+  // latter to the former would require the opposite order. Refusing a deferral restores its edges,
+  // which may create a path for other deferrals, so these are checked again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {
@@ -68,7 +70,7 @@ class Analysis {
         deferral.why_not = "'" + name(other.id) + "' needs its result";
         return false;
       }
-    // All operations between two merged ones run with them.
+    // All operations between two merged operations run together with them.
     for (uint32_t o = deferral.publisher.operation + 1; !choices_.reordering && o < resolved_.procedures[publisher].operations.size(); ++o)
       if (!operation(publisher, o).deferred) {
         deferral.why_not = "'" + name({publisher, o}) + "' comes after it, and reordering is left out";
@@ -110,7 +112,7 @@ class Analysis {
   bool may_roll_back(uint32_t p, const ChoppingGraph::Group& piece) const {
     return std::any_of(piece.operations.begin(), piece.operations.end(), [&](uint32_t o) { return operation(p, o).may_roll_back; });
   }
-  // Whether the piece may roll back, or such a piece needs it.
+  // Whether the piece may roll back, or a piece that may roll back needs it.
   bool before_rollback(uint32_t p, size_t i) const {
     const auto& pieces = graph_.pieces(p);
     if (may_roll_back(p, pieces[i])) return true;
@@ -118,8 +120,8 @@ class Analysis {
       if (may_roll_back(p, pieces[other]) && graph_.needs(p, other, i)) return true;
     return false;
   }
-  // The last piece that may roll back. Without reordering, all pieces declared before it run before
-  // it.
+  // Returns the last piece that may roll back. Without reordering, all pieces that are declared
+  // before this piece run before it.
   size_t last_that_may_roll_back(uint32_t p) const {
     const auto& pieces = graph_.pieces(p);
     size_t last = pieces.size();
@@ -128,8 +130,8 @@ class Analysis {
     return last;
   }
 
-  // Effects of a procedure must not be visible while it may still roll back. So the pieces that
-  // write, up to the last one that may roll back, are merged into one.
+  // The effects of a procedure must not become visible while it may still roll back. Therefore all
+  // pieces that write, up to the last piece that may roll back, are merged into one.
   void merge_for_rollback(uint32_t p) {
     for (;;) {
       const auto& pieces = graph_.pieces(p);
@@ -139,7 +141,8 @@ class Analysis {
       for (size_t i = 0; i < pieces.size(); ++i)
         if (writes(p, pieces[i]) && (choices_.reordering ? before_rollback(p, i) : i <= last)) early.push_back(i);
       if (early.empty()) return;
-      // Only one piece that writes may remain, and it must follow all others that may roll back.
+      // Only one piece that writes may remain, and it must come after all other pieces that may
+      // roll back.
       size_t other = pieces.size();
       for (size_t i = 0; i < pieces.size() && other == pieces.size(); ++i) {
         if (i == early.front()) continue;
@@ -153,9 +156,9 @@ class Analysis {
     }
   }
 
-  // The order, as far as the needs allow it: pieces that may roll back, with what they need; pieces
-  // that only read; the conflicting piece, which determines the number of later writes; pieces that
-  // write; deferred ones.
+  // Orders the pieces as follows, as far as their needs allow it: pieces that may roll back, and
+  // the pieces that they need; pieces that only read; the conflicting piece, which determines the
+  // number of the later writes; pieces that write; deferred pieces.
   void order(uint32_t p) {
     PlannedProcedure& planned = plan_.procedures.emplace_back();
     planned.on_snapshot = graph_.on_snapshot(p);
@@ -208,7 +211,7 @@ class Analysis {
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }
-  // Sorts operations as declared, except where one needs another that was declared later.
+  // Sorts operations by their declaration, except where one needs another that was declared later.
   std::vector<uint32_t> sorted(uint32_t p, std::vector<uint32_t> operations) const {
     const auto& needed = resolved_.procedures[p].needed;
     std::vector<uint32_t> result;

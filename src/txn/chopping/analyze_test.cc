@@ -1,4 +1,5 @@
-// The analysis of declared procedures: what it merges, what it lets alone, what it refuses.
+// Tests of the analysis of declared procedures: which pieces it merges, which it does not merge,
+// and which declarations it refuses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ class AnalyzeTest : public testing::Test {
     const Status status = analyze(all_, choices_, &plan_);
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  // The pieces of a procedure, in their order, by the names of their operations.
+  // Returns the pieces of a procedure in their order, by the names of their operations.
   Pieces pieces(const std::string& name) const {
     Pieces result;
     for (size_t p = 0; p < all_.procedures.size(); ++p)
@@ -45,7 +46,8 @@ class AnalyzeTest : public testing::Test {
   Plan plan_;
 };
 
-// Three procedures: the first two meet in two tables, the third meets both in one.
+// Three procedures. The first two conflict in two tables, and the third conflicts with both in one
+// table.
 TEST_F(AnalyzeTest, WhatTwoProceduresMeetAtTwiceIsMerged) {
   add("reader", {Operation("a").reads("a"), Operation("b").writes("b")});
   add("writer", {Operation("a").writes("a"), Operation("b").writes("b")});
@@ -156,7 +158,7 @@ TEST_F(AnalyzeTest, ACallKeepsTheOrderOfWhatItDoesToTheSame) {
   EXPECT_EQ(pieces("taker"), (Pieces{{"take"}, {"mark"}, {"sum"}}));
 }
 
-// A job that is queued again under a new token: a worker that claims the token finds the job done.
+// A job is queued again under a new token. A worker that claims this token finds the job completed.
 TEST_F(AnalyzeTest, ATokenIsHandedOnLast) {
   add("worker", {Operation("take").removes("a"), Operation("one").reads("b").token("a").writes("b").token("a"),
                  Operation("two").reads("c").token("a").writes("c").token("a"), Operation("back").inserts("a").fresh()});
@@ -230,7 +232,8 @@ TEST_F(AnalyzeTest, ItsOwnProcedureMayNotWaitForIt) {
   EXPECT_EQ(plan_.deferrals[0].why_not, "'publisher.look', which waits for 'publisher.credit', belongs to its own procedure");
 }
 
-// Each would wait for the other's publication: two calls could both miss what the other does.
+// Each procedure would wait for the other's publication, so two calls could both miss the other's
+// effects.
 TEST_F(AnalyzeTest, WhoPublishesMayNotWaitForAnother) {
   add("one", {Operation("look").reads("c", {"x"}), Operation("credit").adds("b", {"x"}).defers()});
   add("two", {Operation("look").reads("b", {"x"}), Operation("credit").adds("c", {"x"}).defers()});
@@ -262,7 +265,7 @@ TEST_F(AnalyzeTest, ARollbackThatNeedsAWriteIsOnePieceWithIt) {
   EXPECT_EQ(plan_.merges[0].why, Merge::Why::kRollback);
 }
 
-// The check needs r1 alone; but r1 and r2 are one piece, and r2 needs the credit.
+// The check needs only r1. However, r1 and r2 are one piece, and r2 needs the credit.
 TEST_F(AnalyzeTest, ARollbackThatNeedsAWriteByAnotherPieceIsOnePieceWithIt) {
   add("one", {Operation("credit").adds("d", {"x"}), Operation("r1").reads("a", {"x"}), Operation("r2").reads("b", {"x"}).needs({"credit"}),
               Operation("check").reads("c").needs({"r1"}).rolls_back()});

@@ -54,27 +54,28 @@ bool ChoppingGraph::edge(const Node& from, const Node& to, CycleStep* step) cons
 }
 
 bool ChoppingGraph::find_cycle(Cycle* cycle) const {
-  std::vector<std::vector<bool>> conflicts(pieces_.size());  // no other piece is on a cycle
+  std::vector<std::vector<bool>> conflicts(pieces_.size());  // by procedure and piece; pieces without conflicts are not on a cycle
   for (uint32_t p = 0; p < pieces_.size(); ++p)
     for (const Group& piece : pieces_[p]) conflicts[p].push_back(conflicting(p, piece));
   for (uint32_t p = 0; p < pieces_.size(); ++p) {
-    if (std::count(conflicts[p].begin(), conflicts[p].end(), true) < 2) continue;  // a cycle needs two of a call
+    if (std::count(conflicts[p].begin(), conflicts[p].end(), true) < 2) continue;  // a cycle passes through two pieces of a call
     for (size_t piece = 0; piece < pieces_[p].size(); ++piece)
       if (conflicts[p][piece] && on_cycle(p, piece, conflicts, cycle)) return true;
   }
   return false;
 }
 
-// A cycle through two pieces of a call is a path between them that does not use that call's
-// S-edges. The search finds the shortest one, so it does not pass other pieces of the call.
+// A cycle through two pieces of a call is a path between these pieces that does not use an S-edge
+// of this call. The search finds the shortest path, so the path does not pass through other pieces
+// of the call.
 bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, const std::vector<std::vector<bool>>& conflicts, Cycle* cycle) const {
   struct Reached {
     Node node;
-    size_t from;  // which reached this, by its place in `reached`
+    size_t from;  // the position in `reached` of the node that led here
     CycleStep step;
   };
   std::vector<Reached> reached{{{procedure, 0, piece}, kNowhere, {}}};
-  std::vector<bool> seen(2 * edges_.size());  // by the place of a piece's first operation, and the call
+  std::vector<bool> seen(2 * edges_.size());  // indexed by the position of a piece's first operation, and the call
   const auto place_of = [&](const Node& node) {
     return 2 * place({node.procedure, pieces_[node.procedure][node.piece].operations.front()}) + node.call;
   };
@@ -100,7 +101,8 @@ bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, const std::vector
           *cycle = {procedure, piece, to, {}};
           for (size_t i = reached.size() - 1; reached[i].from != kNowhere; i = reached[i].from) cycle->steps.push_back(reached[i].step);
           std::reverse(cycle->steps.begin(), cycle->steps.end());
-          // An S-edge leads from the operation where the path enters to the one where it continues.
+          // An S-edge leads from the operation at which the path enters the call to the operation
+          // at which it leaves.
           for (size_t i = 0; i < cycle->steps.size(); ++i)
             if (cycle->steps[i].sibling) {
               if (i > 0) cycle->steps[i].from = cycle->steps[i - 1].to;
@@ -165,7 +167,7 @@ void ChoppingGraph::find_needs(uint32_t procedure) {
           if (needs[k][j]) needs[i][j] = true;
 }
 
-// Merges the second piece into the one with the smaller position, whose position is returned.
+// Merges the second piece into the one with the smaller position. Returns that position.
 size_t ChoppingGraph::join(uint32_t procedure, size_t first, size_t second) {
   auto& pieces = pieces_[procedure];
   if (first > second) std::swap(first, second);
@@ -178,7 +180,7 @@ size_t ChoppingGraph::join(uint32_t procedure, size_t first, size_t second) {
 }
 
 // Finds a piece that needs one of the merged operations and is needed by another one. Without
-// reordering, also a piece that is declared between them.
+// reordering, also finds a piece that was declared between them.
 size_t ChoppingGraph::caught_between(uint32_t procedure, size_t merged) const {
   const auto& pieces = pieces_[procedure];
   const Group& one = pieces[merged];

@@ -1,7 +1,8 @@
-// An exhaustive model of chopped execution: random declarations, and programs that obey them. All
-// interleavings of the pieces of two or three calls are run; each must give what some serial order
-// of the calls gives, to every read and to the tables. So must the analysis' other promises hold:
-// needs come first, and nothing is seen of a procedure that may still roll back.
+// An exhaustive model of chopped execution. It uses random declarations, and programs that obey
+// them. It runs all interleavings of the pieces of two or three calls. Each interleaving must be
+// equivalent to some serial order of the calls, both in all reads and in the tables at the end. The
+// other guarantees of the analysis must hold as well: needed operations come first, and the effects
+// of a procedure that may still roll back are not visible.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,15 +19,16 @@ namespace {
 
 constexpr uint32_t kTables = 3, kRows = 2;
 
-// Rows by (table, row number); each has two columns, in a commit group each. Absent: none.
+// Rows by (table, row number). Each row has two columns, each in its own commit group. Absent rows
+// are not in the map.
 using Row = std::array<uint64_t, 2>;
 using State = std::map<std::pair<uint32_t, uint32_t>, Row>;
 
 struct Call {
   uint32_t procedure, number;
-  uint32_t row;  // its argument: which row of every table it is about
+  uint32_t row;  // the argument of the call: the row of every table that it uses
 };
-// What a call has read, by operation, mixed into a number.
+// The reads of a call, by operation, mixed into one number each.
 using Seen = std::vector<uint64_t>;
 
 uint64_t mixed(uint64_t a, uint64_t b) { return (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccd; }
@@ -38,15 +40,15 @@ class World {
     for (const Call& call : calls_) seen_.emplace_back(declaration.procedures[call.procedure].operations.size());
   }
 
-  // A value that is written depends on the call and on what the operations that this one needs have
-  // read, as the declaration says, and on what it has read itself.
+  // A written value depends on the call, on the reads of the operations that this operation needs,
+  // as the declaration says, and on this operation's own reads.
   void run(size_t which, uint32_t o) {
     const Call& call = calls_[which];
     const Operation& operation = declaration_.procedures[call.procedure].operations[o];
     uint64_t knows = mixed(call.number, o);
     for (const std::string& need : operation.after) knows = mixed(knows, seen_[which][place(call.procedure, need)]);
     uint64_t& seen = seen_[which][o];
-    uint32_t fresh_row = kRows + 64 * call.number + 4 * o;  // another one for each
+    uint32_t fresh_row = kRows + 64 * call.number + 4 * o;  // a different row for each operation
     for (const Access& access : operation.accesses) {
       const uint32_t t = static_cast<uint32_t>(access.table.back() - 'a');
       const size_t column = access.columns.empty() ? 0 : access.columns.front() == "y";
@@ -140,7 +142,7 @@ class ChoppingModelTest : public testing::Test {
     }
   }
 
-  // False: some interleaving gives what no serial order does.
+  // Returns false if some interleaving is not equivalent to a serial order.
   bool serializable(const std::vector<Call>& calls) {
     std::vector<World> serial;
     std::vector<size_t> order(calls.size());
@@ -189,7 +191,7 @@ class ChoppingModelTest : public testing::Test {
     return true;
   }
 
-  // How many of this many random declarations break a promise.
+  // Returns how many of the given number of random declarations break a guarantee.
   uint64_t broken(int declarations) {
     uint64_t broken = 0;
     for (int i = 0; i < declarations; ++i) {

@@ -6,7 +6,7 @@
 namespace elider::txn {
 
 namespace {
-// The given columns, or all if none are given.
+// Returns the given columns, or all columns if none are given.
 uint64_t columns_of(const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const set = columns.set();
   const size_t count = table ? table.schema().columns.size() : 0;
@@ -35,7 +35,7 @@ Status DeclaredTransaction::refuse(std::string what) {
 }
 Status DeclaredTransaction::check(const TableRef& table, uint64_t wanted, const DeclaredColumns& may, const char* does) {
   const uint64_t missing = wanted & ~may.columns;
-  if (missing == 0) return check(table, may.declared, does);  // even without columns it tells whether the row is there
+  if (missing == 0) return check(table, may.declared, does);  // even a read without columns shows whether the row exists
   if (!table) return {};  // the transaction refuses this itself
   const auto column = static_cast<size_t>(__builtin_ctzll(missing));
   return refuse(std::string(does) + " column '" + table.schema().columns[column].name + "' of table '" + table.schema().name + "'");

@@ -24,7 +24,7 @@ class Planner {
  public:
   Planner(std::span<const TableRef> tables, const Declaration& declaration) : tables_(tables), declaration_(declaration) {}
 
-  // The first piece of the core, and the number of its pieces.
+  // Returns the position of the first piece of the core, and the number of its pieces.
   std::pair<size_t, size_t> core_of(size_t p, const PlannedProcedure& planned) const {
     size_t begin = kNowhere, end = 0;
     bool has_conflicting = false;
@@ -36,15 +36,15 @@ class Planner {
         return operation.may_roll_back || changes_index(operation);
       });
       if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
-      // These mutants leave several conflicting pieces: the core takes the first, and the others
-      // run unvalidated.
+      // These mutants leave several conflicting pieces. The core then contains only the first, and
+      // the others run without validation.
       if (piece.conflicting && has_conflicting && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
       has_conflicting = has_conflicting || piece.conflicting;
       // Only the core's commit can be undone.
       if (begin != kNowhere && (piece.conflicting || may_roll_back)) end = i + 1;
     }
     if (begin == kNowhere) return {planned.pieces.size(), 0};
-    if (end == 0)  // nothing conflicts: all that writes
+    if (end == 0)  // no piece conflicts: all pieces that write
       for (size_t i = begin; i < planned.pieces.size(); ++i)
         if (planned.pieces[i].writes && !planned.pieces[i].deferred) end = i + 1;
     return {begin, end - begin};
@@ -70,7 +70,7 @@ class Planner {
     return operation;
   }
 
-  // The commit groups, as table and group, that these operations add to.
+  // The commit groups to which these operations add, as (table, group).
   using Groups = std::set<std::pair<uint32_t, uint32_t>>;
   Groups groups_added(const std::vector<DeclaredOperation>& operations) const {
     Groups groups;
@@ -82,13 +82,13 @@ class Planner {
     return groups;
   }
 
-  // Whether the operation may conflict in a secondary index, which the declaration does not
-  // describe: at a value that only one row may have, or when a row moves from one value to another.
-  // Only a core validates that.
+  // Whether the operation may conflict in a secondary index. It does so if two rows would have the
+  // same value in a unique index, or if a row moves from one value to another. The declaration does
+  // not describe such conflicts, and only a core validates them.
   bool changes_index(const Operation& operation) const {
     for (const Access& access : operation.accesses) {
       const TableRef* found = find(access.table);
-      if (found == nullptr) continue;  // which the analysis refuses
+      if (found == nullptr) continue;  // the analysis refuses this case
       const TableRef& table = *found;
       for (const SecondaryIndex& index : table.schema().indexes) {
         const bool comes_or_goes = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
@@ -119,8 +119,8 @@ class Planner {
   const Declaration& declaration_;
 };
 
-// Determines which procedures publish, subscribe, or meet those that publish. No conflict leads
-// from a publisher to a subscriber, since the analysis would refuse the deferral.
+// Determines which procedures publish, which subscribe, and which may meet a publisher. Conflicts
+// do not lead from a publisher to a subscriber, because the analysis would refuse the deferral.
 void bind_to_publications(Execution* execution) {
   std::vector<ExecutableProcedure>& procedures = execution->procedures;
   for (const chopping::Deferral& deferral : execution->plan.deferrals) {

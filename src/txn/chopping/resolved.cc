@@ -39,7 +39,7 @@ namespace {
 
 bool changes_presence(const ResolvedAccess& access) { return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove; }
 
-// Whether the order of two operations of one call may matter.
+// Whether the order of two operations of the same call may matter.
 bool touch_the_same(const ResolvedOperation& one, const ResolvedOperation& other) {
   for (const ResolvedAccess& a : one.accesses)
     for (const ResolvedAccess& b : other.accesses) {
@@ -52,7 +52,7 @@ bool touch_the_same(const ResolvedOperation& one, const ResolvedOperation& other
 }
 
 struct TableUnits {
-  std::map<std::string, uint64_t> unit_of, column_of;  // by a column's name, one bit each
+  std::map<std::string, uint64_t> unit_of, column_of;  // by the name of a column, one bit each
   uint64_t all_units = 0, all_columns = 0;
 };
 
@@ -107,7 +107,7 @@ class Resolver {
       }
       ++group;
     }
-    if (column == 0) units.all_units = units.all_columns = 1;  // one column, which cannot be named
+    if (column == 0) units.all_units = units.all_columns = 1;  // the table has one column, which cannot be named
     units_.push_back(std::move(units));
     return {};
   }
@@ -192,8 +192,8 @@ class Resolver {
     return {};
   }
 
-  // A row that belongs to a token is inserted no later than the token, and accessed no earlier than
-  // the token's removal.
+  // Checks that a row that belongs to a token is inserted no later than the token, and accessed no
+  // earlier than the removal of the token.
   Status order_tokens(uint32_t p, uint32_t o, ResolvedProcedure& made) const {
     for (const ResolvedAccess& access : made.operations[o].accesses) {
       if (access.token == kNone) continue;
@@ -225,8 +225,8 @@ class Resolver {
     return {};
   }
 
-  // Operations of one call on the same columns run in the declared order, unless their needs
-  // differ.
+  // Makes operations of one call that access the same columns run in the declared order, unless
+  // their needs require another order.
   static void keep_own_order(ResolvedProcedure& made) {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
       for (uint32_t before = 0; before < o; ++before)
@@ -234,7 +234,7 @@ class Resolver {
           made.operations[o].needs.push_back(before);
   }
 
-  // An operation that hands a token on runs after those that use the rows that belong to such
+  // Makes an operation that passes a token on run after the operations that use rows of such
   // tokens.
   void hand_on_last(ResolvedProcedure& made) const {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
@@ -268,7 +268,7 @@ class Resolver {
   Resolved& resolved_;
   std::map<std::string, uint32_t> table_of_;
   std::vector<TableUnits> units_;
-  std::set<std::string> tokens_;  // tables
+  std::set<std::string> tokens_;  // the tables that are tokens
 };
 
 bool meet(const ResolvedAccess& a, const ResolvedAccess& b, const Choices& choices) {
@@ -291,7 +291,8 @@ std::string names_of(const Table& table, uint64_t columns) {
   return names;
 }
 
-// Each advice is only given if it would remove all conflicts of the two operations.
+// Returns advice on how to avoid the conflicts of two operations. Each advice is given only if it
+// would remove all of their conflicts.
 std::string advice_of(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other,
                       const Choices& choices) {
   std::vector<Meeting> meetings;
@@ -328,7 +329,7 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
     for (const ResolvedOperation* adds : {&one, &other})
       if (may_be_deferred(*adds))
         return "defer " + place(*adds) + ", if its effect may be seen later and the two procedures meet nowhere else";
-  // An operation that also reads what it writes does more than add.
+  // An operation that also reads a column that it writes does more than an addition.
   const auto could_add = [](const ResolvedOperation& operation, const ResolvedAccess& its) {
     if (its.kind == AccessKind::kAdd) return true;
     return its.kind == AccessKind::kWrite &&

@@ -1,5 +1,5 @@
-// Timestamps and the claims that are made of them, without a database: the clock's race, and every
-// interleaving of three small transactions.
+// Tests of timestamps and of the claims that use them, without a database. They cover the race for
+// the clock, and every interleaving of three small transactions.
 #include "txn/timestamp/timestamp_claims.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST_F(TimestampsTest, NoneIsBelowASafeOneThatSomebodyComputedMeanwhile) {
   Timestamp safe = 0;
   bool reached = false;
   TestPoints::on("timestamp.begin.clock_read", [&] {
-    if (std::exchange(reached, true)) return;  // by the other one's own begin
+    if (std::exchange(reached, true)) return;  // called by the other transaction's own begin
     const Timestamp other = timestamps_.begin(1);
     timestamps_.end(1);
     timestamps_.let_pass(other);
@@ -115,7 +115,8 @@ class InterleavingsTest : public TimestampsTest {
   uint64_t committed_ = 0;
 };
 
-// Claims as a transaction makes them where a region runs: in one step, or, if refused, outside.
+// Makes claims as a transaction does if it has regions: in one step, or, if that is refused,
+// outside of the region.
 struct ClaimsOfRegions : TimestampClaims<true> {
   using TimestampClaims<true>::TimestampClaims;
   bool read(storage::Cell& cell) { return read_in_region(cell) || TimestampClaims<true>::read(cell); }
@@ -132,8 +133,8 @@ TEST_F(InterleavingsTest, WhatRegionsClaimStaysAsItIs) {
   EXPECT_GT(committed_, 1'000'000u);
 }
 
-// A transaction that another one ends in the middle of a claim takes back its own claim only, and
-// not the other's.
+// If another transaction ends a transaction in the middle of a claim, the ended transaction takes
+// back only its own claim, and not the claim of the other transaction.
 TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   using Claims = TimestampClaims<true>;
@@ -163,8 +164,8 @@ TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
   reader.end();
 }
 
-// Another transaction's claim before the first step of a claim, and between its two steps. If one
-// reads and the other writes, one is refused, or both. Mutant: look_before_claim.
+// Another transaction makes a claim before the first step of a claim, or between its two steps. If
+// one of them reads and the other writes, at least one claim is refused. Mutant: look_before_claim.
 TEST_F(InterleavingsTest, AClaimWithinTheStepsOfAnotherIsSeenOrSees) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   using Claims = TimestampClaims<true>;
@@ -197,7 +198,7 @@ TEST_F(InterleavingsTest, AClaimWithinTheStepsOfAnotherIsSeenOrSees) {
       }
 }
 
-// The rule as it was published, and each claim left out: every one of them is caught.
+// The published rule, and variants that leave out one claim each. The test catches all of them.
 TEST_F(InterleavingsTest, TheModelTellsMutants) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
   for (const Mutant mutant : {Mutant::kSkipReadTimestamp, Mutant::kForgetOtherReaders, Mutant::kPassUnsafeRead, Mutant::kPassUnsafeWrite}) {
