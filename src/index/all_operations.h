@@ -1,4 +1,4 @@
-// All operations of all indexes, for the files that compile the indexes of a sync policy.
+// All operations of all indexes. Included by the files that compile the indexes of a sync policy.
 // Thread safety: that of the indexes.
 #pragma once
 

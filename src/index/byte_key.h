@@ -1,4 +1,4 @@
-// Byte keys as indexes see them, and the extension point for an index of byte keys.
+// Byte keys as indexes use them, and the extension point for an index of byte keys.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -35,8 +35,8 @@ struct ByteKey {
 // The kind of a table's keys.
 enum class KeyKind : uint8_t { kNumbers, kBytes };
 
-// Selects the ordered index of byte keys for tables under a sync policy. By default tables do not
-// have byte keys. A specialization names the type of the index and provides kind_of(schema,
+// Selects the ordered index of byte keys for tables under a sync policy. By default, tables do not
+// support byte keys. A specialization names the type of the index. It also provides kind_of(schema,
 // options) -> KeyKind, which returns the kind of keys of a new table.
 //
 // The index implements the interface of an ordered index (index.h) with ByteKey as its key, except
@@ -47,8 +47,8 @@ struct ByteIndexOf {
   using type = void;
 };
 
-// Convert an index's key to the key type of the layer above, and back. An entry's byte key refers
-// to the bytes of the row.
+// These convert an index's key to the key type of the layer above, and back. An entry's byte key
+// refers to the bytes of the row.
 inline KeyRef ref_of(Key key) { return key; }
 inline KeyRef ref_of(const ByteKey& key) { return KeyRef(key.bytes); }
 template <class IndexKey>

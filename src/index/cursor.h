@@ -1,4 +1,5 @@
-// Cursor: iterates over an index once. Several threads may share a cursor, and others may write.
+// Cursor: iterates over an index once. Several threads may share a cursor, and other threads may
+// write meanwhile.
 //
 // An entry that is in the index during the whole iteration is returned exactly once. Other entries
 // may or may not be returned. Thread safety: all threads may call next(), each within a grace
@@ -17,7 +18,7 @@
 
 namespace elider::index {
 
-// The entries of an index with byte keys come without their keys, which the rows store.
+// Entries of an index. In an index with byte keys, an entry lacks its key, which the row stores.
 using Entries = std::vector<std::pair<KeyRef, Handle>>;
 
 class Cursor {
@@ -70,7 +71,7 @@ class BucketCursor final : public Cursor {
   bool next(size_t count, Entries* entries) override {
     constexpr size_t kEntriesABucket = 2;  // at least, on average
     const size_t buckets = count / kEntriesABucket + 1;
-    const size_t first = next_.fetch_add(buckets, std::memory_order_relaxed);  // relaxed: it only shares out numbers
+    const size_t first = next_.fetch_add(buckets, std::memory_order_relaxed);  // relaxed: the counter only distributes buckets
     if (first >= buckets_) return false;
     for (size_t i = first, last = std::min(first + buckets, buckets_); i < last; ++i) table_.read_bucket(i, buckets_, entries);
     return true;

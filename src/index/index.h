@@ -1,14 +1,14 @@
 // The interface of an index: a map from a key to a handle, an opaque nonzero 64-bit number.
 //
-// An index does not know rows, tables or transactions. Beyond a plain map, it gives the transaction
-// layer (DBX, section 4, "custom features"):
+// An index does not depend on rows, tables or transactions. In addition to a plain map, it provides
+// the following to the transaction layer (DBX, section 4, "custom features"):
 // - get_or_insert(),
 // - a Witness of what a lookup or a scan has seen,
 // - batched lookups that overlap their cache misses.
 //
-// Every index class is a template over its sync policy (src/sync), and is thread-safe if its policy
-// is. The caller must be within a grace period: its Worker has entered (base/worker.h). An index
-// has:
+// Every index class is a template over its sync policy (src/sync), and is thread-safe if the policy
+// is. The caller must be within a grace period, that is, its Worker has entered (base/worker.h). An
+// index has:
 //
 //   Handle get(Key key, Hint& hint, Witness& witness)
 //       Returns the handle, or kNoHandle. In either case `witness` is that of the leaf or bucket
@@ -51,9 +51,10 @@ namespace elider::index {
 using Handle = uint64_t;
 inline constexpr Handle kNoHandle = 0;
 
-// A witness of a leaf or bucket: while holds() returns true, no key has been inserted into, removed
-// from, or split off it since the read that made the witness. A witness is valid within the grace
-// period. Witnesses detect phantoms and reads of absent keys (DBX, section 5.3, "range query").
+// A witness of a leaf or bucket. While holds() returns true, the set of keys in the leaf or bucket
+// is the same as when the witness was made. That is, no key has been inserted, removed or split
+// off. A witness is valid within the grace period. Witnesses detect phantoms and reads of absent
+// keys (DBX, section 5.3, "range query").
 struct Witness {
   const std::atomic<uint64_t>* version = nullptr;
   uint64_t value = 0;
@@ -80,9 +81,9 @@ struct Range {
 
 enum class Direction : uint8_t { kForward, kBackward };
 
-// Tells a lookup what to prefetch in an index whose handles are addresses: the offsets, from the
-// address, of the cache lines to prefetch as soon as the handle is found. These misses then overlap
-// with those of the keys that follow.
+// The memory that a lookup should prefetch in an index whose handles are addresses. It is a list of
+// offsets of cache lines from that address. The lookup prefetches them as soon as it finds the
+// handle, so these misses overlap with those of the next keys.
 using Ahead = std::span<const uint32_t>;
 inline void prefetch_ahead(Handle handle, Ahead ahead) {
   for (const uint32_t offset : ahead) __builtin_prefetch(reinterpret_cast<const char*>(handle) + offset, 0, 3);
@@ -91,10 +92,10 @@ inline void prefetch_ahead(Handle handle, Ahead ahead) {
 struct InsertResult {
   Handle handle = kNoHandle;  // the existing handle, or the candidate; kNoHandle: out of memory
   bool inserted = false;
-  // Set if `inserted`: the leaf's witness just before and just after the insertion. If the
-  // insertion split the leaf, `split_off` is the witness of the new sibling; otherwise its version
-  // is null. A transaction that had read the leaf replaces `before` with `after` and adds
-  // `split_off`, so that it does not take its own insertion for a phantom.
+  // These are set if `inserted`. `before` and `after` are the leaf's witnesses just before and just
+  // after the insertion. If the insertion split the leaf, `split_off` is the witness of the new
+  // sibling; otherwise its version is null. A transaction that had read the leaf replaces `before`
+  // with `after` and adds `split_off`, so that it does not mistake its own insertion for a phantom.
   Witness before, after, split_off;
 };
 

@@ -1,5 +1,5 @@
-// Shared by the index tests: an arena of workers, seeds that are printed and can be set, keys of
-// both types made from numbers, and whole scans.
+// Shared by the index tests: workers, seeds that are printed and can be set, keys of both types
+// that are made from numbers, and whole scans.
 //
 // For tests only. Thread safety: an Inside belongs to one thread.
 #pragma once

@@ -1,7 +1,7 @@
 // KeyIndexOf is the key index of a table, of any kind. SecondaryIndexOf is a secondary index of a
 // table, and is always ordered.
 //
-// The lookups that every operation begins with are member functions. For anything else, visit()
+// The lookups with which every operation starts are member functions. For anything else, visit()
 // calls a function with the index itself (index.h). Thread safety: that of the indexes.
 #pragma once
 
@@ -42,7 +42,7 @@ class KeyIndexOf {
   using Hashed = HashTable<Sync>;
   using Radix = RadixTree<Sync, Key>;
   using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Ordered>;
-  using Hint = typename Ordered::Hint;  // the B+-tree's; other kinds of index do not use hints
+  using Hint = typename Ordered::Hint;  // the B+-tree's hint; other kinds of index do not use hints
 
   KeyIndexOf(KeyIndex kind, KeyKind keys) {
     if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
@@ -109,7 +109,7 @@ class KeyIndexOf {
   }
 
  private:
-  // A function of its own, so that a B+-tree descent does not save the registers that a hash lookup
+  // A separate function, so that a B+-tree descent does not save the registers that a hash lookup
   // uses.
   [[gnu::noinline]] static Handle get_hashed(Hashed& index, KeyRef key, Witness& witness, Ahead ahead) {
     return index.get(key.number(), witness, ahead);
@@ -173,8 +173,8 @@ class SecondaryIndexOf {
     }
     return numbers_->get({value, primary.number()}, hint, witness);
   }
-  // Brings the places of these values, at most kTouchesMax, into the cache with overlapping misses.
-  // `found` must have room for `count` handles; its contents are meaningless afterwards.
+  // Brings the cache lines of these values, at most kTouchesMax, into the cache with overlapping
+  // misses. `found` must have room for `count` handles. Its contents are meaningless afterwards.
   void touch(const uint64_t* values, size_t count, Handle* found) {
     if (numbers_ == nullptr) return;
     SecondaryKey keys[kTouchesMax];

@@ -1,5 +1,5 @@
-// The indexes of a sync policy are compiled once, in a file that belongs to the policy. The other
-// files that use them say so with ELIDER_INDEXES_OF_POLICY(extern, policy).
+// The indexes of a sync policy are compiled once, in a file that belongs to the policy. Other files
+// that use them declare this with ELIDER_INDEXES_OF_POLICY(extern, policy).
 // Thread safety: declarations.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "index/btree/btree.h"
 #include "index/hash/hash_table.h"
 
-// linkage: extern, or nothing in the file that compiles them.
+// `linkage` is extern, or empty in the file that compiles the indexes.
 #define ELIDER_INDEXES_OF_POLICY(linkage, policy)                                                     \
   linkage template class elider::index::BTree<elider::policy, uint64_t>;                              \
   linkage template class elider::index::BTree<elider::policy, elider::index::SecondaryKey>;           \

@@ -1,4 +1,4 @@
-// scan_leaves: a range scan over any ordered index, as a sequence of leaves that are read
+// scan_leaves: a range scan over any ordered index. It is a sequence of leaves that are read
 // atomically.
 #pragma once
 
@@ -30,7 +30,7 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
     tree.read_leaf(forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to, direction, hint, leaf);
     const Range<typename Tree::Key> covered = intersection(rest, leaf.range);
     track(leaf.witnesses, covered);
-    // After an empty neighbour was unlinked, the scan reads the same leaf again, with a wider range
+    // If an empty neighbour was unlinked, the scan reads the same leaf again, with a wider range
     // and an unchanged version. The entries outside the remaining range have already been visited.
     size_t begin = 0, end = leaf.count;
     while (begin < end && leaf.keys[begin] < covered.from) ++begin;

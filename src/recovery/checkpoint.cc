@@ -20,16 +20,16 @@ namespace elider::recovery {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(50);
-constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, for each try writes all rows
+constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, because each attempt writes all rows
 
 Status no_snapshot() {
   return Status(Code::kMemoryLimit,
                 "no worker is left to read a snapshot with: other checkpoints or transactions have all of them (Options::workers_max)");
 }
 
-// Lets the caller, and the threads that it starts, have a sixth of the time that other threads get
-// on a busy machine. So a checkpoint in the background takes longer, and transactions are hardly
-// delayed. Linux keeps the priority per thread. A failure is harmless.
+// Lowers the priority of the caller, and of threads that it starts, to a sixth of the time that
+// other threads get on a busy machine. A checkpoint in the background takes longer then, and
+// transactions are hardly delayed. Linux keeps the priority per thread. A failure is harmless.
 void give_way() {
   constexpr int kNice = 8;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
@@ -58,7 +58,7 @@ Status CheckpointWriter::write(std::unique_ptr<SnapshotRows> rows, const SchemaO
       throw;
     }
   });
-  rows.reset();  // before the syncs: nothing is reclaimed while it is read
+  rows.reset();  // before the syncs, because nothing is reclaimed while the snapshot exists
   for (auto& part : parts)
     if (status.ok() && part != nullptr) status = end_part(&part);
   return status;
@@ -87,7 +87,7 @@ Status CheckpointWriter::write_tables(const SnapshotRows& rows, const SchemaOfTa
   return {};
 }
 
-// Writes all remaining rows; *part is the part that was begun last.
+// Writes all remaining rows. *part is the newest part, which is not complete.
 Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part) {
   StoredRows stored;
   while (rows.next(log::kBlockBytesTarget, log::kBlockHeaderBytes, &stored)) {
@@ -123,7 +123,7 @@ void CheckpointWriter::remove() {
   try {
     for (uint32_t i = 0; i < next_part_.load(); ++i)
       static_cast<void>(how_.folders[i % how_.folders.size()]->remove(log::file_name(log::CheckpointName{number_, i})));
-  } catch (const std::bad_alloc&) {  // they go with the next checkpoint, or when the database is opened again
+  } catch (const std::bad_alloc&) {  // the next checkpoint, or the next opening of the database, removes the rest
   }
 }
 
@@ -155,11 +155,11 @@ void Checkpoints::run() {
       wake_.wait_for(lock, kLookEvery, [&] { return stop_.load(); });
       if (stop_.load()) return;
     }
-    // The checkpoint that is being taken, for example at opening, may suffice.
+    // Waits for a checkpoint that is being taken, for example at opening, because it may suffice.
     { const std::lock_guard until_it_is_taken(taking_mutex_); }
     if (due() || !wanted()) continue;
     if (target_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
-    else static_cast<void>(take());  // what failed is in the statistics
+    else static_cast<void>(take());  // the statistics report a failure
   }
 }
 
@@ -235,14 +235,15 @@ Status Checkpoints::take_one(uint64_t bytes_per_second) {
   return status;
 }
 
-// The checkpoint may be published although the status is not ok: older files could not be removed.
+// If the status is not ok, the checkpoint may have been published, and only the removal of older
+// files failed.
 Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* published) {
-  if (log_.failed()) return log_.failure();  // nothing that is published would follow upon the log
+  if (log_.failed()) return log_.failure();  // after a failure of the log, a checkpoint must not be published
   std::unique_ptr<SnapshotRows> rows = target_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   Status status = writer.write(std::move(rows), schema_of_);
-  // The checkpoint's commits must also be in the log, so that a crash that loses the end of the log
-  // does not lose anything that the checkpoint contains.
+  // The checkpoint's commits must also be in the log. So if a crash loses the end of the log, the
+  // checkpoint does not contain lost commits.
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
   if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);

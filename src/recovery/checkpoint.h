@@ -1,13 +1,14 @@
-// Checkpoints: writes all rows of a database to files while transactions run. A checkpoint is taken
-// on request, after an amount of log, or periodically. A backup is a checkpoint in a folder of its
-// own.
+// Checkpoints: write all rows of a database to files while transactions run. A checkpoint is taken
+// on request, after a certain amount of log, or periodically. A backup is a checkpoint in a
+// separate folder.
 //
-// A checkpoint is a snapshot: it holds the commits up to its number, and recovery reads the later
-// ones from the log (docs/durability.md). Rows are streamed: one block per thread is in memory. The
-// checkpoint counts once the manifest names it. That happens after all of it is synced and the log
-// is durable up to its number; an earlier failure leaves everything as it was.
+// A checkpoint is a snapshot. It holds the commits up to its number, and recovery reads the later
+// commits from the log (docs/durability.md). Rows are streamed, so only one block per thread is in
+// memory. The checkpoint is valid once the manifest names it. That happens after all of the
+// checkpoint is synced and the log is durable up to the checkpoint's number. An earlier failure
+// leaves everything as it was.
 //
-// Thread safety: all.
+// Thread safety: all threads may call all functions.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +32,10 @@ namespace elider::recovery {
 
 class RecoveryTarget;
 
-// The table's schema as the files must have it.
+// Returns the schema of the table that the files must contain.
 using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
 
-// Writes a snapshot's rows into parts. For one use.
+// Writes the rows of one snapshot into parts. Use each object once.
 class CheckpointWriter {
  public:
   struct How {
@@ -47,9 +48,9 @@ class CheckpointWriter {
   explicit CheckpointWriter(How how) : how_(std::move(how)) {}
 
   // Writes all rows and syncs the files, but not their names in the folders. Ends the snapshot as
-  // soon as it has been read. kFinished: *stop was set.
+  // soon as all rows have been read. kFinished: *stop was set.
   Status write(std::unique_ptr<SnapshotRows> rows, const SchemaOfTable& schema_of);
-  // Removes what was written, as far as the disk permits.
+  // Removes the files that were written, as far as the disk permits.
   void remove();
 
   log::Checkpoint checkpoint() const { return {number_, next_part_.load()}; }
@@ -72,40 +73,42 @@ class CheckpointWriter {
   std::atomic<bool> failed_{false};
 };
 
-// How much log may be written after a checkpoint of this size before the next one. This log takes
-// about as long to recover as the checkpoint, since a byte of log takes as long as four bytes of a
-// checkpoint.
+// Returns how much log may be written after a checkpoint of this size before the next checkpoint.
+// This amount of log takes about as long to recover as the checkpoint, because a byte of log takes
+// as long as four bytes of a checkpoint.
 inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
   constexpr uint64_t kLeast = 64u << 20;  // avoids frequent checkpoints of a small database
   return std::max(kLeast, checkpoint_bytes / 4);
 }
 
-// What the data folders held when the database was opened.
+// The contents of the data folders when the database was opened.
 struct FoundInFolders {
   uint64_t log_bytes = 0;
   uint64_t checkpoint_bytes = 0;  // of the newest checkpoint
-  size_t generations = 0;         // of the log, that the newest checkpoint does not cover
+  size_t generations = 0;         // generations of the log that the newest checkpoint does not cover
 };
 
-// Each opening leaves a generation of the log, with a file for each stream and a line in the
-// manifest, until a checkpoint covers it. So this many cause a checkpoint, however small they are.
+// Each opening of the database creates a generation of the log, which has a file for each stream
+// and an entry in the manifest until a checkpoint covers it. So a checkpoint is taken when this
+// many generations exist, however small they are.
 inline constexpr size_t kGenerationsWanted = 16;
-// A process may end before it has taken one. If this many exist, opening itself takes a checkpoint.
+// A process may end before it has taken that checkpoint. If this many generations exist, the
+// opening of the database takes a checkpoint.
 inline constexpr size_t kGenerationsMax = 64;
 
 class Checkpoints {
  public:
-  // Takes checkpoints by itself, according to the options. A single-threaded engine must check
-  // due() instead.
+  // Takes checkpoints in the background, according to the options. A single-threaded engine must
+  // check due() instead.
   Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
               const FoundInFolders& found);
-  ~Checkpoints();  // one that is being taken is given up
+  ~Checkpoints();  // gives up a checkpoint that is being taken
 
   Status take();
-  // Takes a checkpoint, as fast as possible, if the folders held kGenerationsMax: open() waits for
-  // it. A failure is reported in the statistics.
+  // Takes a checkpoint, as fast as possible, if the folders held kGenerationsMax generations.
+  // Database::open() waits for it. The statistics report a failure.
   void take_at_opening();
-  // A checkpoint is due; a thread that runs transactions must take it.
+  // Returns true if a checkpoint is due that a thread that runs transactions must take.
   bool due() const { return due_.load(std::memory_order_relaxed); }  // relaxed: a hint
   Statistics::Checkpoints facts() const;
 
@@ -129,18 +132,18 @@ class Checkpoints {
   std::atomic<bool> stop_{false};
   std::atomic<bool> due_{false};
 
-  std::mutex taking_mutex_;    // one at a time, and guards directory_; before mutex_
-  mutable std::mutex mutex_;   // guards what follows; a leaf lock
+  std::mutex taking_mutex_;    // held while a checkpoint is taken; guards directory_; acquired before mutex_
+  mutable std::mutex mutex_;   // guards the following; a leaf lock
   std::condition_variable wake_;
   Statistics::Checkpoints facts_;
-  uint64_t log_bytes_at_last_ = 0;  // that had been written when the last one was begun
-  uint64_t last_ns_ = 0;            // when that was
-  uint64_t not_before_ns_ = 0;      // after a failure
+  uint64_t log_bytes_at_last_ = 0;  // bytes of log at the start of the last checkpoint
+  uint64_t last_ns_ = 0;            // the time of that start
+  uint64_t not_before_ns_ = 0;      // the earliest time of the next attempt after a failure
 
   std::thread thread_;
 };
 
-// Writes a backup into `folder`, as described at Database::backup.
+// Writes a backup into `folder`, as Database::backup() describes.
 Status back_up(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
                const SchemaOfTable& schema_of);
 

@@ -12,7 +12,7 @@
 namespace elider::recovery {
 
 namespace {
-// Does not count the generation that has just begun.
+// Does not count the generation that this opening has created.
 size_t generations_to_cover(const log::Manifest& manifest) {
   const SnapshotNumber covered = manifest.checkpoints.empty() ? 0 : manifest.checkpoints.back().number;
   const auto is_not_covered = [&](const log::Generation& each) { return each.cut > covered; };
@@ -30,9 +30,9 @@ void DataFolder::close() {
   SnapshotNumber closed = 0;
   if (!log->close(&closed).ok()) return;
   try {
-    static_cast<void>(directory_->end_generation(closed));  // no caller can be informed any more, and recovery works without it
+    static_cast<void>(directory_->end_generation(closed));  // the caller cannot be informed any more, and recovery does not depend on this
   } catch (const std::bad_alloc&) {
-    // Treated like a failure of end_generation().
+    // Handled like a failure of end_generation().
   }
 }
 
@@ -47,7 +47,7 @@ Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow
                                         .error_if_exists = options.error_if_exists,
                                         .hold = how.for_tools && how.read_only ? io::Hold::kShared : io::Hold::kExclusive},
                                        &directory_);
-  if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // nothing is there, nothing is made
+  if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // a missing database is not created
   if (!status.ok()) return status;
   {
     Replay replay(target, *directory_, options, {how.skipped.size(), how.for_tools});

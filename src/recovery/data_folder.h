@@ -1,8 +1,8 @@
-// DataFolder: a database's files. It recovers them when the database is opened, then owns the log
-// that commits append to, and the checkpoints that shorten the log.
+// DataFolder: the files of a database. It recovers the database when it is opened. Afterwards it
+// owns the log, to which commits append, and the checkpoints, which shorten the log.
 //
-// Thread safety: open() before all others; log_table() under the catalog's lock; checkpoint() and
-// backup() from any thread; the log's own otherwise.
+// Thread safety: open() must be called before all other functions, and log_table() under the
+// catalog's lock. Any thread may call checkpoint() and backup(). The log has its own rules.
 #pragma once
 
 #include <memory>
@@ -22,23 +22,24 @@ namespace elider::recovery {
 class DataFolder {
  public:
   DataFolder() = default;
-  // Makes everything committed durable and records where the log ends, unless the log has failed.
-  // No transaction may be running.
+  // Makes all commits durable, and records where the log ends unless the log has failed. No
+  // transaction may be running.
   ~DataFolder();
   void close();
 
-  // Does nothing without Options::data_folders. *may_skip: the checkpoint caused the failure, and
-  // an older one exists.
+  // Recovers the database. Does nothing without Options::data_folders. If *may_skip is true, the
+  // newest checkpoint caused the failure, and an older one exists.
   Status open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip);
-  // Called before the table can be used: its rows get the same number or a later one.
+  // Must be called before the table can be used, so that the table's rows get the same number or a
+  // later one.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
 
-  // As in Database.
+  // These are described at Database.
   Status checkpoint();
   Status backup(RecoveryTarget& target, const Options& options, const std::string& folder);
-  // Whether a thread that runs transactions must call checkpoint(); only in a single-threaded
-  // engine.
+  // Returns true if a thread that runs transactions must call checkpoint(). This happens only in a
+  // single-threaded engine.
   bool checkpoint_due() const { return checkpoints_ != nullptr && checkpoints_->due(); }
   Statistics::Checkpoints checkpoint_facts() const { return checkpoints_ == nullptr ? Statistics::Checkpoints() : checkpoints_->facts(); }
 
@@ -46,7 +47,7 @@ class DataFolder {
   DataFolder& operator=(const DataFolder&) = delete;
 
  private:
-  // The database's snapshot number, for the log.
+  // Gives the log access to the database's snapshot number.
   class Numbers final : public log::NumberSource {
    public:
     explicit Numbers(storage::Snapshots& snapshots) : snapshots_(snapshots) {}
@@ -62,11 +63,11 @@ class DataFolder {
 
   txn::Store* store_ = nullptr;
   Recovery recovery_;
-  std::vector<Schema> schemas_;  // as the files have them, where tables are made without their indexes
+  std::vector<Schema> schemas_;  // the schemas in the files, for tables that are created without their indexes
   std::unique_ptr<log::Directory> directory_;
   std::unique_ptr<Numbers> numbers_;
   std::unique_ptr<log::Log> log_;
-  std::unique_ptr<Checkpoints> checkpoints_;  // goes first
+  std::unique_ptr<Checkpoints> checkpoints_;  // destroyed first
 };
 
 }  // namespace elider::recovery

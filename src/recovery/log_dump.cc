@@ -1,4 +1,4 @@
-// files::dump_log: the log's records with the names of tables and columns.
+// files::dump_log: prints the records of a log with the names of tables and columns.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -31,7 +31,7 @@ class Catalog {
     auto known = std::make_unique<Known>();
     if (!txn::decode_table(description, &id, &known->schema).ok() || !storage::check_rows(known->schema).ok() || tables_.contains(id))
       return;
-    known->schema.indexes.clear();  // the layout does not depend on them
+    known->schema.indexes.clear();  // the layout does not depend on the indexes
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
   }
@@ -55,7 +55,8 @@ class Catalog {
   std::map<uint32_t, std::unique_ptr<Known>> tables_;
 };
 
-// The columns are followed by the bytes that no column describes; they get an empty name.
+// Names the columns of a change to a variable-size row. An entry with an empty name follows, for
+// the bytes that no column describes.
 void name_columns_of_sized(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
   if (entry.kind != txn::EntryKind::kWhole || !known.layout->fits(entry.bytes.size())) return;
   const auto part = [&](size_t begin, size_t end) {
@@ -70,7 +71,7 @@ void name_columns_of_sized(const Catalog::Known& known, const txn::LogEntry& ent
   if (described < entry.bytes.size()) change->columns.push_back({"", ColumnType::kBytes, part(described, entry.bytes.size())});
 }
 
-// Splits the bytes of an entry by column.
+// Splits the bytes of an entry into columns.
 void name_columns(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
   const auto& columns = known.schema.columns;
   if (entry.kind == txn::EntryKind::kAdd) {
@@ -117,7 +118,7 @@ static_assert(static_cast<int>(LoggedChange::Kind::kColumns) == static_cast<int>
               static_cast<int>(LoggedChange::Kind::kRemove) == static_cast<int>(txn::EntryKind::kRemove) &&
               static_cast<int>(LoggedChange::Kind::kAdd) == static_cast<int>(txn::EntryKind::kAdd));
 
-// Like txn::take_record_apart().
+// Decodes a record like txn::take_record_apart().
 Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record) {
   const auto made = [&](uint32_t id, Schema schema) {
     record->made_table = true;
@@ -138,9 +139,9 @@ class Dump {
  public:
   Dump(uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) : first_(first), last_(last), visit_(visit) {}
   Catalog catalog;
-  bool tables_alone = false;  // it learns what tables there are, and shows nothing
+  bool tables_alone = false;  // only collects the tables, and does not show records
 
-  // A status of kFinished means that visit() stopped the dump.
+  // If the status is kFinished, visit() stopped the dump.
   Status segment(io::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name,
                  uint64_t cut) {
     log::SegmentFacts facts;
@@ -167,7 +168,7 @@ class Dump {
         return Status();
       });
     };
-    static_cast<void>(log::read_segment(folder, database, name, &buffer_, of_frame, &facts));  // what is damaged teaches nothing
+    static_cast<void>(log::read_segment(folder, database, name, &buffer_, of_frame, &facts));  // damaged parts do not describe tables
   }
 
  private:
@@ -194,8 +195,8 @@ Status dump_folders(io::FileSystem& files, const Folders& folders, Dump& dump) {
   return {};
 }
 
-// Reads the file without locking its folders. `file` is its path. Tables may also be described in
-// `folders`.
+// Reads a file without locking its folders. `file` is the file's path. Tables may also be described
+// by files in `folders`.
 Status dump_file(io::FileSystem& files, const std::string& file, std::span<const std::string> folders, Dump& dump) {
   std::vector<std::unique_ptr<io::Folder>> opened(1);
   std::string its_name;

@@ -1,9 +1,9 @@
-// RecoveryTarget: what recovery and checkpoints require of the engine, which is a layer above them:
-// creating tables, writing rows without transactions, reading rows as of one number. So they do
-// not depend on an upper layer.
+// RecoveryTarget: the interface of the engine for recovery and checkpoints. The engine is a layer
+// above them, so this interface keeps them independent of it. Through the interface they create
+// tables, write rows without transactions, and read rows as of one number.
 //
-// Thread safety: make_loader, create_table and build_indexes while nothing else runs; the others
-// from any thread.
+// Thread safety: make_loader(), create_table() and build_indexes() may be called only while nothing
+// else runs. Any thread may call the other functions.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 
 namespace elider::recovery {
 
-// How an engine's data folders are opened.
+// Describes how the data folders of an engine are opened.
 struct OpenHow {
-  std::vector<std::string> skipped;  // what is wrong with checkpoints that are left out, the newest ones
-  // Set by tools, which lack key functions: tables are created without secondary indexes, and no
-  // file is created.
+  std::vector<std::string> skipped;  // the reasons why the newest checkpoints are skipped, one for each
+  // Set by tools, which lack key functions. Tables are then created without secondary indexes, and
+  // no file is created.
   bool for_tools = false;
-  bool read_only = false;            // nothing in the folders changes
+  bool read_only = false;            // the files are not changed
 };
 
 class RecoveryTarget {
@@ -34,15 +34,16 @@ class RecoveryTarget {
 
   virtual SyncPolicy sync() const = 0;
   virtual Result<TableRef> create_table(const Schema& schema) = 0;
-  // Null: all Options::workers_max workers are in use.
+  // Returns null if all Options::workers_max workers are in use.
   virtual std::unique_ptr<RowLoader> make_loader() = 0;
-  // Builds the secondary indexes of all tables from their rows. Calls progress(rows done, all
-  // rows), if given.
+  // Builds the secondary indexes of all tables from the rows. Calls progress(rows done, all rows),
+  // if given.
   virtual Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) = 0;
-  // The rows that a checkpoint writes. Null: too many snapshots are being read.
+  // Returns the rows that a checkpoint writes, or null if too many snapshots are being read.
   virtual std::unique_ptr<SnapshotRows> read_snapshot() = 0;
   virtual Statistics statistics() const = 0;
-  // Ok, or why the rows of read_snapshot() must not be kept: a transaction remained half done.
+  // Returns ok, or the reason why the rows of read_snapshot() must not be kept, which is that a
+  // transaction remained half done.
   virtual Status half_done() const { return {}; }
 };
 

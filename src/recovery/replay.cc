@@ -16,14 +16,15 @@ namespace elider::recovery {
 namespace {
 
 constexpr uint32_t kThreadsMax = 16;
-// Bytes of log in memory at a time. Together with the changes that are parsed from it this about
-// fills a processor's last-level cache, and it has enough pieces for kThreadsMax threads.
+// The number of log bytes in memory at a time. Together with the changes that are parsed from them,
+// they about fill a processor's last-level cache. They contain enough pieces for kThreadsMax
+// threads.
 constexpr uint64_t kWindowBytes = 16u << 20;
-constexpr uint64_t kLittleBytes = 1u << 20;  // this little log is not recovered faster by several threads
-constexpr uint64_t kPartBytes = 128u << 10;  // of a window: its changes stay in the second-level cache
+constexpr uint64_t kLittleBytes = 1u << 20;  // if there is less log, several threads do not recover it faster
+constexpr uint64_t kPartBytes = 128u << 10;  // of a window, so that the changes of a part stay in the second-level cache
 constexpr uint32_t kPartsMax = 256;
-// Keys whose entries are in one part. Adjacent new keys of an ordered index then reach the same
-// leaf one after the other, and rarely from two threads at once.
+// The number of adjacent keys whose entries are in the same part. New keys that are adjacent in an
+// ordered index then reach the same leaf one after the other, and rarely from two threads at once.
 constexpr uint32_t kNeighbours = 256;
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
@@ -38,17 +39,17 @@ uint64_t microseconds_since(uint64_t begin_ns) { return (now_ns() - begin_ns) / 
 
 }  // namespace
 
-// The records with numbers above `after`, up to `to`.
+// The records with numbers above `after` and up to `to`.
 struct Replay::Window {
   uint64_t after = 0, to = 0;
   std::vector<const log::LogPiece*> pieces;
-  std::vector<io::ReadBuffer> buffers;  // by thread: of the piece that it parses
+  std::vector<io::ReadBuffer> buffers;  // by thread: the piece that the thread parses
   size_t parts = 0;                      // a power of two
   std::vector<std::vector<txn::RowChanges>> changes;  // by parsing thread and part
-  std::vector<ChangedRows> rows;         // by thread: of the part that it applies
-  std::vector<Described> described;      // guarded by the replay's mutex_, as the counts are
+  std::vector<ChangedRows> rows;         // by thread: the part that the thread applies
+  std::vector<Described> described;      // guarded by mutex_ of the Replay, like the counts
   uint64_t records = 0, records_void = 0, last_number = 0;
-  uint64_t bytes_all = 0;                // of all windows, for the progress
+  uint64_t bytes_all = 0;                // of all windows, to report progress
 };
 
 Replay::Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how)
@@ -71,7 +72,7 @@ Status Replay::run(Recovery* report) {
   const uint64_t load_ns = now_ns();
   if (base.has_value()) {
     if (Status status = load_checkpoint(*base, report); !status.ok()) {
-      // A file that cannot be read now, or not by this program, may be whole.
+      // If a file cannot be read now, or not by this program, it may still be whole.
       may_skip_ = status.code() == Code::kCorrupt && directory_.manifest().checkpoints.front().number < base->number;
       return status;
     }
@@ -81,7 +82,7 @@ Status Replay::run(Recovery* report) {
   const uint64_t log_ns = now_ns();
   if (Status status = bring_in_log(report); !status.ok()) return status;
   report->log_us = microseconds_since(log_ns);
-  loaders_.clear();  // their workers may be all that there are
+  loaders_.clear();  // their workers may be the only ones
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
   if (Status status = target_.build_indexes(threads_, built); !status.ok()) return status;
@@ -121,7 +122,8 @@ Status Replay::make_tables(std::vector<Described> described) {
 Status Replay::make_table(const Described& table) {
   const auto& [id, described, where] = table;
   if (id < tables_.size()) {
-    // A checkpoint may contain tables that were created while it was taken.
+    // The table may already exist, because a checkpoint may contain tables that were created while
+    // the checkpoint was taken.
     const std::string what = storage::difference(schemas_[id], described);
     return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " already exists with a different schema: " + what);
   }
@@ -142,7 +144,7 @@ Status Replay::make_table(const Described& table) {
   }
   auto made = target_.create_table(schema);
   if (!made.ok() && made.status().code() == Code::kMemoryLimit && schema.inline_rows != 0) {
-    schema.inline_rows = 0;  // rows are found without them, too
+    schema.inline_rows = 0;  // rows can also be found without them
     made = target_.create_table(schema);
   }
   if (!made.ok()) {
@@ -160,15 +162,15 @@ Status Replay::make_table(const Described& table) {
 Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* report) {
   if (Status status = load_tables(checkpoint); !status.ok()) return status;
   done_ = 0;
-  uint64_t all_bytes = 0;  // what a part that cannot be looked at has, reading it will tell
+  uint64_t all_bytes = 0;  // if a part cannot be examined here, reading it reports the error
   for (uint32_t part = 0; part < checkpoint.parts && options_.recovery_progress; ++part) {
     uint64_t bytes = 0;
     const std::string name = log::file_name(log::CheckpointName{checkpoint.number, part});
     if (!io::file_bytes(directory_.folder_of(part), name, log::kNumberMax, &bytes).ok()) break;
     all_bytes += bytes;
   }
-  // Nothing is allocated by the number of parts before they are found to exist, because it is a
-  // word in a file.
+  // The number of parts comes from a file, so memory is not allocated by that number before the
+  // parts are found to exist.
   return parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
@@ -183,7 +185,7 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   });
 }
 
-// The tables are described at the begin of the first part.
+// The first part begins with the descriptions of the tables.
 Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   std::unique_ptr<log::PartReader> part;
   const log::CheckpointName first{checkpoint.number, 0};
@@ -242,8 +244,8 @@ Status Replay::bring_in_log(Recovery* report) {
   window.rows.resize(threads_);
   window.after = base_;
   for (size_t next = 0; next < pieces.size(); window.after = window.to) {
-    // The window ends at the last number of these pieces. Other pieces that reach into it are read
-    // now, and again for the next window.
+    // The window ends at the last number of these pieces. If another piece has numbers in the
+    // window and after it, that piece is read now, and again for the next window.
     uint64_t bytes = 0;
     while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].range.bytes <= kWindowBytes)) bytes += pieces[next++].range.bytes;
     const auto same_end = [&] { return pieces[next].range.last_number == pieces[next - 1].range.last_number; };

@@ -1,15 +1,15 @@
-// Replay: restores the tables and rows from the data folders: the newest checkpoint, and the log
-// after it.
+// Replay: restores tables and rows from the data folders, first from the newest checkpoint, and
+// then from the log after it.
 //
-// The log is processed in windows of snapshot numbers. This bounds the memory, and the changes of a
-// window are still in the processor's caches when they are applied. Several threads parse the
-// pieces of segments of a window. The entries are partitioned by key and grouped by row
-// (changed_rows.h), and several threads apply them to the rows. All entries of a row with smaller
-// numbers are in earlier windows, so the entries of a window, ordered by sequence within each
-// commit group, suffice. A piece whose numbers reach into several windows is read for each of them.
-// The memory needed is a piece per thread, and the entries of a window with 40 more bytes each, at
-// most twice; it is more only if a single number has more log than a window. Secondary indexes are
-// built last, from the rows.
+// The log is processed in windows of snapshot numbers. This bounds the memory, and a window's
+// changes are still in the processor's caches when they are applied. Several threads parse the
+// pieces of segments of a window. Entries are partitioned by key and grouped by row
+// (changed_rows.h). Then several threads apply them to the rows. All entries of a row with smaller
+// numbers are in earlier windows. So it suffices to order a window's entries by sequence within
+// each commit group. A piece whose numbers are in several windows is read for each of them. The
+// memory needed is a piece per thread, and a window's entries with 40 more bytes each, at most
+// twice. It is more only if the log of a single number is larger than a window. Secondary indexes
+// are built last, from the rows.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -35,7 +35,7 @@ class RecoveryTarget;
 class Replay {
  public:
   struct How {
-    size_t skipped = 0;            // checkpoints that were found to be damaged, the newest
+    size_t skipped = 0;            // the newest checkpoints that were found to be damaged
     bool without_indexes = false;  // for tools, which lack key functions: tables are created without secondary indexes
   };
   Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how);
@@ -44,9 +44,9 @@ class Replay {
   //   kCorrupt         a file or a record is malformed
   //   kSchemaMismatch  see Options::schemas
   Status run(Recovery* report);
-  // Whether the checkpoint caused the failure of run(), and an older one exists.
+  // Returns true if a checkpoint caused the failure of run() and an older checkpoint exists.
   bool may_skip() const { return may_skip_; }
-  // The schemas in the files, by table id.
+  // Returns the schemas in the files, by table id.
   const std::vector<Schema>& schemas() const { return schemas_; }
 
  private:
@@ -75,13 +75,13 @@ class Replay {
   log::Directory& directory_;
   const Options& options_;
   const How how_;
-  uint32_t threads_;               // one, once there is found to be little to do
+  uint32_t threads_;               // set to one if there is little log
   bool may_skip_ = false;
   uint64_t base_ = 0;
   std::vector<TableRef> tables_;   // by id
   std::vector<Schema> schemas_;
-  std::vector<std::unique_ptr<RowLoader>> loaders_;  // by thread
-  std::mutex mutex_;               // guards done_, and the order of progress reports
+  std::vector<std::unique_ptr<RowLoader>> loaders_;  // one per thread
+  std::mutex mutex_;               // guards done_, and orders progress reports
   uint64_t done_ = 0;
 };
 

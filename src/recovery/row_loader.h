@@ -1,14 +1,14 @@
-// RowLoader: writes rows without transactions while a database opens: the rows of a checkpoint, and
-// the changes from the log.
+// RowLoader: writes rows without transactions while a database opens. The rows come from a
+// checkpoint, and the changes from the log.
 //
-// It does not keep versions, write a log or maintain secondary indexes: those are built afterwards,
-// from the rows. Each thread has its own loader. Two threads must not write the same row at once,
-// and nothing else runs.
+// It does not keep versions, write a log or maintain secondary indexes, which are built afterwards
+// from the rows. Each thread has its own loader. Two threads must not write the same row at the
+// same time, and nothing else may run.
 //
-// Invariant: the memory limit does not apply. It refuses growth, and what the files hold was
-// accepted before. Loading may need more memory than before, because several threads load into
-// chunks of their own, and index nodes split elsewhere. Memory is bounded by the files' size, since
-// each row's bytes are in them.
+// Invariant: the memory limit does not apply during loading. The limit refuses growth, but the
+// contents of the files were accepted before. Loading may need more memory than the database did,
+// because several threads load into chunks of their own, and index nodes split in other places.
+// Memory is still bounded by the size of the files, because they contain each row's bytes.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -36,12 +36,12 @@ class RowLoader {
   // Inserts new rows in stored form. kCorrupt: a row already exists, or the bytes do not match the
   // table. kMemoryLimit: the system cannot provide memory.
   virtual Status load(TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
-  // Applies the changes of rows of one table, each row once. kCorrupt: a change does not match the
-  // table or its row.
+  // Applies changes to rows of one table. Each row occurs once. kCorrupt: a change does not match
+  // the table or its row.
   virtual Status apply(TableBase& table, std::span<const ChangedRow> rows) = 0;
 };
 
-// The snapshot number of recovered contents: every number of this run is larger.
+// The snapshot number of recovered contents. Every number of this run is larger.
 inline constexpr uint64_t kRecoveredNumber = 1;
 
 template <class Sync>
@@ -92,15 +92,15 @@ class RowLoaderOf : public RowLoader {
   }
 
   void free_row(TableType& table, Row* row) { storage::free_row(worker_, table.layout(), row); }
-  // Prefetches the key's place in its index, if there is a single one.
+  // Prefetches the key's place in the table's index, if there is only one place.
   static void prefetch(TableType& table, Key key) {
     table.keys().visit([&](const auto& index) {
       if constexpr (requires { index.prefetch(key); }) index.prefetch(key);
     });
   }
 
-  // Returns where the group's bytes are stored; `bytes` is the size of a sized row. Null: memory is
-  // exhausted.
+  // Returns the address of the group's bytes, or null if memory is exhausted. `bytes` is the size
+  // of a variable-size row.
   std::byte* payload(TableType& table, Row* row, uint32_t g, size_t bytes) {
     const storage::Group& group = table.layout().group(g);
     Cell& cell = row->cell(table.layout(), g);
@@ -176,13 +176,13 @@ class RowLoaderOf : public RowLoader {
     return {};
   }
 
-  // Null: the table does not have all of these columns.
+  // Returns null if the table does not have all of these columns.
   const ColumnSet* columns_of(const TableType& table, const RowChange& change) {
     if (change.kind == EntryKind::kWhole) return &table.layout().all();
     const size_t count = table.schema().columns.size();
     return count < kColumnsMax && change.columns >> count != 0 ? nullptr : &table.layout().of_union(change.columns, own_sets_);
   }
-  // Prefetches the columns that the change writes: rarely all columns of a large row.
+  // Prefetches the columns that the change writes. In a large row these are rarely all columns.
   void prefetch(const TableType& table, const Row* row, const RowChange& change) {
     if (change.kind != EntryKind::kWhole && change.kind != EntryKind::kColumns) return;
     const ColumnSet* set = columns_of(table, change);
@@ -269,8 +269,8 @@ class RowLoaderOf : public RowLoader {
   storage::OwnColumnSets own_sets_;
 };
 
-// Inserts the rows of `entries` into the table's secondary indexes, while no other thread writes
-// their rows. kProcedureThrew: a key function threw.
+// Inserts the rows of `entries` into the table's secondary indexes. No other thread may write these
+// rows meanwhile. kProcedureThrew: a key function threw.
 template <class Sync>
 Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries) {
   struct Found {
@@ -280,7 +280,7 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
   };
   const Layout& layout = table.layout();
   std::vector<Found> found;
-  found.reserve(entries.size());  // so that what throws below is the key function
+  found.reserve(entries.size());  // so only the key function can throw below
   std::vector<std::byte> image(layout.column_image_bytes());
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
     found.clear();
@@ -295,7 +295,7 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
                                                  table.schema().name + "' threw for key " + std::to_string(table.number_of(key)));
       }
     }
-    // Inserts neighbours in the index one after the other.
+    // Sorts the entries, so that neighbours in the index are inserted one after the other.
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
       return std::pair(a.value, a.key.number()) < std::pair(b.value, b.key.number());
     });

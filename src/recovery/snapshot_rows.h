@@ -1,11 +1,12 @@
-// SnapshotRows: all rows of a database as of one snapshot number, for writing a checkpoint while
+// SnapshotRows: reads all rows of a database as of one snapshot number, to write a checkpoint while
 // transactions run.
 //
-// It reads as a read-only transaction does, but in several threads under one number. Until it is
-// destroyed, old versions are kept for it, and nothing is reclaimed; but it does not hold rows that
-// leave a table that it has read to the end. It returns the payload of a checkpoint's blocks: rows
-// of one table, each with its key (8 bytes), the sequence of each commit group's word (8 bytes
-// each), the size of a sized row (8 bytes), and the row's bytes.
+// It reads like a read-only transaction, but in several threads with one number. Until it is
+// destroyed, old versions are kept for it, and nothing is reclaimed. Rows that are removed from a
+// table that it has read to the end are not kept for it. It returns the payload of a checkpoint's
+// blocks, which are rows of one table. Each row has its key (8 bytes), the sequence of each commit
+// group's commit word (8 bytes each), the size if it is a variable-size row (8 bytes), and its
+// bytes.
 //
 // Thread safety: any thread may call next(); one thread makes the other calls.
 #pragma once
@@ -23,29 +24,30 @@
 
 namespace elider::recovery {
 
-using namespace txn;  // its rows and tables are what is recovered
-using txn::Table;     // and not the public one
+using namespace txn;  // the rows and tables of txn are recovered
+using txn::Table;     // and not the public Table
 using detail::TableBase;
 
-// The bytes before those of a row.
+// Returns the number of bytes before those of a row.
 inline size_t stored_header_bytes(const Layout& layout) {
   return sizeof(Key) + sizeof(uint64_t) * (layout.group_count() + (layout.sized_rows() ? 1 : 0));
 }
-// An upper bound for sized rows.
+// Returns the size of a stored row. For variable-size rows, this is an upper bound.
 inline size_t stored_row_bytes(const Layout& layout) { return stored_header_bytes(layout) + layout.row_bytes(); }
-// How many rows have about `bytes`. Sized rows are assumed to be small, but the result may not
-// exceed what a block can hold.
+// Returns how many rows have about `bytes` together. Variable-size rows are assumed to be small,
+// but the result does not exceed the number that a block can hold.
 inline size_t rows_in(const Layout& layout, size_t bytes) {
   constexpr size_t kSizedGuess = 256, kBytesMax = 32u << 20;
   if (!layout.sized_rows()) return bytes / stored_row_bytes(layout) + 1;
   return std::clamp<size_t>(kBytesMax / stored_row_bytes(layout), 1, bytes / kSizedGuess + 1);
 }
 
-// Rows of one table in stored form, after some free room. The memory is reused for the next rows.
+// Rows of one table in stored form, with some free room before them. The next rows reuse the
+// memory.
 struct StoredRows {
   const TableBase* table = nullptr;
   uint32_t count = 0;
-  std::vector<std::byte> bytes;  // more than are used
+  std::vector<std::byte> bytes;  // may be larger than necessary
   size_t used = 0;
 };
 
@@ -53,10 +55,10 @@ class SnapshotRows {
  public:
   virtual ~SnapshotRows() = default;
   SnapshotNumber number() const { return number_; }
-  // The tables that existed, in the order of their ids, and perhaps later ones.
+  // The tables that existed at the snapshot, in the order of their ids, and perhaps later ones.
   const std::vector<TableBase*>& tables() const { return tables_; }
-  // Reads the next rows of one table: about `bytes` of them, stored after `room` free bytes.
-  // Returns false at the end.
+  // Reads the next rows of one table, which are about `bytes` long, and stores them after `room`
+  // free bytes. Returns false at the end.
   virtual bool next(size_t bytes, size_t room, StoredRows* rows) = 0;
 
  protected:
@@ -67,7 +69,7 @@ class SnapshotRows {
 template <class Sync>
 class SnapshotRowsOf final : public SnapshotRows {
  public:
-  // The caller passes the worker on: no other user may have it until this is destroyed.
+  // The worker must not be used by others until this is destroyed.
   SnapshotRowsOf(Store& store, Worker& worker) : store_(store), worker_(worker) {
     worker_.enter();
     number_ = store_.snapshots.begin_reading(worker_.id());
@@ -77,28 +79,29 @@ class SnapshotRowsOf final : public SnapshotRows {
     worker_.leave();
     store_.workers.release(&worker_);
   }
-  // Sets all tables that were created by commits up to the number. Called before the first next().
+  // Sets the tables, which must include all that commits up to the number have created. Must be
+  // called before the first next().
   void set_tables(std::vector<TableBase*> tables) {
     tables_ = std::move(tables);
     for (TableBase* table : tables_) passages_.push_back(std::make_unique<Passage>(*static_cast<Table<Sync>*>(table)));
-    // Small tables come first: they are read quickly, and among them are the queues, whose rows
-    // come and go most often.
+    // Small tables are read first. They are read quickly, and among them are queues, whose rows are
+    // inserted and removed most often.
     std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
   }
 
   bool next(size_t bytes, size_t room, StoredRows* rows) override {
     typename TableCursor<Sync>::Entries entries;
-    for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: it says where to look first
+    for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: a hint of where to start
       Passage& passage = *passages_[at];
       Table<Sync>& table = passage.cursor.table();
       passage.threads.fetch_add(1);
       const bool more = passage.cursor.next(rows_in(table.layout(), bytes), &entries);
       if (more) store_rows(table, entries, room, rows);
       else passage.ended.store(true);
-      // The last thread to leave sees that the passage has ended: each stores that before it
-      // decrements the count.
+      // The last thread to leave sees that the passage has ended, because each thread stores that
+      // before it decrements the count.
       if (passage.threads.fetch_sub(1) == 1 && passage.ended.load()) table.set_passed_by(number_);
-      if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // likewise
+      if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // as above
       else if (rows->count != 0) return true;
     }
     return false;
@@ -147,7 +150,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     rows->used += sizeof header + block->size;
     return true;
   }
-  // Makes room after the used bytes.
+  // Makes room for this many bytes after the used bytes.
   static void make_room(size_t bytes, StoredRows* rows) {
     const size_t needed = rows->used + bytes;
     if (rows->bytes.size() < needed) rows->bytes.resize(std::max(needed, rows->bytes.size() * 5 / 4));
@@ -159,11 +162,11 @@ class SnapshotRowsOf final : public SnapshotRows {
     explicit Passage(Table<Sync>& table) : cursor(table), rows_at_begin(table.keys().size()) {}
     TableCursor<Sync> cursor;
     const size_t rows_at_begin;
-    std::atomic<uint32_t> threads{0};  // that are in it
+    std::atomic<uint32_t> threads{0};  // the threads that are reading the table
     std::atomic<bool> ended{false};
   };
   std::vector<std::unique_ptr<Passage>> passages_;  // one per table, in the order of reading
-  std::atomic<size_t> table_{0};                    // those before it are done
+  std::atomic<size_t> table_{0};                    // the passages before it are complete
 };
 
 }  // namespace elider::recovery

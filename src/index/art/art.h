@@ -11,10 +11,11 @@
 // - A lookup compares the path only if it does not find the key.
 // - The root is a member of the tree, and always a Node256.
 //
-// A node, and its Witness, covers the keys that start with its path, except for those that start
-// with the path of a child. So an absent key is covered by the last node whose whole path it starts
-// with. A node that is replaced by a larger or smaller one becomes obsolete. The version of its
-// parent is unchanged, because nothing that the parent covers has changed.
+// A node, and its Witness, covers the keys that start with its path, except for keys that start
+// with the path of a child. So an absent key is covered by the last node whose whole path is a
+// prefix of the key. If a node is replaced by a larger or smaller one, it becomes obsolete. The
+// version of its parent is unchanged then, because the contents of the range that the parent covers
+// have not changed.
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent.
 //
@@ -54,7 +55,7 @@ class RadixFew {
   void clear() { size_ = 0; }
   void push(const T& value) { values_[size_++] = value; }
   void pop() { --size_; }
-  // Appends a value. If this is full, drops the oldest value.
+  // Appends a value. If the vector is full, drops the oldest value.
   void push_over(const T& value) {
     if (full()) std::copy(values_.begin() + 1, values_.end(), values_.begin()), --size_;
     push(value);
@@ -71,9 +72,9 @@ class RadixFew {
   std::array<T, kMax> values_;
 };
 
-// An atomic copy of a part of the tree, and the range that it covers: consecutive entries of a few
-// nodes. With byte keys, a bound of the range stays valid until the second next read into the
-// object.
+// An atomic copy of a part of the tree, and the range that the part covers. It contains consecutive
+// entries of a few nodes. With byte keys, a bound of the range stays valid until the second next
+// read into this object.
 template <class Key>
 struct RadixContents {
   static constexpr size_t kCapacity = 32;
@@ -101,7 +102,7 @@ class RadixTree {
   RadixTree(const RadixTree&) = delete;
   RadixTree& operator=(const RadixTree&) = delete;
 
-  // Returns the key's handle, or kNoHandle. In either case `witness` is that of the node that
+  // Returns the key's handle, or kNoHandle. In either case, sets `witness` to that of the node that
   // covers the key. `ahead` is prefetched as soon as the handle is found.
   Handle get(const Key& key, Witness& witness, Ahead ahead = {});
   Handle get(const Key& key, Hint&, Witness& witness) { return get(key, witness); }
@@ -118,9 +119,10 @@ class RadixTree {
   // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
   void multi_get(const BatchKey* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // Reads some consecutive entries, and the range that contains exactly these entries. Forward, the
-  // range starts at `at`; backward, it ends just below `at`. With byte keys, the range may be empty
-  // at the end of a long path although there are more entries beyond it.
+  // Reads some consecutive entries, and the range that contains exactly these entries. If the
+  // direction is forward, the range starts at `at`; otherwise it ends just below `at`. With byte
+  // keys, the range may be empty at the end of a long path although the tree has more entries
+  // beyond the range.
   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
 
   // The number of entries; approximate while other threads write.
@@ -166,7 +168,7 @@ class RadixTree {
     kOther,   // the entry of another key
     kBranch,  // a child whose path the key does not start with
   };
-  // Where a descent ends: the node that covers the key, its parent, and their guards.
+  // The end of a descent: the node that covers the key, its parent, and their guards.
   struct Place {
     RadixRef parent;
     RadixRef node;

@@ -2,8 +2,8 @@
 //
 // A descent reads a slot, validates the guard of its node, and continues with the child if the
 // child is not obsolete. A node's path never changes, and a node that is not obsolete is linked. So
-// it covers the keys with its path, whatever happens above it, and the parent need not be validated
-// again. Cache lines read: at most three per node, and those of the entry.
+// the child covers the keys with its path, whatever happens above it. For this reason the parent
+// need not be validated again. Cache lines read: at most three per node, and those of the entry.
 #pragma once
 
 #include "base/spin.h"
@@ -11,8 +11,8 @@
 
 namespace elider::index {
 
-// Does not compare paths during the descent. An entry holds its whole key; if the slot is empty,
-// the whole path of the last node is compared at once.
+// Does not compare paths during the descent. An entry holds its whole key. If the slot is empty,
+// compares the whole path of the last node at once.
 template <sync::Policy Sync, class KeyType>
 inline auto RadixTree<Sync, KeyType>::find(const Key& key) const -> Found {
   constexpr Found kAgain{false, kNoHandle, {}};
@@ -50,8 +50,8 @@ Handle RadixTree<Sync, KeyType>::get(const Key& key, Witness& witness, Ahead ahe
 }
 
 // Compares all paths. Starts at the root, or at the nodes of an earlier descent for this key if
-// they are unchanged. If it returns false, the caller starts over. The result is meaningless until
-// the guard has been validated.
+// they are unchanged. If the result is false, the caller starts over. The result is meaningless
+// until the guard has been validated.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::descend(const Key& key, const Place* from, Place& place) const {
   if (from != nullptr) {

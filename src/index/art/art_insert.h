@@ -1,14 +1,14 @@
 // RadixTree: insertion. Included by the instantiations only.
 //
 // Most insertions fill one slot of one node. If the slot holds another key, or a child whose path
-// the key does not start with, a new Node4 with both takes that slot. If the node is full, a larger
-// one replaces it. An attempt that needs memory ends. The operation allocates the memory outside
-// its section, and continues at the same node if that is unchanged.
+// is not a prefix of the key, a new Node4 with both takes that slot. If the node is full, a larger
+// node replaces it. If an attempt needs memory, it ends. The operation then allocates the memory
+// outside its section, and continues at the same node if the node is unchanged.
 //
-// Cache lines written: the word, a byte and a slot of the node. These are at most four lines in a
-// Node48, and all lines of a small node, at most five. A new node adds the lines that are filled: 2
-// in a Node4, 6 in a Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the
-// section).
+// Cache lines written: those of the version word, of a byte and of a slot of the node. These are at
+// most four in a Node48, and all cache lines of a small node, at most five. A new node adds the
+// cache lines that are filled: 2 in a Node4, 6 in a Node16, 18 in a Node48, and 50 in a Node256
+// (which is cleared before the section).
 #pragma once
 
 #include "base/spin.h"
@@ -78,8 +78,8 @@ auto RadixTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Han
   return Progress::kDone;
 }
 
-// A new Node4 replaces the entry or child at the key's position. It holds the key and what was
-// there.
+// Replaces the entry or child at the key's position with a new Node4. The new node holds the key
+// and the replaced entry or child.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& key, Handle candidate, const Spares& spares,
                                                 InsertOutcome& outcome) -> Progress {
@@ -113,7 +113,7 @@ auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& k
   return Progress::kDone;
 }
 
-// The node is full, so a larger one replaces it.
+// The node is full, so this replaces it with a larger one.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::insert_growing(const Place& place, const Key& key, Handle candidate, const Spares& spares,
                                               InsertOutcome& outcome) -> Progress {
@@ -160,7 +160,7 @@ bool RadixTree<Sync, KeyType>::take_spares(Worker& worker, const Key& key, Handl
   return needs.needs == RadixKind::kNone || take_node(worker, needs.needs, needs.depth, spares.node);
 }
 
-// Replaces `node`, which is freed if it is set.
+// Allocates `node`. If `node` already holds memory, frees that first.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::take_node(Worker& worker, RadixKind kind, unsigned depth, RadixRef& node) {
   if (node.bits() != 0) worker.free(node.as<void>(), bytes_of(node), MemoryPart::kIndexes);

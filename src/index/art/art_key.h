@@ -3,18 +3,18 @@
 // There are two kinds of keys: numbers, from the most significant byte on, and ByteKeys.
 //
 // A slot for numbers is 16 bytes, and holds the entry itself, that is, key and handle. So a lookup
-// that knows the slot's address does not have another miss, and an entry does not need memory of
-// its own. (A separate leaf would cost 8 bytes for the pointer and 16 for the leaf. The slot costs
-// 16 bytes, plus the empty slots of nodes that are not full.) A slot for bytes is 8 bytes, and
-// points to a RadixLeaf, which holds the handle and a copy of the key.
+// that has the slot's address does not cause another cache miss, and an entry does not need memory
+// of its own. (A separate leaf would cost 8 bytes for the pointer and 16 for the leaf. The slot
+// costs 16 bytes, and nodes that are not full have empty slots.) A slot for byte keys is 8 bytes,
+// and points to a RadixLeaf, which holds the handle and a copy of the key.
 //
 //   number slot:   | key            8 | handle     8 |   an entry
 //                  | ~(some key)    8 | reference  8 |   a child that covers that key
 //                  | anything       8 | 0          8 |   empty
 //   byte slot:     | reference      8 |                  an entry, a child or empty
 //
-// The byte of a slot's key at the node's depth shows what the slot holds: for an entry it is the
-// byte that the slot belongs to; for a child it differs.
+// The byte of a slot's key at the node's depth shows what the slot holds. If the byte is the one
+// that the slot belongs to, the slot holds an entry. If it differs, the slot holds a child.
 //
 // Thread safety: slots as in base/racy.h; everything else is a value or a pure function.
 #pragma once
@@ -37,7 +37,8 @@ namespace elider::index {
 enum class RadixKind : uint8_t { kNone, kLeaf, kNode4, kNode16, kNode48, kNode256 };
 
 // The address of a node, its kind, and its depth, which is the length of its path. So the address
-// of a slot is known before the node has been read, and the misses of its lines overlap.
+// of a slot is known before the node has been read, and the misses of the node's cache lines
+// overlap.
 //
 //    63        48 47                            4 3      0
 //   +------------+-------------------------------+--------+

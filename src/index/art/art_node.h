@@ -8,16 +8,16 @@
 //   Node256             4160     2112    a slot for each byte
 //
 // The path of a node consists of the bytes that lead to it. A node for byte keys is followed by its
-// path. Every node except the root has at least two entries (children, entries, a key that ends
-// there). Node48 and Node256 have a bitmap of the bytes in use, so that the next one in order is
-// found quickly.
+// path in memory. Every node except the root has at least two entries. These are children, entries,
+// and the entry of the key that ends at the node. Node48 and Node256 have a bitmap of the bytes in
+// use, so that the next byte in order is found quickly.
 //
 //   every node:   word 8 | count 2, free 6 | numbers: path 8; bytes: the key that ends here 8
 //
 // A node's kind, depth and path never change. A change of one of them requires a new node.
 //
-// Thread safety: readers use the racy accessors and then validate the node's word. Only the holder
-// of its lock writes or, before the node is linked, the thread that creates it.
+// Thread safety: readers use the racy accessors and then validate the node's version word. Only the
+// thread that holds the node's lock may write. Before the node is linked, only its creator may.
 #pragma once
 
 #include <atomic>
@@ -91,7 +91,7 @@ struct RadixNode {
   static constexpr RadixKind larger(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) + 1); }
   static constexpr RadixKind smaller(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) - 1); }
   // A node of this kind with at most this many entries is replaced by a smaller one. The smaller
-  // one has some room left, so that a node near the limit is not replaced at every change.
+  // node has some room left, so a node near the limit is not replaced at every change.
   static constexpr unsigned few(RadixKind kind) {
     switch (kind) {
       case RadixKind::kNode16: return 3;

@@ -1,8 +1,9 @@
 // RadixTree: removal. Included by the instantiations only.
 //
-// Most removals clear one slot of one node. If one entry is left, it replaces the node. If few
-// entries are left, a smaller node replaces the node, provided that there is memory for it. Cache
-// lines written: those of the node as in an insertion, and the word and a slot of the parent.
+// Most removals clear one slot of one node. If one entry is left, that entry replaces the node. If
+// few entries are left, a smaller node replaces the node, provided that its memory can be
+// allocated. Cache lines written: those of the node, as in an insertion, and the version word and a
+// slot of the parent.
 #pragma once
 
 #include "base/spin.h"
@@ -83,8 +84,8 @@ auto RadixTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Han
   return attempt;
 }
 
-// The node's other entry replaces it, and the parent covers what the node covered. A transaction
-// that has read the node holds a witness of it, whose version has changed.
+// Replaces the node with its other entry. The parent then covers the node's range. A transaction
+// that has read the node holds a witness of the node, whose version has changed.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveAttempt attempt) -> RemoveAttempt {
   ELIDER_TEST_POINT("art.before_merge");
@@ -98,8 +99,8 @@ auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveA
   Slot& slot = radix_slot_of_writer<Traits>(place.parent, Traits::position(key, place.parent.depth()));
   if (Traits::is_leaf(left, place.node.depth(), at)) {
     slot.store(left);
-    // The slot of a number is two words. Increasing the version keeps readers from mixing old and
-    // new.
+    // The slot of a number is two words. The higher version keeps readers from combining an old
+    // word with a new one.
     if (!ELIDER_MUTANT(kRadixKeepParent)) write_parent.raise();
   } else {
     slot.replace_child(left.child());

@@ -1,10 +1,10 @@
-// RadixTree: reads a part of the tree in order, which scans consist of. Included by the
+// RadixTree: reads a part of the tree in order. Scans consist of such reads. Included by the
 // instantiations only.
 //
 // A walk descends to the position of the bound. From there it visits entries and children in order,
-// and returns to parents, until it has met as many entries or nodes as a Contents can hold. At its
-// end it validates all these nodes, so that its result is atomic. Cache lines read: those of a
-// descent, and, for at most kNodesMax nodes, the first line and one line per entry.
+// and returns to parents, until it has visited as many entries or nodes as a Contents can hold. At
+// its end it validates all these nodes, so its result is atomic. Cache lines read: those of a
+// descent, and the first cache line and one per entry of at most kNodesMax nodes.
 #pragma once
 
 #include "base/spin.h"
@@ -150,7 +150,7 @@ class RadixTree<Sync, KeyType>::Walk {
         const Bound<Key> behind = Traits::template behind<Node>(child, buffer_);
         const bool nothing_yet = behind.end ? at_.end : !at_.end && !(behind.key < at_.key);
         if (!nothing_yet) return from = behind.key, turned();
-        // All that these nodes cover lies above the range.
+        // Everything that these nodes cover lies above the range.
         contents_.witnesses.clear();
         guards_.clear();
         for (Step& passed : steps_) passed.counted = false;
@@ -168,7 +168,7 @@ class RadixTree<Sync, KeyType>::Walk {
     return true;
   }
   // Copies the key, because a bound must stay valid until the second next read, even if the entry
-  // dies.
+  // is reclaimed.
   Key copy(const Key& key) {
     if constexpr (Traits::kBytes) {
       KeyBytes* const bytes = buffer_.start(key.size());

@@ -1,5 +1,5 @@
-// RadixTree: checks of every invariant, and a printout of the tree. Included by the instantiations
-// only. No thread may change the tree meanwhile.
+// RadixTree: checks every invariant, and prints the tree. Included by the instantiations only. No
+// other thread may change the tree meanwhile.
 #pragma once
 
 #include <ostream>

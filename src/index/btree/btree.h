@@ -7,10 +7,10 @@
 // - An empty leaf is unlinked and reclaimed. Leaves are never merged.
 // - A leaf that is filled in ascending order stays full when it splits.
 // - The per-transaction node buffer (section 6.2) also remembers the range that its leaf covers, so
-//   that any operation inside that range skips the descent.
+// an operation on a key in that range does not need a descent.
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent. Removals do not
-// rebalance it, so its height is that of the largest tree it has been.
+// rebalance the tree, so its height remains that of its largest size.
 //
 // Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
 // call all operations. From the first use of a hint or witness to the last, the caller must be
@@ -38,10 +38,10 @@
 
 namespace elider::index {
 
-// Where a transaction's last operation on a tree ended. While the version of the leaf is unchanged,
-// the leaf covers the keys from `first` to `last`, and an operation on one of them does not need a
-// descent. A default-constructed hint does not cover any key. Use a hint within one grace period
-// only.
+// The place at which a transaction's last operation on a tree ended. While the version of the leaf
+// is unchanged, the leaf covers the keys from `first` to `last`, and an operation on one of them
+// does not need a descent. A default-constructed hint does not cover any key. A hint may be used
+// only within one grace period.
 template <class Key>
 struct LeafHint {
   BTreeLeaf<Key>* leaf = nullptr;
@@ -51,8 +51,8 @@ struct LeafHint {
   bool covers(const Key& key) const { return !KeyTraits<Key>::less(key, first) && !KeyTraits<Key>::less(last, key); }
 };
 
-// An atomic copy of one leaf, and the range that the leaf covered. When the scan continues, the
-// leaf may have been unlinked and its range taken over by a neighbour.
+// An atomic copy of one leaf, and the range that the leaf covered. When a scan continues, the leaf
+// may have been unlinked, and a neighbour may cover its range.
 template <class Key>
 struct LeafContents {
   static constexpr size_t kCapacity = BTreeLeaf<Key>::kEntries;
@@ -100,8 +100,9 @@ class BTree {
   // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
-  // Reads all entries of one leaf. Forward, it is the leaf that covers the key `at`; backward, the
-  // leaf that covers the key just below `at`. Uses `hint`, and sets it to that leaf.
+  // Reads all entries of one leaf. If the direction is forward, it is the leaf that covers the key
+  // `at`; otherwise the leaf that covers the key just below `at`. Uses `hint`, and sets it to that
+  // leaf.
   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
 
   // The number of entries; approximate while other threads write.
@@ -141,7 +142,7 @@ class BTree {
     bool hit;
     Handle handle;
   };
-  // Where a descent ends: a leaf, its guard, and the range that it covers.
+  // The end of a descent: a leaf, its guard, and the range that the leaf covers.
   struct Place {
     Leaf* leaf = nullptr;
     ReadGuard guard;

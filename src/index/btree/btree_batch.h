@@ -1,10 +1,10 @@
 // BTree: batched lookups. Included by the instantiations only.
 //
 // A group of lookups descends level by level, and each level in rounds. Each round prefetches the
-// lines that the next round reads: first the slot of the child, then the keys of the child. So the
-// misses of a level overlap: a group costs about two misses per level instead of two per level and
-// key. Only lines that are used are prefetched, because the number of outstanding misses is
-// limited.
+// cache lines that the next round reads, which are first the slot of the child, and then the keys
+// of the child. So the cache misses of a level overlap, and a group costs about two misses per
+// level instead of two per level and key. Only cache lines that are used are prefetched, because
+// the number of outstanding misses is limited.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,14 @@
 namespace elider::index {
 
 namespace detail {
-// Returns whether `next` is probably in the leaf of `key`, or in the leaf after that.
+// Returns true if `next` is probably in the leaf of `key`, or in the leaf after it.
 inline bool is_near(uint64_t key, uint64_t next) { return next - key <= BTreeLeaf<uint64_t>::kEntries; }
 inline bool is_near(const SecondaryKey&, const SecondaryKey&) { return false; }
 }  // namespace detail
 
-// Keys that follow each other closely form a run. Its first key, the head, descends together with
-// the heads of other runs. The lookups of its other keys start at the leaf of the head.
+// Keys that follow each other closely form a run. The first key of a run, its head, descends
+// together with the heads of other runs. The lookups of the other keys start at the leaf of the
+// head.
 template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   Key heads[kGroup];

@@ -1,10 +1,10 @@
 // BTree: descents and point lookups. Included by the instantiations only.
 //
-// A descent couples guards: it acquires the child's guard, and then checks that the parent is
-// unchanged since it was read. From then on the child covers at least the range that the parent
-// gave it. That range shrinks only by a split of the child, which increases the child's version. It
-// grows when a neighbour is unlinked, which is harmless. Cache lines read: four in a leaf, seven in
-// each inner node. Cache lines written: none.
+// A descent couples guards: it acquires the child's guard, and then checks that the parent has not
+// changed since it was read. From then on, the child covers at least the range that the parent
+// assigned to it. That range shrinks only by a split of the child, which increases the child's
+// version. The range grows when a neighbour is unlinked, which is harmless. Cache lines read: four
+// in a leaf, seven in each inner node. Cache lines written: none.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ BTree<Sync, KeyType>::BTree() : root_(&first_leaf_) {
   first_leaf_.start_leaf();
 }
 
-// Reads the root pointer again under the guard. Otherwise a node that has just been split could be
-// taken for the root.
+// Reads the root pointer again after acquiring the guard. Otherwise a node that has just been split
+// could be mistaken for the root.
 template <sync::Policy Sync, class KeyType>
 inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
   node = root_node();
@@ -29,8 +29,8 @@ inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) c
   return !guard.obsolete() && root_node() == node;
 }
 
-// Returns the child that covers the key. Sets its position, and narrows `first` and `last` to its
-// range.
+// Returns the child that covers the key. Sets `position` to the child's position, and narrows
+// `first` and `last` to the child's range.
 template <sync::Policy Sync, class KeyType>
 inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Key& key, unsigned& position, Key& first, Key& last) -> Node* {
   const unsigned count = inner->count();
@@ -41,7 +41,7 @@ inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Key& key, 
   } else {
     as_inner(child)->prefetch_rest();
   }
-  // Both neighbouring separators are read even if not needed, so that no branch depends on the
+  // Reads both neighbouring separators, even if one is not needed, so that no branch depends on the
   // position.
   const Key below = inner->key(position - (position > 0 ? 1 : 0));
   const Key above = key_before(inner->key(std::min(position, Inner::kKeys - 1)));

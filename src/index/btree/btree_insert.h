@@ -2,12 +2,12 @@
 //
 // Most insertions change one leaf. If the leaf is full, the attempt ends, and the operation
 // allocates a leaf outside its section and tries again. If the leaf's parent is also full, the
-// attempt ends again, and the operation also allocates an inner node. It then considers the chain
-// of full inner nodes directly above the leaf, and splits the topmost of them, whose parent has
-// room.
+// attempt ends again, and the operation also allocates an inner node. The next attempt finds the
+// chain of full inner nodes directly above the leaf, and splits the topmost of them, because its
+// parent has room.
 //
 // An attempt splits one node or adds a root. So an insertion never allocates more nodes than it
-// needs, and a split only ever needs room in the parent. Cache lines written: the leaf's four; in a
+// needs, and a split needs room only in the parent. Cache lines written: the leaf's four; in a
 // split, those of the node, its new sibling and the parent.
 #pragma once
 
@@ -26,9 +26,9 @@ struct Division {
   unsigned at;
   bool goes_left;
 };
-// A leaf that is filled in ascending order is divided at the insertion position. The new entry goes
-// to the left leaf unless that is full. So ascending runs, even several concurrent ones, leave full
-// leaves in their wake. Other leaves are halved.
+// If a leaf is filled in ascending order, it is divided at the insertion position. The new entry is
+// stored in the left leaf unless that leaf is full. So ascending runs, even several concurrent
+// ones, leave full leaves. Other leaves are halved.
 inline Division divide(const BTreeNode& leaf, unsigned position, unsigned count) {
   if (leaf.ascends_at(position)) return {position, position < count};
   const unsigned half = count / 2;
@@ -93,7 +93,7 @@ InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& k
 }
 
 // Sets `result` and `hint` if the key was found or inserted. They are written in place, field by
-// field, because they are too large to be passed from frame to frame.
+// field, because copying them from frame to frame would be expensive.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle candidate, InsertResult& result, Hint& hint) -> Progress {
   Leaf* const leaf = place.leaf;
@@ -233,8 +233,8 @@ auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_gu
   return attempt;
 }
 
-// Adds a root with one child above a full root. The version of the old root need not increase: a
-// descent that started there as at the root still reads the range that the node has always covered.
+// Adds a root with one child above a full root. The version of the old root need not increase. A
+// descent that started there reads the same range that the node has always covered.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::grow_root(Node* root, const ReadGuard& guard, const Spares& spares) -> InsertAttempt {
   WriteGuard write(root->word, guard);

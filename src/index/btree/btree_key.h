@@ -1,6 +1,6 @@
-// What the B+-tree requires of a key type: its smallest and largest key, its order, and the next
-// key in either direction, because nodes describe a range by its last key. The key types are
-// uint64_t and SecondaryKey. All functions are pure.
+// The requirements of the B+-tree on a key type: a smallest and a largest key, an order, and the
+// next key in either direction. The last requirement exists because nodes describe a range by its
+// last key. The key types are uint64_t and SecondaryKey. All functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ template <>
 struct KeyTraits<SecondaryKey> {
   static constexpr SecondaryKey kMin{0, 0};
   static constexpr SecondaryKey kMax{std::numeric_limits<uint64_t>::max(), std::numeric_limits<uint64_t>::max()};
-  // Compares them as 128-bit numbers: two instructions and no branch.
+  // Compares the keys as 128-bit numbers, which takes two instructions and no branch.
   static constexpr bool less(const SecondaryKey& a, const SecondaryKey& b) { return wide(a) < wide(b); }
 
  private:
@@ -33,16 +33,16 @@ struct KeyTraits<SecondaryKey> {
   }
 };
 
-// The next larger key. The key must not be the largest.
+// Returns the next larger key. The key must not be the largest.
 constexpr uint64_t key_after(uint64_t key) { return key + 1; }
 constexpr SecondaryKey key_after(SecondaryKey key) {
   return {key.value + (key.primary == KeyTraits<uint64_t>::kMax ? 1 : 0), key.primary + 1};
 }
-// The next smaller key. The key must not be the smallest.
+// Returns the next smaller key. The key must not be the smallest.
 constexpr uint64_t key_before(uint64_t key) { return key - 1; }
 constexpr SecondaryKey key_before(SecondaryKey key) { return {key.value - (key.primary == 0 ? 1 : 0), key.primary - 1}; }
 
-// The bound of a range that ends with `last`.
+// Returns the bound of a range that ends with `last`.
 template <class Key>
 constexpr Bound<Key> bound_behind(const Key& last) {
   return last == KeyTraits<Key>::kMax ? Bound<Key>{{}, true} : Bound<Key>{key_after(last), false};

@@ -10,10 +10,10 @@
 //   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys
 //                                        | 45 children
 //
-// Thread safety: readers use the racy accessors and validate the word. A thread writes to a node
-// only if it holds the lock in the node's word, or if the node is not linked yet. set_count()
-// releases the slots that the count covers, so a child pointer within a count that was read has
-// been set, and the epoch keeps that child alive.
+// Thread safety: readers use the racy accessors and validate the version word. A thread may write
+// to a node only if it holds the lock in the node's version word, or if the node is not linked yet.
+// set_count() releases the slots that the count covers. So a child pointer within a count that was
+// read has been set, and the epoch keeps that child alive.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct alignas(64) BTreeNode {
     run_ = 0;
   }
 
-  // -- Is this node filled from left to right? Only writers use these members. -------------------
+  // -- Detection of nodes that are filled from left to right. Only writers use these members. -----
   void note_insert(unsigned position) {
     run_ = position == last_position_ + 1u ? static_cast<uint8_t>(std::min(run_ + 1, 255)) : uint8_t{0};
     last_position_ = static_cast<uint8_t>(position);
@@ -71,7 +71,8 @@ struct alignas(64) BTreeNode {
 };
 inline constexpr size_t kNodeHeaderBytes = 16;
 
-// Prefetches the lines from `first` up to `end`. They arrive in parallel, so they cost one miss.
+// Prefetches the cache lines from `first` up to `end`. They arrive in parallel, so they cost one
+// miss.
 inline void prefetch_lines(const void* first, const void* end) {
   const auto* line = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(first) & ~uintptr_t{63});
   for (; line < end; line += 64) __builtin_prefetch(line, 0, 3);
@@ -85,10 +86,11 @@ struct BTreeLeaf : BTreeNode {
   Key key(unsigned i) const { return keys_.get(i); }
   Handle handle(unsigned i) const { return racy_load(handles_[i]); }
 
-  // What a lookup reads first, and what it reads once it has found the key's position.
+  // These prefetch what a lookup reads first, and what it reads after it has found the key's
+  // position.
   void prefetch_keys() const { prefetch_lines(this, handles_); }
   void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
-  // Prefetches all lines except the first, for a lookup that follows at once.
+  // Prefetches all cache lines except the first, for a lookup that follows at once.
   void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
 
   // Returns the position of the key, or `count` if it is absent.
@@ -96,7 +98,8 @@ struct BTreeLeaf : BTreeNode {
   unsigned position_of(const Key& key, unsigned count) const {
     return keys_.template position_of<Wide>(key, count);
   }
-  // Returns the position of the key, or that at which it would be inserted, among `count` entries.
+  // Returns the position of the key among `count` entries. If the key is absent, returns the
+  // position at which it would be inserted.
   template <bool Wide>
   unsigned lower_bound(const Key& key, unsigned count) const {
     return keys_.template count_below<Wide>(key, count);
@@ -160,7 +163,7 @@ struct BTreeLeaf : BTreeNode {
 template <class KeyType>
 struct BTreeInner : BTreeNode {
   using Key = KeyType;
-  // A multiple of four, and keys_ is aligned to 32 bytes: the keys form whole vectors, and no
+  // A multiple of four. Since keys_ is aligned to 32 bytes, the keys form whole vectors, and no
   // vector crosses a cache line.
   static constexpr unsigned kKeys = (kInnerBytes - 32 - sizeof(void*)) / (sizeof(Key) + sizeof(void*)) / 4 * 4;
 
@@ -168,7 +171,7 @@ struct BTreeInner : BTreeNode {
   BTreeNode* child(unsigned i) const { return children_[i].load(std::memory_order_acquire); }
   bool full() const { return count() == kKeys; }
 
-  // Like the leaf's. A search itself loads all keys at once, but needs the children only later.
+  // Like those of the leaf. A search loads all keys at once, but needs the children only later.
   void prefetch_keys() const { prefetch_lines(this, children_); }
   void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
   void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
@@ -185,8 +188,8 @@ struct BTreeInner : BTreeNode {
     for (unsigned i = 0; i < kKeys; ++i) keys_.blank(i);
   }
   void set_only_child(BTreeNode* child) { set_child(0, child); }
-  // Child `position` has been split at `separator`, and `right` is its right half. Must not be
-  // full.
+  // Records that child `position` has been split at `separator`, and that `right` is its right
+  // half. The node must not be full.
   void insert(unsigned position, const Key& separator, BTreeNode* right) {
     const unsigned n = count();
     for (unsigned i = n; i > position; --i) {
@@ -198,7 +201,7 @@ struct BTreeInner : BTreeNode {
     set_count(n + 1);
     note_insert(position);
   }
-  // Removes child `position`; a neighbour then covers its keys. There must be at least two
+  // Removes child `position`, whose keys a neighbour then covers. There must be at least two
   // children.
   void erase_child(unsigned position) {
     const unsigned n = count();

@@ -3,9 +3,9 @@
 // Most removals change one leaf. The removal of a leaf's last entry also unlinks the leaf, and
 // every ancestor without another child. The lowest ancestor with at least two children, the anchor,
 // loses one of them, and a neighbour of that child covers the range from then on. The neighbour's
-// version need not increase: a transaction that saw the range empty holds a witness of the unlinked
-// leaf, whose version has changed. Cache lines written: the leaf's four; if it becomes empty, also
-// those of the anchor and the word of each node in between.
+// version need not increase, because a transaction that saw the range empty holds a witness of the
+// unlinked leaf, whose version has changed. Cache lines written: the leaf's four; if the leaf
+// becomes empty, also those of the anchor and of the version word of each node in between.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace elider::index {
 
-// The path from the anchor to the leaf, excluding the leaf. Without an anchor, `single` starts at
-// the root.
+// The path from the anchor to the leaf, excluding the leaf. If there isn't an anchor, `single`
+// starts at the root.
 template <sync::Policy Sync, class KeyType>
 struct BTree<Sync, KeyType>::Path {
   Inner* anchor = nullptr;
@@ -147,9 +147,9 @@ auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked
   return {Progress::kDone, true};
 }
 
-// Unlinks an inner root that has one child, and returns true if it did. The child is not changed:
-// as the root it covers the same range. One call lowers the tree by one level; the caller retries
-// until the function returns false.
+// Unlinks an inner root that has one child. Returns true if it did. The child is not changed,
+// because as the root it covers the same range. One call lowers the tree by one level; the caller
+// repeats the call until the function returns false.
 template <sync::Policy Sync, class KeyType>
 bool BTree<Sync, KeyType>::lower_root(Unlinked& unlinked) {
   Node* node;

@@ -1,7 +1,7 @@
-// BTree: reads whole leaves, which scans consist of. Included by the instantiations only.
+// BTree: reads whole leaves. Scans consist of such reads. Included by the instantiations only.
 //
 // Leaves do not have sibling pointers. A scan descends again for each leaf, on a path that is in
-// the cache, and need not trust anything that it read before.
+// the cache. So it does not depend on anything that it read before.
 #pragma once
 
 #include "base/spin.h"

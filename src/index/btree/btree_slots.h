@@ -12,7 +12,7 @@
 //
 // A search may read slots that a writer is changing. Its result is always within [0, count], but is
 // meaningless until the node's guard has been validated. Thread safety: as in base/racy.h. Only the
-// thread that holds the node's lock writes.
+// thread that holds the node's lock may write.
 #pragma once
 
 #include <algorithm>
@@ -99,11 +99,11 @@ template <bool Wide>
 using Numbers = TwoNumbers;
 #endif
 
-// The number of slots that a vector at `at` covers.
+// The number of slots in the vector that begins at slot kAt.
 template <class V, unsigned N, unsigned kAt>
 inline constexpr unsigned kLanesAt = std::min(V::kLanes, N - kAt);
 
-// Adds up -1 for each slot for which test<at>() is true.
+// Returns the sum of -1 for each slot for which test<at>() is true.
 template <class V, unsigned N, unsigned kAt = 0, class Test>
 inline typename V::Type sum_of(const Test& test) {
   typename V::Type here = V::template first<kLanesAt<V, N, kAt>>(test.template operator()<kAt>());
@@ -114,7 +114,7 @@ template <class V, unsigned N, class Test>
 inline unsigned count_of(const Test& test) {
   return static_cast<unsigned>(-V::total(sum_of<V, N>(test)));
 }
-// Returns one bit per slot, set if the test is true.
+// Returns one bit per slot, which is set if the test is true.
 template <class V, unsigned N, unsigned kAt = 0, class Test>
 inline uint32_t bits_of(const Test& test) {
   uint32_t bits = V::bits(test.template operator()<kAt>()) << kAt;
@@ -138,14 +138,15 @@ class KeySlots<uint64_t, N> {
   void move(unsigned to, unsigned from) { racy_store(slots_[to], racy_load(slots_[from])); }
 
 #if ELIDER_BTREE_VECTORS
-  // Returns how many keys are < key, which is where the key is or would be inserted.
+  // Returns the number of keys < key. This is the position where the key is or would be inserted.
   template <bool Wide>
   unsigned count_below(uint64_t key, unsigned) const {
     using V = detail::Numbers<Wide>;
     const auto wanted = V::all(key);
     return detail::count_of<V, N>([&]<unsigned kAt>() { return V::above(wanted, load<V, kAt>()); });
   }
-  // Returns how many keys are <= key. The min is needed because blank slots equal the largest key.
+  // Returns the number of keys <= key. The std::min is needed because blank slots equal the largest
+  // key.
   template <bool Wide>
   unsigned count_not_above(uint64_t key, unsigned count) const {
     using V = detail::Numbers<Wide>;

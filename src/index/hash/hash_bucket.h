@@ -4,14 +4,14 @@
 //   | word  8 | next  8 | 3 keys 24 | 3 handles 24 |    64 bytes
 //   +---------+---------+-----------+--------------+
 //
-// The head's word guards the whole chain, and is the Witness of every key that belongs to the
-// chain, present or absent. A chain is dense: a bucket is filled from the front, and only the
-// bucket after the head may have room (the head itself if the chain is one bucket). A slot without
-// an entry has kNoHandle.
+// The version word of a chain's head guards the whole chain. It is also the Witness of every key
+// that belongs to the chain, present or absent. A chain is dense: each bucket is filled from the
+// front, and only the bucket after the head may have room. If the chain has one bucket, the head
+// may have room. A slot without an entry has kNoHandle.
 //
-// Thread safety: readers use the racy accessors and validate the head's word. Only the thread that
-// holds its lock writes. `next` pointers never form a cycle, even during a change, so every walk
-// ends.
+// Thread safety: readers use the racy accessors and validate the head's version word. Only the
+// thread that holds the chain's lock may write. `next` pointers never form a cycle, even during a
+// change, so every walk ends.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,8 @@ struct alignas(64) HashBucket {
   }
   void clear(unsigned i) { racy_store(handles_[i], kNoHandle); }
 
-  // Makes this an empty bucket without a successor. It must be unreachable, or its head locked.
+  // Makes this an empty bucket without a successor. Other threads must not be able to reach the
+  // bucket, unless its head is locked.
   void start() {
     set_next(nullptr);
     for (unsigned i = 0; i < kEntries; ++i) set(i, 0, kNoHandle);
@@ -51,9 +52,9 @@ struct alignas(64) HashBucket {
     while (n < kEntries && handle(n) != kNoHandle) ++n;
     return n;
   }
-  // Returns the key's handle in this bucket alone. The handle is selected without a branch, because
+  // Returns the key's handle in this bucket only. The handle is selected without a branch, because
   // a branch on the position would be unpredictable. The slots after the last entry may still
-  // contain removed keys, without a handle. The entry of a present key comes before them, and is
+  // contain removed keys, without a handle. The entry of a present key precedes these slots, and is
   // selected last.
   Handle find(Key key) const {
     static_assert(kEntries == 3);

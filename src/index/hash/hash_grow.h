@@ -1,9 +1,9 @@
 // HashTable: growth, one bucket per step. Included by the instantiations only.
 //
 // A step locks one bucket, divides its chain between that bucket and the new one, publishes the new
-// number of buckets, and unlocks. This does not need memory: because chains are dense, a chain of c
-// buckets divides into two that need at most c - 1 overflow buckets. Cache lines written: the two
-// chains and the number of buckets.
+// number of buckets, and unlocks. A step does not need memory. Because chains are dense, a chain of
+// c buckets divides into two chains that need at most c - 1 overflow buckets. Cache lines written:
+// those of the two chains and of the number of buckets.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 
 namespace elider::index {
 
-// Fills a head, and then overflow buckets after it that are taken from a list of unused buckets.
+// Fills a head, and then overflow buckets after it. The overflow buckets come from a list of unused
+// buckets.
 template <sync::Policy Sync>
 struct HashTable<Sync>::Builder {
   Bucket* head;
@@ -112,7 +113,7 @@ auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
   Bucket* unused = nullptr;
   Key keys[Bucket::kEntries];
   Handle handles[Bucket::kEntries];
-  // Takes the entries out of a bucket before it is reused.
+  // Removes the entries from a bucket before the bucket is reused.
   const auto empty = [&](Bucket* bucket) {
     const unsigned count = bucket->count();
     for (unsigned i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// HashTable: lookups that a writer has disturbed, batches, insertion and removal. Included by the
+// HashTable: batches, insertion, removal, and lookups that a writer has disturbed. Included by the
 // instantiations only. An operation writes at most two cache lines, one per bucket.
 #pragma once
 
@@ -77,7 +77,7 @@ uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handl
     for (; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
     prefetch_ahead(handles[i], ahead);
   }
-  // The count need be read only once, because all the guards are held at this point.
+  // The count is read only once, because all guards are held at this point.
   const size_t n_now = bucket_count();
   for (size_t i = 0; i < count; ++i) {
     if (n_now != n && index_of(hash_of(keys[i]), n_now) != indexes[i]) [[unlikely]] failed |= uint32_t{1} << i;

@@ -1,9 +1,9 @@
 // HashTable: reads whole buckets while other threads write, for an iteration over the table.
 // Included by the instantiations only.
 //
-// Growth moves entries only from a bucket to one with a higher index. So the entries that were in a
-// bucket are now in that bucket or in those that have been split off it since. Reading these in
-// ascending order does not miss any.
+// Growth moves entries only from a bucket to a bucket with a higher index. So the entries that were
+// in a bucket are now in that bucket, or in buckets that have been split off it since. Reading
+// these buckets in ascending order does not miss any entry.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) cons
         copy_bucket(child, entries);
       }
     }
-  // An entry that has been moved meanwhile may have been read twice.
+  // If an entry was moved meanwhile, it may have been read twice.
   const auto first = entries->begin() + static_cast<std::ptrdiff_t>(before);
   std::sort(first, entries->end(), [](const auto& a, const auto& b) { return a.first.number() < b.first.number(); });
   entries->erase(std::unique(first, entries->end(), [](const auto& a, const auto& b) { return a.first == b.first; }), entries->end());

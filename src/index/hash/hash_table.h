@@ -1,13 +1,13 @@
 // HashTable: the unordered index, a chained hash table of cache-line buckets (DBX, section 4,
 // "unordered store"). Each bucket has a version, which detects reads of absent keys.
 //
-// Unlike DBX's, it grows without a global lock. It is a linear hash table: with N buckets, 2^L <= N
-// < 2^(L+1), a hash belongs to the bucket given by its low L+1 bits or, if that bucket does not
-// exist yet, by its low L bits. The table grows by one bucket at a time: bucket N takes over its
-// share of bucket N - 2^L. Insertions perform a few such steps. So the table is never copied as a
-// whole, no operation waits for long, and memory use follows the number of entries closely. Buckets
-// never move. They are allocated in segments, which are found through a directory. Only the
-// directory is replaced, and the old one retired, when it is full.
+// Unlike the hash table of DBX, it grows without a global lock. It is a linear hash table: with N
+// buckets, 2^L <= N < 2^(L+1), a hash belongs to the bucket whose index is its low L+1 bits. If
+// that bucket does not exist yet, the index is its low L bits. The table grows by one bucket at a
+// time: bucket N takes over its share of bucket N - 2^L. Insertions perform a few such steps. So
+// the table is never copied as a whole, no operation waits for long, and memory use follows the
+// number of entries closely. Buckets never move. They are allocated in segments, which are found
+// through a directory. If the directory is full, it is replaced by a larger one and retired.
 //
 // The directory does not shrink. Empty overflow buckets are unlinked and retired.
 //
@@ -54,7 +54,7 @@ class HashTable {
   HashTable(const HashTable&) = delete;
   HashTable& operator=(const HashTable&) = delete;
 
-  // Returns the key's handle, or kNoHandle. In either case `witness` is that of its bucket.
+  // Returns the key's handle, or kNoHandle. In either case, sets `witness` to that of the bucket.
   Handle get(Key key, Witness& witness, Ahead ahead = {}) {
     const uint64_t hash = hash_of(key);
     Found found = Sync::section(
@@ -88,7 +88,7 @@ class HashTable {
   typename Sync::Latch& latch() { return latch_; }
   size_t bucket_count() const { return bucket_count_.load(std::memory_order_acquire); }
 
-  // Appends the entries whose bucket was `index` when there were `n` buckets; n is an earlier
+  // Appends the entries that were in bucket `index` when the table had `n` buckets; n is an earlier
   // bucket_count(). Other threads may write meanwhile. An entry that is present throughout is
   // appended once; other entries may or may not be appended.
   void read_bucket(size_t index, size_t n, Entries* entries) const;
@@ -168,9 +168,9 @@ class HashTable {
     return directory[segment] + (index - first_of(segment));
   }
 
-  // Finds the hash's bucket and acquires its guard. Returns false if the table has grown there; the
-  // caller starts over. The second read of the count is under the guard, and a growing step
-  // publishes its count before it unlocks the bucket.
+  // Finds the hash's bucket and acquires its guard. Returns false if the table has grown there. The
+  // caller then starts over. The count is read a second time under the guard, which suffices
+  // because a growing step publishes its count before it unlocks the bucket.
   [[gnu::always_inline]] bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
     const size_t n = bucket_count(), index = index_of(hash, n);
     head = bucket_at(index);
@@ -204,13 +204,13 @@ class HashTable {
   bool add_segment(Worker& worker, size_t index);
   StepAttempt split_bucket(size_t n);
 
-  // The number of buckets and the directory: every operation reads them, and growth writes them.
+  // Every operation reads the number of buckets and the directory, and growth writes them.
   alignas(128) std::atomic<size_t> bucket_count_{kFirstBuckets};
   std::atomic<Bucket**> directory_;
   // The capacity of the directory, in pointers. Guarded by growing_.
   size_t directory_size_ = kFirstDirectory;
   alignas(128) mutable typename Sync::Latch latch_;
-  // One worker at a time grows the table; the others continue without waiting. Rank: it is acquired
+  // One worker at a time grows the table, and the others continue without waiting. It is acquired
   // before an index's latch.
   sync::SpinLatch growing_;
   ShardedCounts counts_;

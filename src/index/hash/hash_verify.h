@@ -1,5 +1,5 @@
-// HashTable: checks of every invariant, and a printout of the table. Included by the instantiations
-// only. No thread may change the table meanwhile.
+// HashTable: checks every invariant, and prints the table. Included by the instantiations only. No
+// other thread may change the table meanwhile.
 #pragma once
 
 #include <ostream>
