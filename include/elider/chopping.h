@@ -1,5 +1,5 @@
-// Chopping: cutting procedures into pieces, each of which runs as a transaction by itself, so that
-// the procedures are still serializable as wholes (transaction chopping; DBX-TC, section 3).
+// Chopping divides procedures into pieces, each of which runs as a separate transaction. The
+// procedures as wholes remain serializable (transaction chopping; DBX-TC, section 3).
 //
 // A procedure is declared as a list of operations. An operation declares the tables and columns
 // that it accesses, how it accesses them, and the operations whose results it needs. analyze()
@@ -11,14 +11,15 @@
 //     explains. The pieces of a call that are on the cycle are merged.
 //   - In the result, at most one piece of each procedure conflicts with anything (Theorem 1).
 //
-// This header has the declaration and the analysis. elider/procedure.h adds bodies and runs them.
+// This header contains the declaration and the analysis. elider/procedure.h adds bodies and runs
+// them.
 //
 // Deviations from the paper: columns of different column groups do not conflict. A row that can be
 // reached only through a claimed row (a token, below) does not conflict; the paper assumes this for
-// TPC-C's orders. A procedure may roll back until its first piece that writes; the paper leaves
-// this open.
+// TPC-C's orders. A procedure may roll back until its first piece that writes; the paper does not
+// say when it may.
 //
-// Thread safety: all of these are values. All threads may call analyze().
+// Thread safety: all types in this file are values. All threads may call analyze().
 #pragma once
 
 #include "elider/language.h"
@@ -40,7 +41,7 @@ namespace elider::chopping {
 // kScan           reads columns of many rows, and which rows exist
 enum class AccessKind : uint8_t { kRead, kWrite, kAdd, kInsert, kRemove, kScan };
 std::string_view name_of(AccessKind kind);            // "read", "write", "add", "insert", "remove", "scan"
-bool parse(std::string_view name, AccessKind* kind);  // false: no kind has this name
+bool parse(std::string_view name, AccessKind* kind);  // returns false if the name is unknown
 inline constexpr AccessKind kAccessKinds[] = {AccessKind::kRead,   AccessKind::kWrite,  AccessKind::kAdd,
                                               AccessKind::kInsert, AccessKind::kRemove, AccessKind::kScan};
 
@@ -51,9 +52,9 @@ struct Access {
   // kInsert: no other call inserts this key, because it comes from a counter or is random.
   bool fresh = false;
   // A table whose rows are tokens. This row belongs to one token, and can be reached only through
-  // it. A call that inserts such a row inserts the token in the same or a later operation. A call
-  // that accesses the row in any other way has removed the token before. So two calls never access
-  // the row at the same time. Tokens are inserted fresh.
+  // that token. A call that inserts such a row inserts the token in the same or a later operation.
+  // A call that accesses the row in any other way has removed the token before. So two calls never
+  // access the row at the same time. Tokens are inserted fresh.
   std::string token = {};
   // The partition of the row's key: the name of an argument, or '=' and a constant. Accesses with
   // different constants never access the same row. Constants are compared as text, and all
@@ -65,7 +66,7 @@ struct Access {
 struct Operation {
   std::string name;
   std::vector<Access> accesses = {};
-  std::vector<std::string> after = {};  // operations declared before this one whose results it uses
+  std::vector<std::string> after = {};  // earlier operations whose results this operation uses
   bool may_roll_back = false;  // the procedure may decide here that it changes nothing
   // The effects of the operation may become visible later, together with those of other calls. The
   // operation may only add, and insert fresh rows. A call that reads the effects is ordered as a
@@ -143,7 +144,7 @@ struct OperationId {
   friend bool operator==(const OperationId&, const OperationId&) = default;
 };
 
-// Two operations that conflict if two calls run them. They may be the same operation.
+// Two operations that conflict if two calls run them. `from` and `to` may be the same operation.
 struct Conflict {
   OperationId from, to;
   std::string table;
@@ -193,14 +194,14 @@ struct Plan {
   std::vector<Conflict> conflicts;           // those that remain
   std::vector<Merge> merges;                 // in the order in which they were found
   std::vector<Deferral> deferrals;
-  std::vector<std::string> static_tables;  // no procedure inserts or removes their rows, so looking one up does not conflict
+  std::vector<std::string> static_tables;  // no procedure inserts or removes their rows, so a lookup of a row does not conflict
 };
 
 // Statuses:
 //   kOk
-//   kInvalidArgument  a name is unknown or is used twice; an operation needs one that is not
-//                     declared before it; a deferred operation does more than add; a token is not
-//                     inserted or removed as declared, or is not fresh. The message names the
+//   kInvalidArgument  a name is unknown or is used twice; an operation needs another one that is
+//                     not declared before it; a deferred operation does more than add; a token is
+//                     not inserted or removed as declared, or is not fresh. The message names the
 //                     procedure and the operation.
 Status analyze(const Declaration& declaration, const Choices& choices, Plan* plan);
 

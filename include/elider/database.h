@@ -1,4 +1,4 @@
-// Database: an in-memory transactional database inside this process.
+// A Database is an in-memory transactional database inside this process.
 //
 //   auto db = elider::Database::open();
 //   auto accounts = db->create_table(elider::SchemaOf<Account>("accounts")
@@ -16,7 +16,7 @@
 // that return a Status return kInvalidArgument, and the others return an empty value or do nothing.
 // The destructor returns memory to the system, but does not touch the files or the parent's locks.
 // A program that forks, such as a daemon, should open its databases after the fork. If a process
-// forks within a transaction, the child must not return into the transaction: it must end with
+// forks within a transaction, the child must not return into the transaction. It must end with
 // exec(), exit() or _exit().
 #pragma once
 
@@ -151,7 +151,7 @@ class Database {
 
   // Finds a table.
   //   kNotFound        no table has this name
-  //   kSchemaMismatch  its rows are not of Row's size
+  //   kSchemaMismatch  the table's rows do not have the size of Row
   template <class Row>
   Result<Table<Row>> table(std::string_view name) const {
     auto table = find_table(name, sizeof(Row));
@@ -196,9 +196,9 @@ class Database {
   // again. run() may also return
   //   kDeadline         conflicts used up the policy's attempts or time, or other transactions kept
   //                     a lock for Options::lock_timeout_us; nothing took effect
-  //   kMemoryLimit      there is not enough memory for its writes (memory_limit_bytes, or the heap
-  //                     of the process), or too many transactions are open (workers_max); nothing
-  //                     took effect
+  //   kMemoryLimit      there is not enough memory for the writes of the transaction
+  //                     (memory_limit_bytes, or the heap of the process), or too many transactions
+  //                     are open (workers_max); nothing took effect
   //   kInvalidArgument  a single-threaded database has a transaction open in another thread, or
   //                     RunPolicy::procedure_id, durability or partitions is wrong; nothing took
   //                     effect
@@ -218,10 +218,10 @@ class Database {
     return run_any(procedure, policy, true);
   }
 
-  // Runs `calls` calls, each of them a separate transaction, and overlaps their cache misses. This
-  // is several times as fast as run() if the rows are not in the cache (docs/groups.md). Like
-  // run(), it takes the code of the transactions as arguments; call_group() runs installed
-  // procedures instead. For call i,
+  // Runs `calls` calls, each of them a separate transaction, and overlaps their cache misses. If
+  // the rows are not in the cache, run_group() is several times as fast as run() (docs/groups.md).
+  // Like run(), run_group() receives the code of the transactions as arguments. To run installed
+  // procedures, use call_group(). For call i,
   //   touch(i, Touches&)          names in advance the rows that the call will access
   //                               (elider/touches.h)
   //   procedure(i, Transaction&)  runs the transaction, and returns a Status or nothing, as for
@@ -229,7 +229,7 @@ class Database {
   //   outcomes[i]                 is set to what run() would return; the span is empty or has
   //                               `calls` elements
   // Calls run in groups of GroupPolicy::size, in this thread and one at a time, so a call must not
-  // wait for another one. Calls may commit in any order, because a call that conflicts is retried
+  // wait for another call. Calls may commit in any order, because a call that conflicts is retried
   // after all others have been tried. touch() is then called again for that call. If touch(i)
   // throws, call i does not run, and its outcome is kProcedureThrew. With durability kGroup, the
   // thread waits for the disk once, at the end. Returns ok if all outcomes are ok, and otherwise
@@ -284,12 +284,13 @@ class Database {
   //             failed write or sync is not retried, so the database must be opened again before it
   //             can be written. Opening it may lose commits that were not acknowledged
   Status wait_durable();
-  // Waits only for commits with numbers up to this one (RunPolicy::commit_number).
+  // Waits only until the commits with numbers up to `commit_number` are on the disk
+  // (RunPolicy::commit_number).
   Status wait_durable(SnapshotNumber commit_number);
   // Calls told(status) once, when wait_durable(commit_number) would return, with the status that it
   // would return. The call is made at once in this thread, or later in a thread of the log, but
   // never after the database is closed. The log waits until `told` returns, so `told` must be
-  // short. It must not throw, and may call only statistics() of this database.
+  // short. `told` must not throw, and may call only statistics() of this database.
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told);
   // Returns what opening the database found.
   const Recovery& recovery() const;
@@ -322,11 +323,12 @@ class Database {
 
   // -- procedures (elider/procedure.h) ------------------------------------------------------------
 
-  // Installs all of these procedures, or none if it fails. They stay installed until the database
-  // is closed. Procedures with a body can be installed at any time, in any number of calls.
-  // Procedures with operations are analyzed together, so all of them must be installed in one call,
-  // after their tables were created. If `plan` is not null, it is set to the result of the
-  // analysis, in which the procedures with operations are in the order in which they were added.
+  // Installs all of these procedures, or none if it fails. The procedures stay installed until the
+  // database is closed. Procedures with a body can be installed at any time, in any number of
+  // calls. Procedures with operations are analyzed together, so all of them must be installed in
+  // one call, after their tables were created. If `plan` is not null, it is set to the result of
+  // the analysis, in which the procedures with operations are in the order in which they were
+  // added.
   //   kInvalidArgument  the message names the procedure and the mistake: its name is empty or
   //                     taken; it has neither a body nor operations, or both; it has operations and
   //                     is read_only(); chopping::analyze() refuses the declaration; a table does
@@ -338,8 +340,8 @@ class Database {
 
   // Calls a procedure. Its bodies read `arguments` and store the results there. A call is a
   // transaction, so it is strictly serializable with all other transactions (except under
-  // InstallOptions::answers_at_once). It is retried after a conflict, as `policy` says. If the
-  // status is not ok, ignore the results.
+  // InstallOptions::answers_at_once). After a conflict, the call is retried, as `policy` says. If
+  // the status is not ok, ignore the results.
   // Returns the statuses of run(), and
   //   kInvalidArgument  the procedure is not installed in this database, or the handle is empty;
   //                     this thread is executing an operation of another call; an operation made an

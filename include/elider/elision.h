@@ -1,6 +1,6 @@
 // Elision: which backend runs critical sections as hardware transactions, and when a section falls
 // back to its lock. docs/lab/hardware-transactions.md explains how to choose.
-// Thread safety: values.
+// Thread safety: the types are values.
 #pragma once
 
 #include "elider/language.h"
@@ -14,7 +14,7 @@ namespace elider {
 // What executes the hardware transactions ("regions") of SyncPolicy::kElided.
 enum class HtmBackend : uint8_t {
   kAutomatic,     // kRtm if a self-test shows that it works, otherwise the emulator if the build has it, otherwise kNone
-  kRtm,           // Intel's RTM. If named explicitly, it is used without the self-test, for simulators
+  kRtm,           // Intel's RTM. If named explicitly, RTM is used without the self-test, for simulators
   kNone,          // no regions: every section takes its lock
   kAlwaysAborts,  // for tests: every region aborts immediately
   kEmulated,      // the emulator, in builds that have it
@@ -25,13 +25,14 @@ bool parse(std::string_view name, HtmBackend* htm);
 // How often a section is tried as a region before it takes its lock, by the cause of the aborts
 // (DBX, section 6.1, for the first three; HyPer-HTM, section 3.4, recommends at least 20 attempts).
 // 0 means that the first abort of that cause ends the attempts. A higher bound wastes regions that
-// cannot succeed. A lower bound takes more locks, which abort other threads' regions.
+// cannot succeed. With a lower bound, sections take their locks more often, which aborts other
+// threads' regions.
 struct ElisionPolicy {
   uint32_t conflict_aborts_max = 100;  // including aborts for which the processor reports only the retry hint. 0 to 1,000,000
   uint32_t capacity_aborts_max = 10;   // 0 to 1,000,000
   uint32_t system_aborts_max = 2;      // interrupts, page faults, and regions that can never succeed. 0 to 1,000,000
   // Aborts because the lock was held do not count for the bounds above; the section waits until the
-  // lock is free. After this many of them, it queues for the lock.
+  // lock is free. After this many such aborts, the section queues for the lock.
   uint32_t lock_held_aborts_max = 1000;  // 0 to 1,000,000
 
   // Divides the bounds for conflicts and capacity by the height of the tree that a section

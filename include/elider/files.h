@@ -1,9 +1,9 @@
 // Files: functions that inspect, copy and repair the files of a database that is not open. The
 // command-line tools use these functions.
 //
-// They do not need schemas, because the files describe tables and columns. The files do not contain
-// the key functions of secondary indexes, so these functions ignore such indexes; opening the
-// database with its schemas builds them again.
+// The functions do not need schemas, because the files describe tables and columns. The files do
+// not contain the key functions of secondary indexes, so these functions ignore such indexes;
+// opening the database with its schemas builds them again.
 //
 // The functions refuse a folder that a database has open, and a database cannot open a folder while
 // a function uses it (kInvalidArgument). Functions that only read can share a folder: check,
@@ -106,7 +106,7 @@ struct LoggedChange {
   uint64_t key = 0;
   uint64_t sequence = 0;  // the column group's version
   uint64_t bytes = 0;
-  std::vector<LoggedColumn> columns;  // a single one with all bytes if the schema was not found
+  std::vector<LoggedColumn> columns;  // one column with all bytes if the schema was not found
 };
 struct LoggedRecord {
   std::string file;

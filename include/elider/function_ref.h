@@ -1,6 +1,6 @@
 // FunctionRef: a non-owning reference to a callable. It has the size of two pointers, and does not
-// allocate memory. It must not outlive the callable, so use it for parameters and do not store it.
-// Thread safety: that of the callable.
+// allocate memory. A FunctionRef must not outlive its callable, so use it for parameters and do not
+// store it. Thread safety: that of the callable.
 #pragma once
 
 #include "elider/language.h"

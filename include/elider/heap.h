@@ -1,6 +1,6 @@
-// Heap: transactions on ordinary memory that survive a crash (DUMBO). A heap is a file of C++
-// objects, which transactions change. After a crash, the file contains either all or none of the
-// changes of each transaction.
+// Heap: transactions on ordinary memory, whose effects survive a crash (DUMBO). A heap is a file of
+// C++ objects, which transactions change. After a crash, the file contains either all or none of
+// the changes of each transaction.
 //
 //   auto heap = elider::Heap::open("book.heap", 64 << 20);
 //   struct Counter { uint64_t hits; };
@@ -11,13 +11,14 @@
 //   });
 //
 // Rules: objects are trivially copyable, and contain HeapPtr instead of pointers. Read them only
-// with read(), and write them only with write(). txn[p] only refers to an object; it does not
-// access it. Objects may be at another address in the next process, because a HeapPtr is an offset.
+// with read(), and write them only with write(). txn[p] only refers to an object, and does not
+// access the object. Objects may be at another address in the next process, because a HeapPtr is an
+// offset.
 //
 // fork(): a child process cannot use a heap that its parent has opened. In the child, every call
-// that returns a Status returns kInvalidArgument. The destructor only unmaps memory; it does not
+// that returns a Status returns kInvalidArgument. The destructor only unmaps memory, and does not
 // touch the file or the parent's lock. Open the heap after fork(). A child that was forked within a
-// transaction must not return into it; it must end with exec(), exit() or _exit().
+// transaction must not return into the transaction. It must end with exec(), exit() or _exit().
 //
 // A Heap is independent of Database and its tables. The comments below cite sections of the paper.
 // docs/heap.md lists the differences from the paper.
@@ -71,8 +72,7 @@ class HeapPtr {
   uint64_t offset_ = 0;
 };
 
-// Types that a heap can store: their bytes are copied, and they need an alignment of at most 8
-// bytes.
+// Types that a heap can store. Their bytes are copied, and their alignment is at most 8 bytes.
 template <class T>
 concept HeapObject = std::is_trivially_copyable_v<T> && alignof(T) <= 8;
 
@@ -86,7 +86,7 @@ enum class HeapIsolation : uint8_t {
 enum class HeapMedium : uint8_t {
   kFile,   // a file, with fdatasync shared by threads; survives power failures
   kDax,    // a mapped file on persistent memory, with cache-line write-back and fences; survives power failures. Otherwise kUnsupported
-  kDelay,  // for studies: a mapped file; flushing a line takes 310 ns (HeapOptions::flush_ns). Survives the process, not the machine
+  kDelay,  // for studies: a mapped file; flushing a cache line takes 310 ns (HeapOptions::flush_ns). Survives the process, not the machine
 };
 
 enum class HeapDurability : uint8_t {
@@ -326,9 +326,9 @@ class HeapTransaction : public HeapReader {
   //   kNotFound  the name does not exist
   Status remove_root(std::string_view name);
 
-  // The cache lines accessed until now: the size of an equivalent hardware transaction (DUMBO,
-  // table 1). May throw std::bad_alloc. If the transaction is a hardware transaction, it starts
-  // again in software.
+  // Returns the number of cache lines accessed until now, which is the size of an equivalent
+  // hardware transaction (DUMBO, table 1). May throw std::bad_alloc. If the transaction is a
+  // hardware transaction, it starts again in software.
   HeapFootprint footprint() const;
 
  private:
@@ -347,9 +347,10 @@ class Heap {
   ~Heap();  // waits until all commits are durable, and replays the log; transactions must have ended
 
   // Opens the heap in a file, or creates a heap of `bytes` (at least 1 MiB), which grows as needed.
-  // If a crash left transactions in the log, they are replayed first. Disk space for the whole file
-  // is reserved. If there is too little for an existing file, the heap opens for reading:
-  // transactions return kIoError, and HeapStatus::read_only_because contains the reason.
+  // If a crash left transactions in the log, these transactions are replayed first. Disk space for
+  // the whole file is reserved. If there is too little space for an existing file, the heap opens
+  // for reading only. Transactions then return kIoError, and HeapStatus::read_only_because contains
+  // the reason.
   //   kInvalidArgument  an option is invalid (the message names it), or the file is already open
   //   kCorrupt          the file is not a heap, or is damaged or truncated. The file is not
   //                     changed, except that the log is replayed if only the list of roots is

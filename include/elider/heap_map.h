@@ -8,9 +8,9 @@
 // changes only one place, and puts of different keys rarely conflict. The size is stored in 32
 // parts for the same reason. A get follows two or three pointers. An empty leaf is freed at once;
 // nodes are freed only by clear().
-// A HeapMap whose bytes are all zero is empty. It has 4 KiB. A HeapMap must be stored in the heap.
-// Use it only through `txn[pointer]`. Keys are compared with == and hashed by their bytes, so they
-// must not have padding. Thread safety: that of the transaction.
+// A HeapMap whose bytes are all zero is empty. The object has 4 KiB. A HeapMap must be stored in
+// the heap. Use it only through `txn[pointer]`. Keys are compared with == and hashed by their
+// bytes, so they must not have padding. Thread safety: that of the transaction.
 #pragma once
 
 #include <cstddef>

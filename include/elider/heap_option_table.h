@@ -1,6 +1,6 @@
 // The table of a durable heap's options: the type, range, unit and description of each member of
-// HeapOptions. Heap::open() checks its options with it, and docs/options.md is generated from it.
-// Programs that read options from texts can use the table.
+// HeapOptions. Heap::open() checks its options against the table, and docs/options.md is generated
+// from it. Programs that read options from texts can use the table.
 //
 // Thread safety: the table is constant; the functions are pure, except for their arguments.
 #pragma once

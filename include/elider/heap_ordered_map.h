@@ -199,7 +199,7 @@ class HeapOrderedMap {
     return {};
   }
 
-  // Moves the entries after the first `kept` ones to a new leaf.
+  // Moves all entries except the first `kept` to a new leaf.
   static Result<HeapPtr<Leaf>> split(HeapTransaction& txn, HeapPtr<Leaf> old, uint64_t kept) {
     const auto made = txn.allocate<Leaf>();
     if (!made.ok()) return made.status();
@@ -229,7 +229,7 @@ class HeapOrderedMap {
         insert_child(txn, *node, count, place, key, child);
         return {};
       }
-      // The node is full: keys[middle] moves up between the halves.
+      // The node is full, so it is split, and keys[middle] moves up between the halves.
       const uint64_t middle = count / 2;
       ELIDER_ASSIGN(const HeapPtr<Inner> right, txn.allocate<Inner>());
       const K up = txn.read(node->keys[middle]);
@@ -282,7 +282,8 @@ class HeapOrderedMap {
         ELIDER_TRY(txn.free(at));
         continue;
       }
-      // The child's key is removed with it; for the first child, the key to its right.
+      // The key to the left of the child is removed with the child. The first child does not have
+      // such a key, so the key to its right is removed.
       for (uint64_t i = place == 0 ? 0 : place - 1; i + 1 < count; ++i) txn.write(node.keys[i], txn.read(node.keys[i + 1]));
       for (uint64_t i = place; i < count; ++i) txn.write(node.children[i], txn.read(node.children[i + 1]));
       txn.write(node.count, count - 1);

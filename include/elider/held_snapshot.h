@@ -12,11 +12,12 @@
 // of the last successful advance(). Such transactions are therefore serializable, but not strictly
 // serializable.
 //
-// Cost: while a snapshot is held, the first commit that overwrites a row keeps its old version,
-// hardware transactions do not write rows in place, and memory that has been released since then is
-// not freed. Therefore, advance the snapshot regularly, or destroy it as soon as possible. The
-// memory of a removed row is freed several advances later. A held snapshot counts as an open
-// transaction (Statistics::longest_active_us) and takes one to three of Options::workers_max.
+// Cost: while a snapshot is held, the first commit that overwrites a row keeps the row's old
+// version, hardware transactions do not write rows in place, and memory that has been released
+// since then is not freed. Therefore, advance the snapshot regularly, or destroy it as soon as
+// possible. The memory of a removed row is freed several advances later. A held snapshot counts as
+// an open transaction (Statistics::longest_active_us) and uses one to three of the
+// Options::workers_max workers.
 //
 // Thread safety: all threads may call number() and advance() and run transactions at the snapshot
 // concurrently. A thread may move or destroy a HeldSnapshot only while no other thread uses it. In

@@ -1,4 +1,4 @@
-// Key: an unsigned 64-bit number. KeyLayout packs the fields of a composite key into one.
+// A Key is an unsigned 64-bit number. KeyLayout packs the fields of a composite key into a Key.
 //
 // KeyLayout<16, 4, 28> describes a key with fields of 16, 4 and 28 bits. The first field is the
 // most significant, so keys sort by the first field, then the second, then the third. pack()

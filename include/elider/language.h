@@ -1,5 +1,5 @@
-// Checks the compiler's language version and settings, and reports a problem in one sentence before
-// any code that the compiler would not understand.
+// Checks the compiler's language version and settings, and reports a problem in one sentence,
+// before the compiler reaches code that it would not understand.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L

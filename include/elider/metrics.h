@@ -29,7 +29,7 @@ struct MetricInfo {
   Kind kind = Kind::kCounter;
   Of of = Of::kDatabase;
   bool by_cause = false;          // one value per cause; causes that have not occurred are left out
-  bool when_set = false;          // for texts: left out if empty
+  bool when_set = false;          // for texts that are left out if they are empty
   std::string_view unit = {};     // "bytes", "us", "s"; empty for counts
   std::string_view words = {};
 };

@@ -1,7 +1,7 @@
-// OptionInfo: the description of an option (a member of Options or HeapOptions that can be set from
-// a text): its type, range, unit and effect. The tables are in option_table.h and
+// OptionInfo describes the type, range, unit and effect of an option. An option is a member of
+// Options or HeapOptions that can be set from a text. The tables are in option_table.h and
 // heap_option_table.h.
-// Thread safety: constants.
+// Thread safety: the descriptions are constants.
 #pragma once
 
 #include "elider/language.h"

@@ -1,7 +1,8 @@
 // The table of options: the type, range, unit and description of each member of Options that can be
-// set from a text. Database::open checks its options with it, and docs/options.md is generated from
-// it. The command line and other programs that read options from texts can use the table. The table
-// leaves out schemas, the history sink and the progress function, which only a program can provide.
+// set from a text. Database::open checks its options against the table, and docs/options.md is
+// generated from it. The command line and other programs that read options from texts can use the
+// table. The table leaves out schemas, the history sink and the progress function, which only a
+// program can provide.
 //
 // Thread safety: the table is constant; the functions are pure, except for their arguments.
 #pragma once

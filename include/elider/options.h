@@ -31,40 +31,42 @@ enum class SyncPolicy : uint8_t {
 };
 // How transactions execute and commit.
 enum class Protocol : uint8_t {
-  kOcc,               // optimistic: short critical sections, validation at commit
-  kWholeTransaction,  // the papers' baseline: a procedure is one hardware transaction, or holds one global lock; needs kElided
-  // The papers' other baseline (DBX, figures 8 and 11): like kOcc, but each commit, and each read
-  // of a row's columns outside of snapshots, holds one spinlock of the database. Only operations on
-  // indexes still run as hardware transactions. A HistorySink is called while the lock is held and
-  // must not run a transaction. Needs kElided.
+  kOcc,               // optimistic; locks are held only briefly, and reads are validated at commit
+  kWholeTransaction,  // the papers' baseline; a procedure is one hardware transaction, or holds one global lock. Needs kElided
+  // The papers' second baseline (DBX, figures 8 and 11). It is like kOcc, but each commit holds a
+  // spinlock of the database, and so does each read of a row's columns outside of snapshots. Only
+  // operations on indexes still run as hardware transactions. A HistorySink is called while the
+  // lock is held and must not run a transaction. Needs kElided.
   kSpinlock,
-  // The papers' third baseline (HyPer-HTM, section 6): procedures that write run one at a time.
+  // The papers' third baseline (HyPer-HTM, section 6). Procedures that write run one at a time.
   // Open transactions and read-only procedures run concurrently with them. A procedure must not
   // wait for another thread's procedure. Needs kOptimistic.
   kSerial,
-  // HyPer-HTM (section 4): a transaction marks each row that it reads or writes with its timestamp
-  // (a claim). A transaction that finds the claim of another transaction is rolled back at once,
-  // and retried when that other transaction has ended. After Options::restarts_max retries, it runs
-  // alone. An open transaction keeps its claims for Options::open_patience_us (Cause::kClaimed).
-  // Needs kOptimistic, kLatched or kElided.
+  // The protocol of HyPer-HTM (section 4). A transaction marks each row that it reads or writes
+  // with its timestamp (a claim). A transaction that finds the claim of another transaction is
+  // rolled back at once, and retried when that other transaction has ended. After
+  // Options::restarts_max retries, it runs alone. An open transaction keeps its claims for
+  // Options::open_patience_us (Cause::kClaimed). Needs kOptimistic, kLatched or kElided.
   kTimestamp,
-  // Like kTimestamp, without read timestamps (section 4.3, "future work"): the commit validates
-  // what was read. Needs kOptimistic.
+  // Like kTimestamp, but without read timestamps (section 4.3, "future work"). Instead, the commit
+  // validates what was read. Needs kOptimistic.
   kTimestampValidated,
-  // A baseline: strict two-phase locking of rows, and of leaves against phantoms. A transaction
-  // that requests a lock held by an older transaction is rolled back and retried with its original
-  // age (wait-die). If the holder is younger, it waits. Needs kOptimistic.
+  // A baseline, which is strict two-phase locking of rows, and of leaves to prevent phantoms. A
+  // transaction that requests a lock held by an older transaction is rolled back and retried with
+  // its original age (wait-die). If the holder is younger, the requesting transaction waits. Needs
+  // kOptimistic.
   kTwoPhaseLocking,
-  // A baseline, after H-Store: each partition of the database has one lock. A procedure that writes
+  // A baseline like H-Store. Each partition of the database has one lock. A procedure that writes
   // locks the partitions that it declares (RunPolicy::partitions, Touches::partition) in the order
   // of their numbers, or all partitions if it declares none, and holds the locks until it ends. A
   // procedure that waits for another thread's transaction may wait for ever, as under kSerial.
   // Needs kOptimistic.
   kPartitioned,
-  // DBX-TC: declared and installed procedures (elider/procedure.h) run in pieces, which commit
-  // separately if calls conflict. Ordinary transactions run as under kOcc, but commit only while no
-  // call of such a procedure is running. A HistorySink must not run a transaction. Needs
-  // kOptimistic, or kElided, where a call is one hardware transaction if possible.
+  // The protocol of DBX-TC. Procedures that are declared with operations and installed
+  // (elider/procedure.h) run in pieces, which commit separately if calls conflict. Ordinary
+  // transactions run as under kOcc, but commit only while no call of such a procedure is running. A
+  // HistorySink must not run a transaction. Needs kOptimistic or kElided. Under kElided, a call is
+  // one hardware transaction if possible.
   kChopped,
 };
 inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,
@@ -76,9 +78,9 @@ inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWhole
 // commit survives, all earlier commits survive as well.
 enum class Durability : uint8_t {
   kDefault,  // only in a RunPolicy: use Options::durability
-  // In Options: opening reads the folders, but the database never writes to them, so closing it
-  // loses all commits. In such a database, a RunPolicy cannot request kAsync or kGroup. In a
-  // RunPolicy: like kAsync, because the log cannot leave out one commit, on which later ones may
+  // In Options: opening reads the folders, but the database never writes to them, so all commits
+  // are lost when it is closed. In such a database, a RunPolicy cannot request kAsync or kGroup. In
+  // a RunPolicy: like kAsync, because the log cannot leave out one commit, on which later ones may
   // depend.
   kNone,
   // Returns immediately. The log writes the commit with the current group of commits or with the
@@ -91,11 +93,11 @@ enum class Durability : uint8_t {
 // What a database does after a failure to write its log. In both modes, no further commit is
 // acknowledged as durable.
 enum class LogFailure : uint8_t {
-  // Commits with writes fail, and reads continue. One exception: a read-only transaction under
-  // Durability::kGroup returns kIoError if commits that it may have seen are not on disk. Those
-  // commits have also returned kIoError, and may be lost when the database is opened again. To read
-  // what is in memory anyway, set RunPolicy::durability to kAsync. Database::backup() writes what
-  // is in memory in both modes.
+  // Commits with writes fail, and reads continue. There is one exception. A read-only transaction
+  // under Durability::kGroup returns kIoError if commits that it may have seen are not on disk.
+  // Those commits have also returned kIoError, and may be lost when the database is opened again.
+  // To read what is in memory anyway, set RunPolicy::durability to kAsync. Database::backup()
+  // writes what is in memory in both modes.
   kReadOnly,
   kStop,      // every transaction fails
 };
@@ -109,7 +111,7 @@ bool parse(std::string_view name, Protocol* protocol);
 bool parse(std::string_view name, Durability* durability);
 bool parse(std::string_view name, LogFailure* failure);
 
-// For Options::checkpoint_log_bytes: depends on the size of the last checkpoint.
+// A value of Options::checkpoint_log_bytes that depends on the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 
 // Parts of the engine that can be turned off, or counted, to measure the benefit of each part (DBX,
@@ -117,7 +119,7 @@ inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 struct EngineParts {
   bool hints = true;        // remember where the last lookups ended (DBX, section 6.2)
   bool reclamation = true;  // reclaim rows, versions and nodes that are not visible any more; otherwise only when the database closes
-  bool own_allocators = true;    // each worker has its own allocator; otherwise all share one, with a lock
+  bool own_allocators = true;    // each worker has its own allocator; otherwise, all workers share one allocator, with a lock
   bool counted_lookups = false;  // count Statistics::lookups
 };
 
@@ -136,7 +138,7 @@ struct Options {
   // Maximum bytes of rows, versions and index nodes. 0 (the default) is unlimited; otherwise at
   // least 4 MiB. A transaction that needs more fails with kMemoryLimit. Threads allocate chunks of
   // 2 MiB (64 KiB if the limit is below 64 MiB), so a thread may reach the limit a few chunks
-  // early. Opening data folders is not limited: the data is loaded even if it needs more.
+  // early. Opening data folders is not limited, so the data is loaded even if it needs more memory.
   // Transactions that need memory then fail until usage is below the limit; reads, removals and
   // changes in place succeed (Statistics::Memory). Chopped calls that write are refused until then.
   uint64_t memory_limit_bytes = 0;
@@ -166,9 +168,9 @@ struct Options {
   // until it is their turn. When a running thread has used its time slice of 5 ms, the thread that
   // has waited longest continues. Without the limit, a thread could lose its processor within a
   // transaction and delay others. 0 (the default) means one and a half times the processors that
-  // the process may use; otherwise 1 to 4096, where 4096 turns waiting off. It applies to run(),
-  // call() and groups, but not to transactions that begin() opened. A procedure may wait for a
-  // transaction of another thread, but that transaction may then begin 10 ms late.
+  // the process may use; otherwise 1 to 4096, where 4096 turns waiting off. The limit applies to
+  // run(), call() and groups, but not to transactions that begin() opened. A procedure may wait for
+  // a transaction of another thread, but that transaction may then begin 10 ms late.
   uint32_t threads_at_once = 0;
 
   // Protocol timestamp: restarts after conflicts before a procedure runs alone. A call of a
@@ -178,11 +180,11 @@ struct Options {
   // another transaction that needs the claimed rows ends the open transaction, whose commit then
   // fails.
   // Protocol two-phase-locking: how long an open transaction waits for a lock of younger
-  // transactions. After that, it can only be rolled back. Range 0 to 10^9.
+  // transactions. After that, the open transaction can only be rolled back. Range 0 to 10^9.
   uint32_t open_patience_us = 10'000;
-  // Protocol two-phase-locking: if the same transactions block a procedure for this long in
-  // total, it fails with kDeadline, because an open transaction could keep a lock for ever.
-  // Microseconds, range 0 to 10^9. 0 disables the timeout.
+  // Protocol two-phase-locking: if the same transactions block a procedure for this long in total,
+  // the procedure fails with kDeadline. Without a timeout, an open transaction could block the
+  // procedure for ever. Microseconds, range 0 to 10^9. 0 disables the timeout.
   uint32_t lock_timeout_us = 1'000'000;
   // Protocol partitioned: the number of partitions. Range 1 to 65536.
   uint32_t partitions = 64;
@@ -219,13 +221,13 @@ struct Options {
   // memory is not reclaimed, as during any long read-only transaction. Database::checkpoint() takes
   // a checkpoint, and the next two options take them automatically.
   //
-  // Takes a checkpoint after this many bytes of log since the last one, or after 16 openings, each
-  // of which adds log files (at 64 openings, opening itself takes one). 0 turns this off; otherwise
-  // at least 65536. The default is a quarter of the last checkpoint's size, but at least 64 MiB.
-  // Log is applied at a quarter of the speed at which a checkpoint is loaded, so opening takes at
-  // most about twice as long as loading the checkpoint. Recovery applies about this much log, and
-  // the log written while the next checkpoint was taken. With checkpoints_kept above 1, it also
-  // reads the log since the oldest checkpoint.
+  // Takes a checkpoint after this many bytes of log since the last checkpoint, or after 16
+  // openings, because each opening adds log files. At 64 openings, opening itself takes a
+  // checkpoint. 0 turns this off; otherwise at least 65536. The default is a quarter of the last
+  // checkpoint's size, but at least 64 MiB. Log is applied at a quarter of the speed at which a
+  // checkpoint is loaded, so opening takes at most about twice as long as loading the checkpoint.
+  // Recovery applies about this much log, and the log written while the next checkpoint was taken.
+  // With checkpoints_kept above 1, recovery also reads the log since the oldest checkpoint.
   uint64_t checkpoint_log_bytes = kCheckpointLogAutomatic;
   // Takes a checkpoint after this many seconds, if anything was written. 0 (the default) turns this
   // off. Range 0 to 10^7.
@@ -233,12 +235,12 @@ struct Options {
   // Maximum bytes per second that a checkpoint or a backup writes. 0 is unlimited. A lower value
   // disturbs transactions less, but takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
-  // Threads that write a checkpoint or a backup. Default 1, range 1 to 64. They compete with
-  // transactions for processors. The threads of automatic checkpoints run at nice 8, so each gets a
-  // sixth of the processor time of another thread.
+  // Threads that write a checkpoint or a backup. Default 1, range 1 to 64. These threads compete
+  // with transactions for processors. The threads of automatic checkpoints run at nice 8, so each
+  // gets a sixth of the processor time of another thread.
   uint32_t checkpoint_threads = 1;
   // Number of checkpoints to keep, with the log since the oldest one. Default 1, range 1 to 16.
-  // If there is more than one, the database opens even if the newest checkpoint is damaged.
+  // With more than one checkpoint, the database can be opened even if the newest one is damaged.
   uint32_t checkpoints_kept = 1;
 
   // Threads that recover when the database opens. 0 means one per processor, at most 16. Range 0 to
@@ -248,13 +250,13 @@ struct Options {
   // with kInvalidArgument if the files do not contain that state; the message gives the possible
   // range. By default all commits are recovered.
   SnapshotNumber recover_to = ~uint64_t{0};
-  // Called periodically during recovery, from one thread at a time. It must not throw.
+  // Called periodically during recovery, from one thread at a time. The function must not throw.
   std::function<void(const RecoveryProgress&)> recovery_progress = {};
   // The schemas of the program's tables. Missing tables are created in this order, as by
   // create_table(), so that table() and index() find all of them. The schemas of existing tables
-  // must match (kSchemaMismatch). List every table with secondary indexes: files do not contain
-  // their key functions, so opening the folder returns kSchemaMismatch otherwise (but see
-  // leave_out_indexes). Other tables may be left out.
+  // must match (kSchemaMismatch). List every table with secondary indexes, because files do not
+  // contain the key functions of the indexes. If such a table is missing, opening the folder
+  // returns kSchemaMismatch (but see leave_out_indexes). Other tables may be left out.
   std::vector<Schema> schemas = {};
   // Opens tables that are not in `schemas` without their secondary indexes, for programs that do
   // not have the key functions. A table's schema still has the indexes' names, columns and
@@ -266,7 +268,7 @@ struct Options {
   //   - create_table() accepts schemas without key functions, so that a table can be copied to
   //     another database. The whole copy can be written until that database is closed. A program
   //     that opens the copy with the schemas builds the indexes, and gets kSchemaMismatch if rows
-  //     violate a unique one.
+  //     violate a unique index.
   // Files, checkpoints and backups keep the descriptions of the indexes, so a program that opens
   // them with the schemas has all indexes. By default, such folders are refused.
   bool leave_out_indexes = false;
@@ -277,8 +279,8 @@ struct Options {
 };
 
 struct RunPolicy {
-  // Maximum number of attempts; 0 is unlimited. After the last one, run() returns kDeadline. With 1
-  // or 2, attempts never wait: the first retry begins at once.
+  // Maximum number of attempts; 0 is unlimited. After the last attempt, run() returns kDeadline.
+  // With 1 or 2, attempts never wait, because the first retry begins at once.
   uint32_t attempts_max = 0;
   // Microseconds from the call; 0 is unlimited. Checked between attempts. run() then returns
   // kDeadline.
@@ -302,9 +304,9 @@ struct RunPolicy {
   // belongs to another database, or if the transaction may write.
   const HeldSnapshot* snapshot = nullptr;
   // If not null, called after each attempt that ended in a conflict, including the last one before
-  // kDeadline. The status has the table, key and cause. It is called between attempts, on the
-  // thread that runs the procedure. It must not throw or use the database, and must stay valid
-  // until run() returns. run_group() calls it for each call that has a conflict.
+  // kDeadline. The status has the table, key and cause. run() calls the function between attempts,
+  // on the thread that runs the procedure. The function must not throw or use the database, and
+  // must stay valid until run() returns. run_group() calls it for each call that has a conflict.
   const std::function<void(const Status&)>* on_conflict = nullptr;
   // A result of Database::procedure_id; statistics are counted under its name.
   uint32_t procedure_id = 0;
@@ -326,7 +328,7 @@ struct GroupPolicy : RunPolicy {
   // Number of calls whose rows are looked up together: 1 to kSizeMax, otherwise kInvalidArgument.
   // The default kAutomatic is 32, which we measured to be good (docs/groups.md). A higher value
   // overlaps more cache misses, up to the point where fetched rows leave the cache before their
-  // call runs; it also makes the first call wait longer.
+  // call runs; a higher value also makes the first call wait longer.
   uint32_t size = kAutomatic;
   // Run every call on a snapshot, as run_read_only() does.
   bool read_only = false;

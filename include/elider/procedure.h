@@ -1,4 +1,4 @@
-// Procedures: transactions with a name, which are installed in a database and then called.
+// A Procedure is a transaction with a name. Procedures are installed in a database and then called.
 //
 //   struct Transfer { Key from, to; int64_t cents; int64_t left; };   // arguments, and a result
 //
@@ -27,10 +27,10 @@
 //     run in pieces (elider/chopping.h, docs/chopping.md). Under other protocols, a call is one
 //     transaction. The results are the same.
 //
-// Bodies. A body is called once per attempt, so it may run several times in one call. It may modify
-// only the transaction and its arguments. It must set its results rather than add to them, because
-// an earlier attempt may have left values in them. A body returns a Status or nothing. If it
-// returns an error or throws, the call ends and its writes are undone.
+// Bodies. A body is called once per attempt, so it may run several times in one call. A body may
+// modify only the transaction and its arguments. It must set its results rather than add to them,
+// because an earlier attempt may have left values in them. A body returns a Status or nothing. If
+// it returns an error or throws, the call ends and its writes are undone.
 //
 // Bodies of operations. The bodies of a call share its arguments, and run in an order that respects
 // Operation::needs(). In addition to the rules above:

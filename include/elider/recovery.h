@@ -1,6 +1,6 @@
 // Recovery: what opening a data folder found and did. RecoveryProgress: how far the recovery has
 // progressed.
-// Thread safety: values.
+// Thread safety: both are values.
 #pragma once
 
 #include "elider/language.h"

@@ -4,7 +4,7 @@
 // row is a sequence of bytes. The schema describes the columns (name, type, offset), so that tools
 // and bindings can read the table without the struct. Columns can be divided into column groups
 // (DBX-TC, section 4.3). Each group has its own commit word, so a transaction that
-// changes a hot counter does not conflict with one that reads the other columns.
+// changes a hot counter does not conflict with another transaction that reads the other columns.
 // Thread safety: a Schema is a value.
 #pragma once
 

@@ -14,7 +14,7 @@
 //   order    Within a chunk, a thread's numbers increase, starting at SequenceOptions::start.
 //            Numbers of different threads are in any order.
 //   gaps     The rest of a chunk is lost when the database is closed. next() is not part of a
-//            transaction, so a rollback does not return its numbers.
+//            transaction, so the numbers that a rolled-back transaction used are lost.
 //
 // A Sequence is a small value. It is valid until the Database closes.
 // Thread safety: all functions may be called from any thread.
@@ -46,7 +46,7 @@ class Sequence {
   Result<uint64_t> next();
 
   // Raises the sequence, so that every next() that begins after this call has returned gives a
-  // number of at least `number`. Use it with the largest key + 1 after loading rows whose keys do
+  // number of at least `number`. Call it with the largest key + 1 after loading rows whose keys do
   // not come from the sequence. at_least() never lowers the sequence. It runs a transaction of its
   // own, and waits for the disk if there is a log. It may be called inside or outside a
   // transaction.

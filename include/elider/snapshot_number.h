@@ -1,6 +1,6 @@
-// SnapshotNumber: identifies a state of a database (DBX, section 5.4), which contains all commits
-// up to this number and no others. Every commit that writes has a number; commits that do not
-// depend on each other may share one. 0 means none.
+// SnapshotNumber: identifies a state of a database (DBX, section 5.4). The state contains all
+// commits up to this number and no others. Every commit that writes has a number; commits that do
+// not depend on each other may share a number. 0 means none.
 #pragma once
 
 #include <cstdint>

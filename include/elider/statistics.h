@@ -1,6 +1,6 @@
 // Statistics: counters of what a database has done and contains. Each counter is exact, but the
 // counters are not all read at the same instant.
-// Thread safety: a value.
+// Thread safety: Statistics is a value.
 #pragma once
 
 #include "elider/language.h"
@@ -69,7 +69,7 @@ struct Statistics {
     uint64_t attempts() const { return commits + in_vain + aborts_total(); }  // regions that were started
   };
   // Checkpoints taken since the database was opened. `snapshot` and the members after it, up to
-  // `duration_us`, describe the last successful one, and are 0 without one.
+  // `duration_us`, describe the last successful checkpoint, and are 0 if there has not been any.
   struct Checkpoints {
     uint64_t taken = 0, failed = 0;
     SnapshotNumber snapshot = 0;     // the checkpoint contains all commits up to this number

@@ -17,7 +17,7 @@
 
 namespace elider {
 
-// The values are stable: they appear in statistics and in bindings.
+// The values are stable, because they appear in statistics and in bindings.
 enum class Code : uint8_t {
   kOk = 0,
   kNotFound = 1,         // the key, table, index or procedure does not exist

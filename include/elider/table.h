@@ -107,7 +107,7 @@ class Table : public TableRef {
 // later.
 //
 // A view is valid until its transaction ends; in a scan's visitor, until the visitor returns. Using
-// an empty view (one that is false) aborts the process with a message. Using a view after its
+// an empty view, which converts to false, aborts the process with a message. Using a view after its
 // transaction has ended also aborts the process, as soon as another transaction has reused the
 // view's memory. A view therefore never shows the bytes of another row. In builds with assertions,
 // most such uses abort earlier.

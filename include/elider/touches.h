@@ -1,11 +1,12 @@
 // Touches: the rows that a call in a group will access (Database::run_group, Database::call_group;
 // docs/groups.md).
 //
-// Before the calls of a group run, the engine calls the touch function of each call. It then looks
-// up all touched rows together, so that their cache misses overlap. Each call then finds its rows
-// in the cache. Touches are hints, and the results do not depend on them. A row that is touched but
-// not used costs a lookup. A row that is used but not touched costs its cache misses. Touch the
-// rows whose keys follow from the arguments. A key that is stored in another row cannot be touched.
+// Before the calls of a group run, the engine calls the touch function of each call. The engine
+// then looks up all touched rows together, so that their cache misses overlap. Each call then finds
+// its rows in the cache. Touches are hints, and the results do not depend on them. A row that is
+// touched but not used costs a lookup. A row that is used but not touched costs its cache misses.
+// Touch the rows whose keys follow from the arguments. A key that is stored in another row cannot
+// be touched.
 //
 // Thread safety: a touch function may use its Touches only until the function returns.
 #pragma once
@@ -50,7 +51,7 @@ class Touches {
   void read_only(bool on = true) noexcept { read_only_ = on; }
   // Sets RunPolicy::procedure_id for this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
-  // Under protocol partitioned: names a partition that this call reads or writes. A number that is
+  // Names a partition that this call reads or writes, for protocol partitioned. A number that is
   // not below Options::partitions makes the call's outcome kInvalidArgument. A call that names no
   // partition, or more than 32 partitions, uses all partitions.
   void partition(uint32_t number) noexcept {

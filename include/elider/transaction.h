@@ -17,8 +17,8 @@
 //   kUnsupported      the write concerns a secondary index that was left out
 //                     (Options::leave_out_indexes)
 //   kFinished         the transaction has ended
-// After one of these, except kInvalidArgument and kUnsupported, the transaction can only be rolled
-// back.
+// After one of these statuses, except kInvalidArgument and kUnsupported, the transaction can only
+// be rolled back.
 // Thread safety: only one thread may use a transaction at a time, but different threads may use it
 // one after another.
 #pragma once
@@ -146,7 +146,7 @@ class Transaction {
   //   kDuplicateKey     a unique index already has the row's new value
   //   kInvalidArgument  change() used this transaction, and a secondary index reads the columns
   // An exception of change() propagates to the caller. The transaction can then only be rolled
-  // back, even if the exception is caught: all further operations and the commit return
+  // back, even if the exception is caught. All further operations and the commit return
   // kProcedureThrew.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>

@@ -13,7 +13,7 @@
 //   C++ type                                           field
 //   nullptr, std::nullopt                              null
 //   bool                                               bool
-//   (u)int8_t to (u)int64_t, enumerations              integer; its width is not stored
+//   (u)int8_t to (u)int64_t, enumerations              integer; the width is not stored
 //   float; double                                      float or double, which are different types
 //   elider::Timestamp                                  timestamp, in microseconds
 //   std::string_view, std::string, const char*,        text: UTF-8, which may contain U+0000. An
@@ -283,8 +283,9 @@ class TupleReader {
  public:
   explicit TupleReader(std::span<const std::byte> bytes);
 
-  // Reads the next field. Returns false after the last one, and then status() is ok(). Also returns
-  // false if the bytes are not an encoded tuple; then status() says why, and at which offset.
+  // Reads the next field. Returns false after the last field, and status() is then ok(). Also
+  // returns false if the bytes are not an encoded tuple; then status() says why, and at which
+  // offset.
   bool next(TupleField* field);
   const Status& status() const { return status_; }
   // The number of nested tuples that have begun and not ended.
@@ -299,7 +300,7 @@ class TupleReader {
   const std::byte* const begin_;
   detail::TupleInput input_;
   size_t depth_ = 0;
-  uint64_t flips_ = 0;  // one bit per nested tuple, the lowest for the innermost: bytes are inverted
+  uint64_t flips_ = 0;  // one bit per nested tuple, the lowest for the innermost tuple; set if bytes are inverted
   Status status_;
   TupleScratch scratch_;
 };

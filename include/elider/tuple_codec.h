@@ -2,7 +2,7 @@
 //
 // Programs include elider/tuple.h instead. docs/formats.md, "Tuple encoding", describes the bytes.
 // In a descending field, all bytes are inverted. The functions have a parameter kFlip, which is
-// true in such fields. Thread safety: pure functions.
+// true in such fields. Thread safety: all functions are pure.
 #pragma once
 
 #include "elider/language.h"
@@ -44,8 +44,8 @@ struct Uuid {
   friend constexpr auto operator<=>(const Uuid&, const Uuid&) = default;
 };
 
-// A field in descending order: larger values come first. Its comparison operators use that order,
-// so a std::tuple<uint32_t, Descending<Timestamp>> compares as its encoding does. In
+// A field in descending order, in which larger values come first. Its comparison operators use that
+// order, so a std::tuple<uint32_t, Descending<Timestamp>> compares as its encoding does. In
 // Descending<std::optional<T>> null comes last; in std::optional<Descending<T>> it comes first.
 template <class T>
 struct Descending {
@@ -56,7 +56,8 @@ struct Descending {
 template <class T>
 Descending(T) -> Descending<T>;
 
-// The last field of a prefix(): all text that begins with this text, or bytes with these bytes.
+// The last field of a prefix(). It matches all text that begins with this text, or all bytes that
+// begin with these bytes.
 template <class T>
 struct StartsWith {
   T value{};
