@@ -26,16 +26,16 @@ struct HistoryOperation {
   uint32_t group = 0;       // column group
   Key key = 0;              // unused for scans
   uint64_t version = 0;     // the version read or written; 0 if an absent key does not have a stored version; unused for index kinds
-  // For a scan by key: `range` is the range that the scan covered, which is shorter than the
-  // requested range if a limit or the visitor ended the scan. `rows` has the returned rows, each
-  // with the version of the first column group that was read (0 for the transaction's own writes).
+  // `range` is the range that a scan by key covered. It is shorter than the requested range if a
+  // limit or the visitor ended the scan. `rows` has the returned rows, each with the version of the
+  // first column group that was read (0 for the transaction's own writes).
   KeyRange range;
   bool reverse = false;
   std::vector<std::pair<Key, uint64_t>> rows;
-  // For a scan of a secondary index: the scan covered the positions from (range.first, first_key)
-  // to (range.last, last_key) inclusive; `rows` has the value and the primary key of each returned
-  // row. The columns that the scan read are recorded as separate reads. If a limit or the visitor
-  // stopped the scan, the covered range ends at the last row.
+  // A scan of a secondary index covered the positions from (range.first, first_key) to (range.last,
+  // last_key) inclusive; `rows` has the value and the primary key of each returned row. The columns
+  // that the scan read are recorded as separate reads. If a limit or the visitor stopped the scan,
+  // the covered range ends at the last row.
   uint32_t index = 0;       // position among the table's secondary indexes
   Key first_key = 0;
   Key last_key = kKeyMax;

@@ -227,7 +227,7 @@ struct Options {
   // checkpoint's size, but at least 64 MiB. Log is applied at a quarter of the speed at which a
   // checkpoint is loaded, so opening takes at most about twice as long as loading the checkpoint.
   // Recovery applies about this much log, and the log written while the next checkpoint was taken.
-  // With checkpoints_kept above 1, recovery also reads the log since the oldest checkpoint.
+  // If checkpoints_kept is above 1, recovery also reads the log since the oldest checkpoint.
   uint64_t checkpoint_log_bytes = kCheckpointLogAutomatic;
   // Takes a checkpoint after this many seconds, if anything was written. 0 (the default) turns this
   // off. Range 0 to 10^7.
@@ -239,8 +239,8 @@ struct Options {
   // with transactions for processors. The threads of automatic checkpoints run at nice 8, so each
   // gets a sixth of the processor time of another thread.
   uint32_t checkpoint_threads = 1;
-  // Number of checkpoints to keep, with the log since the oldest one. Default 1, range 1 to 16.
-  // With more than one checkpoint, the database can be opened even if the newest one is damaged.
+  // Number of checkpoints to keep, with the log since the oldest one. Default 1, range 1 to 16. If
+  // more than one checkpoint is kept, the database can be opened even if the newest one is damaged.
   uint32_t checkpoints_kept = 1;
 
   // Threads that recover when the database opens. 0 means one per processor, at most 16. Range 0 to

@@ -264,7 +264,8 @@ struct TupleField {
   Uuid uuid;                // kUuid
   std::string_view text;    // kText; and the bytes of kBytes
 
-  // For kInteger: whether the number is in the range of int64_t, so that as_int64() can return it.
+  // Returns whether a number (kInteger) is in the range of int64_t, so that as_int64() can return
+  // it.
   bool fits_int64() const { return negative || integer >> 63 == 0; }
   int64_t as_int64() const { return static_cast<int64_t>(integer); }
   std::span<const std::byte> bytes() const { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
@@ -276,9 +277,9 @@ struct TupleField {
 //   for (elider::TupleField field; reader.next(&field);) ...
 //   if (!reader.status().ok()) ...
 //
-// For a nested tuple, next() returns a field of type kTuple, then its fields, and then kTupleEnd.
-// The object has about 1 KiB. The text of a field is valid as long as both the reader and `bytes`
-// exist.
+// If a field is a nested tuple, next() returns a field of type kTuple, then the fields of the
+// nested tuple, and then kTupleEnd. The object has about 1 KiB. The text of a field is valid as
+// long as both the reader and `bytes` exist.
 class TupleReader {
  public:
   explicit TupleReader(std::span<const std::byte> bytes);

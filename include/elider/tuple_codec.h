@@ -1,8 +1,8 @@
 // Internals of elider/tuple.h: how a C++ value becomes a field of an encoded tuple, and back.
 //
 // Programs include elider/tuple.h instead. docs/formats.md, "Tuple encoding", describes the bytes.
-// In a descending field, all bytes are inverted. The functions have a parameter kFlip, which is
-// true in such fields. Thread safety: all functions are pure.
+// All bytes of a descending field are inverted. The functions have a parameter kFlip, which is true
+// in such fields. Thread safety: all functions are pure.
 #pragma once
 
 #include "elider/language.h"
