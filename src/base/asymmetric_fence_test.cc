@@ -12,8 +12,8 @@
 namespace elider {
 namespace {
 
-// Dekker's question, many times: each side stores its own word, passes its fence, and reads the
-// other's. Both reading 0 is what the pair of fences forbids.
+// Dekker's pattern, many times: each side stores its own word, passes its fence, and reads the
+// other side's word. The pair of fences forbids that both read 0.
 TEST(AsymmetricFence, NeverDoBothSidesMissTheOther) {
   prepare_asymmetric_fence();
   constexpr uint64_t kRounds = kThreadSanitizer ? 5000 : 20000;
@@ -41,7 +41,8 @@ TEST(AsymmetricFence, NeverDoBothSidesMissTheOther) {
     heavy_fence();
     heavy_saw = light_word->load(std::memory_order_relaxed);
     meet(1, 2 * round);
-    // Both wait for the next meeting, or the thread has ended, so light_saw stands still.
+    // Both threads wait for the next round, or the light thread has ended, so light_saw does not
+    // change.
     missed += light_saw != round && heavy_saw != round;
   }
   light.join();

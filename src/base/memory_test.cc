@@ -41,8 +41,8 @@ TEST(SizeClass, StepsAreAnEighthAtMostAndWholeLines) {
   }
 }
 
-// What the kernel was told of the mapping that the address is in: two letters a
-// flag, "hg" of them huge pages.
+// Returns the kernel's flags of the mapping that contains the address. Each flag is two letters.
+// "hg" means huge pages.
 std::string flags_of_mapping(const void* address) {
   std::ifstream maps("/proc/self/smaps");
   const auto number = reinterpret_cast<uintptr_t>(address);
@@ -82,7 +82,7 @@ TEST(Memory, PrefaultedMemoryIsThereBeforeItIsUsed) {
 #if !ELIDER_ASAN && !ELIDER_TSAN  // whose shadow memory faults
   EXPECT_LE(after.ru_minflt - before.ru_minflt, 4);
 #endif
-  // Beyond it, memory comes as ever.
+  // After this memory is used up, allocations still succeed.
   for (int i = 0; i < 100; ++i) ASSERT_NE(allocator.allocate(100'000, kPart), nullptr);
   EXPECT_GE(memory.reserved_bytes(), 13 * kMiB);
   EXPECT_FALSE(Memory().prefault(uint64_t{1} << 46));
@@ -176,7 +176,8 @@ TEST(Allocator, OneAllocatesAnotherFreesStaysBounded) {
 TEST(Allocator, TwoThreadsPassingObjectsStayBounded) {
   Memory memory;
   std::vector<std::thread> threads;
-  // Each thread frees what the other allocated; a batch changes hands through an exchanged pointer.
+  // Each thread frees the objects that the other one allocated. Batches move between the threads
+  // through an exchanged pointer.
   constexpr int kObjects = 64;
   using Batch = std::array<void*, kObjects>;
   std::array<std::atomic<Batch*>, 2> mailbox{};
@@ -277,8 +278,8 @@ TEST(Memory, WithoutHugePagesWorksTheSame) {
   allocator.free(object, 3 * kMiB, kPart);
 }
 
-// Without EngineParts::own_allocators: an object that one allocator frees is the next that any of
-// them gives, and none is given twice.
+// EngineParts::own_allocators is false here. The next allocation of any allocator returns the
+// object that another allocator has freed, and no object is returned twice.
 TEST(Memory, OneAllocatorServesAllUnderItsLock) {
   Memory memory(0, true, false);
   {

@@ -23,7 +23,7 @@ TEST(ParallelTest, TheErrorOfTheSmallestPieceComesBack) {
   EXPECT_NE(status.message().find("piece 7"), std::string::npos) << status.message();
 }
 
-// In the caller's thread or in another, while the others still work.
+// The exception is thrown in the caller's thread or in another one, while the others still work.
 TEST(ParallelTest, AnExceptionIsThrownOnceAllHaveEnded) {
   for (const uint32_t thrower : {0u, 1u, 2u}) {
     std::atomic<int> inside{0};

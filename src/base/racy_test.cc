@@ -45,8 +45,8 @@ TEST(Racy, ScalarsKeepTheirValue) {
   EXPECT_EQ(racy_load(number), 2.5);
 }
 
-// The sequence lock that these accessors are for. TSan proves that they are enough; the comparison
-// proves that the fences are.
+// The sequence lock that these accessors are made for. TSan proves that the accessors suffice, and
+// the comparison proves that the fences do.
 TEST(Racy, ASequenceLockMadeOfThemNeverShowsATornCopy) {
   struct Row {
     std::atomic<uint64_t> word{0};

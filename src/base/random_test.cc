@@ -39,7 +39,7 @@ TEST(Random, BelowIsUniform) {
   for (int i = 0; i < kDraws; ++i) ++counts[random.below(kBuckets)];
   double chi_square = 0;
   for (int count : counts) chi_square += std::pow(count - kDraws / kBuckets, 2) / (kDraws / kBuckets);
-  EXPECT_LT(chi_square, 40);  // nine degrees of freedom: above that once in 100,000
+  EXPECT_LT(chi_square, 40);  // nine degrees of freedom: the value is larger once in 100,000 runs
 }
 
 TEST(Random, BoundsAreReachedAndKept) {
@@ -60,7 +60,8 @@ TEST(Random, BoundsAreReachedAndKept) {
 }
 
 TEST(TickClock, FollowsTheSteadyClock) {
-  // The least error of some, for a thread may lose its processor between two readings.
+  // Uses the smallest of several errors, because a thread may lose its processor between two
+  // readings.
   int64_t error = std::numeric_limits<int64_t>::max();
   for (int i = 0; i < 5 && error >= 2'000'000; ++i) {
     const TickClock clock;

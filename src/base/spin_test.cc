@@ -30,17 +30,17 @@ TEST(SpinTest, GivesUpTheProcessorOnlyWhenPausesHaveNotHelped) {
   EXPECT_EQ(spin.yields(), 0u);
 }
 
-// A thread that yields alone uses all of its processor, if nobody else wants it.
+// A thread that only yields uses all of its processor if no other thread wants it.
 TEST(SpinTest, ALongWaitSleeps) {
   constexpr uint64_t kWaitNs = 200'000'000;
   Spin spin;
   const uint64_t until = now_ns() + kWaitNs, used_before = processor_ns();
-  while (now_ns() < until || spin.sleeps() == 0) spin.wait();  // it may lose its processor for all of the time
+  while (now_ns() < until || spin.sleeps() == 0) spin.wait();  // the thread may lose its processor for the whole time
   EXPECT_LT(processor_ns() - used_before, kWaitNs / 2);
   EXPECT_GT(spin.sleeps(), 0u);
 }
 
-// Else it might go with a lock in its hands.
+// Otherwise a cancelled thread might end while it holds a lock.
 TEST(SpinTest, AThreadThatWaitsIsNotCancelled) {
   static std::atomic<bool> may_go;
   static std::atomic<int> rounds;

@@ -1,5 +1,6 @@
-// The order of encodings is the order of tuples, and no other bytes are decoded: random tuples from
-// fixed seeds, against std::tuple and against a model of values of any type.
+// Tests that encodings have the order of their tuples, and that no other bytes can be decoded. The
+// tuples are random, from fixed seeds. They are compared with std::tuple, and with a model of
+// values of any type.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,14 +16,14 @@
 #include "base/random.h"
 #include "elider/tuple.h"
 
-namespace elider::tuple_order_tests {  // some of its helpers have the names of those of other tests
+namespace elider::tuple_order_tests {  // some helpers have the same names as those of other tests
 namespace {
 
 using std::optional;
 using std::string;
 using std::tuple;
 
-// Values that are likely to be equal, to begin alike, or to be at a limit of the format.
+// Returns values that are likely to be equal, to begin alike, or to be at a limit of the format.
 uint64_t any_number(Random& random) {
   const uint64_t near = random.below(4);
   switch (random.below(4)) {
@@ -48,7 +49,7 @@ void draw_float(Random& random, Float* value) {
   static constexpr Float kValues[] = {0, -0.0f, 1, -1, std::numeric_limits<Float>::infinity(), -std::numeric_limits<Float>::infinity(),
                                       std::numeric_limits<Float>::denorm_min(), std::numeric_limits<Float>::max()};
   *value = random.one_in(2) ? kValues[random.below(std::size(kValues))] : std::bit_cast<Float>(static_cast<Bits>(random.next()));
-  if (std::isnan(*value)) *value = 2;  // which std::tuple does not order
+  if (std::isnan(*value)) *value = 2;  // std::tuple does not order NaN
 }
 void draw(Random& random, float* value) { draw_float<float, uint32_t>(random, value); }
 void draw(Random& random, double* value) { draw_float<double, uint64_t>(random, value); }
@@ -119,7 +120,7 @@ TYPED_TEST(TupleOrderTest, EncodingsAreOrderedAsTuples) {
   }
 }
 
-// Integers of all types in one place, as numbers.
+// Integers of all types at the same position compare as numbers.
 TEST(TupleOrder, IntegersOfDifferentTypesCompareAsNumbers) {
   Random random(20261130);
   for (int i = 0; i < 100'000; ++i) {
@@ -132,10 +133,10 @@ TEST(TupleOrder, IntegersOfDifferentTypesCompareAsNumbers) {
   }
 }
 
-// A field of any type, in a tuple of any shape.
+// A field of any type in a tuple of any shape.
 struct Value {
   TupleField field;
-  string text;  // of field.text, too
+  string text;  // also the text of field.text
   std::vector<Value> fields;
 };
 
@@ -218,7 +219,7 @@ void write(const std::vector<Value>& values, TupleWriter* writer) {
   }
 }
 
-// What the reader finds, written again. Empty if it refuses the bytes.
+// Encodes again what the reader has decoded. The result is empty if the reader refuses the bytes.
 std::vector<std::byte> written_again(std::span<const std::byte> bytes, Status* status) {
   std::vector<std::byte> buffer(kTupleBytesMax);
   TupleReader reader(bytes);
@@ -254,7 +255,7 @@ TEST(TupleOrder, TuplesOfMixedTypesAndLengthsAreOrderedAsTheModel) {
   for (int i = 0; i < 200'000; ++i) {
     const int one = i % 2;
     values[one] = any_tuple(random);
-    if (random.one_in(4)) {  // one that begins as the other
+    if (random.one_in(4)) {  // a tuple that begins like the other one
       values[one] = values[1 - one];
       if (!values[one].empty()) values[one].back() = any_value(random, 0);
       if (random.one_in(2)) values[one].push_back(any_value(random, 0));
@@ -267,7 +268,8 @@ TEST(TupleOrder, TuplesOfMixedTypesAndLengthsAreOrderedAsTheModel) {
   }
 }
 
-// Bytes that are no encoding are refused, and all others are the encoding of what they decode to.
+// If bytes are not an encoding, the reader refuses them. Otherwise they are the encoding of the
+// decoded tuple.
 void expect_canonical(std::span<const std::byte> bytes, int* accepted) {
   Status status;
   const std::vector<std::byte> again = written_again(bytes, &status);

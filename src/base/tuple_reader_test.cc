@@ -7,7 +7,7 @@
 
 #include "elider/tuple.h"
 
-namespace elider::tuple_reader_tests {  // some of its helpers have the names of those of other tests
+namespace elider::tuple_reader_tests {  // some helpers have the same names as those of other tests
 namespace {
 
 using namespace std::string_view_literals;

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace elider::tuple_tests {  // some of its helpers have the names of those of other tests
+namespace elider::tuple_tests {  // some helpers have the same names as those of other tests
 namespace {
 
 using namespace std::string_view_literals;
@@ -58,7 +58,7 @@ string encoded(const Fields&... fields) {
   return status.ok() ? hex(key.bytes()) : status.message();
 }
 
-// What decoding the encoded tuple gives.
+// Returns the result of decoding the encoded tuple.
 template <class... Fields>
 Result<tuple<Fields...>> round_trip(const tuple<Fields...>& value) {
   EncodedTuple key;
@@ -76,7 +76,7 @@ void expect_round_trip(const T& value) {
   EXPECT_EQ(std::get<1>(*nested), optional<T>(value));
 }
 
-// These bytes are in files: they must never change.
+// Files contain these bytes, so the encoding must never change.
 TEST(Tuple, GoldenBytes) {
   EXPECT_EQ(encoded(), "");
   EXPECT_EQ(encoded(nullptr), "04");
@@ -213,12 +213,12 @@ TEST(Tuple, TheLongestTupleFits) {
   EXPECT_EQ(encoded(string(1023, 'x')), "invalid argument: tuple field 0 (text of 1023 bytes)" + limit);
   EXPECT_EQ(encoded(1, Bytes(511)), "invalid argument: tuple field 1 (bytes of 511 bytes)" + limit);
   EXPECT_EQ(encoded(string(1022, 'x'), true), "invalid argument: tuple field 1 (bool)" + limit);
-  // An error leaves the tuple without fields.
+  // After an error, the tuple does not have fields.
   EXPECT_FALSE(key.set(string(1023, 'x')).ok());
   EXPECT_EQ(key.size(), 0u);
 }
 
-// Every size of the buffer; no byte after its end is written.
+// Tests every size of the buffer. A byte after the buffer's end is never written.
 TEST(Tuple, ABufferThatIsTooSmallIsAnError) {
   const tuple values(1u, 300, -70000, 1.5f, 2.5, at(7), "text\1of some length"sv, bytes_of({0, 9}), some_uuid(), nullopt, true,
                      tuple(1, Descending{"abc"}));
@@ -313,7 +313,7 @@ TEST(Tuple, ViewsAreIntoTheBytesOrTheScratch) {
   EXPECT_EQ(static_cast<const void*>(std::get<0>(*views).data()), key.bytes().data() + 1);
 }
 
-// A type of the program that shows bytes.
+// A type of the program that provides its bytes.
 struct Shown {
   Shown() = default;
   explicit Shown(std::span<const std::byte> bytes) : shown(bytes) {}

@@ -19,14 +19,14 @@ constexpr auto kPart = MemoryPart::kRows;
 void count_reclaim(Worker&, void* object, uint64_t argument) { *static_cast<uint64_t*>(object) += argument; }
 
 struct WorkerTest : testing::Test {
-  // What callbacks count; they stand first, because the last callbacks run
-  // when `workers` is destroyed.
+  // The counters of the callbacks. They are declared before `workers`, because the last callbacks
+  // run when `workers` is destroyed.
   uint64_t reclaimed = 0;
   uint64_t late = 0;
   Memory memory;
   Workers workers{memory, 16, 1};
 
-  // One stay inside that retires nothing.
+  // Enters and leaves without retiring anything.
   static void pass(Worker& worker) {
     worker.enter();
     worker.leave();
@@ -52,7 +52,7 @@ TEST_F(WorkerTest, AcquireGivesNullWhenAllAreInUse) {
   std::vector<Worker*> all;
   for (int i = 0; i < 16; ++i) all.push_back(workers.acquire());
   EXPECT_EQ(workers.acquire(), nullptr);
-  workers.collect();  // does nothing, and does not hang
+  workers.collect();  // does not do anything, and returns
   for (Worker* worker : all) workers.release(worker);
   EXPECT_NE(workers.acquire(), nullptr);
 }
@@ -101,7 +101,7 @@ TEST_F(WorkerTest, WorkersReclaimByThemselvesAndStayBounded) {
     worker->leave();
     waiting_max = std::max(waiting_max, workers.retired_objects());
   }
-  EXPECT_LE(waiting_max, 5'000u);  // three grace epochs of 1024 and the present one
+  EXPECT_LE(waiting_max, 5'000u);  // three grace epochs of 1024, and the present epoch
   EXPECT_GE(reclaimed, 290'000u);
 }
 
@@ -117,10 +117,11 @@ TEST_F(WorkerTest, AWorkerThatRetiresManyAtATimeStaysBounded) {
   }
   EXPECT_LE(waiting_max, 20 * kAtATime);
   for (int i = 0; i < 5 * 5000; ++i) pass(*worker);
-  EXPECT_EQ(reclaimed, 1000 * kAtATime);  // a worker that comes back to nothing goes on until all is done
+  EXPECT_EQ(reclaimed, 1000 * kAtATime);  // without new objects, the worker continues until all are reclaimed
 }
 
-// An advance interrupts the others: a worker that has much to reclaim does it without.
+// An advance interrupts other processors, so a worker that has much to reclaim does not advance
+// each time.
 TEST_F(WorkerTest, TheEpochAdvancesOnceInACountdown) {
   constexpr uint64_t kObjects = 100'000;
   const auto advances = [](Workers& of, auto&& retire) {
@@ -134,7 +135,7 @@ TEST_F(WorkerTest, TheEpochAdvancesOnceInACountdown) {
     return of.epoch() - epoch;
   };
   const auto retire = [this](Worker& worker) { worker.retire(&count_reclaim, &reclaimed, 1); };
-  // Of each object the weight, and 1 for the leave().
+  // Each object counts with its weight, and each leave() with 1.
   const auto near = [](uint64_t found, uint64_t weight) {
     const uint64_t wanted = kObjects * (weight + 1) / 4096 + 1;
     EXPECT_TRUE(found > wanted / 2 && found <= wanted) << found << " of " << wanted;
@@ -148,7 +149,7 @@ TEST_F(WorkerTest, TheEpochAdvancesOnceInACountdown) {
   near(advances(small, retire), 16);
 }
 
-// Else what it has retired would wait for another countdown.
+// Otherwise the retired objects would wait for another countdown.
 TEST_F(WorkerTest, WhoeverIsInTheWayOfAnAdvanceIsLookedAtAgainSooner) {
   Worker* reader = workers.acquire();
   Worker* worker = workers.acquire();
@@ -160,7 +161,7 @@ TEST_F(WorkerTest, WhoeverIsInTheWayOfAnAdvanceIsLookedAtAgainSooner) {
     }
   };
   reader->enter();
-  retire(3000);  // the first advance is not held back, the next ones are
+  retire(3000);  // the reader does not prevent the first advance, but the next ones
   const uint64_t epoch = workers.epoch();
   reader->leave();
   retire(200);
@@ -224,8 +225,8 @@ TEST_F(WorkerTest, CollectEmptiesTheListOfAWorkerThatIsIdle) {
   pass(*idle);
 }
 
-// Who meets the limit comes by as often as it tries again, which may be once a millisecond: it must
-// not wait for a countdown. All that is retired is of a worker that is idle.
+// A worker that reaches the limit may retry only once a millisecond, so reclamation must not wait
+// for a countdown. All retired objects belong to an idle worker.
 TEST_F(WorkerTest, AWorkerThatIsShortOfMemoryReclaimsAtOnce) {
   constexpr uint64_t kLimit = 4u << 20;
   constexpr size_t kBytes = 256;
@@ -249,16 +250,16 @@ TEST_F(WorkerTest, AWorkerThatIsShortOfMemoryReclaimsAtOnce) {
     }
     return 0;
   };
-  EXPECT_EQ(tries(100), 0);  // the reader may still see all of it
+  EXPECT_EQ(tries(100), 0);  // the reader may still see all objects
   reader->leave();
   EXPECT_NE(tries(100), 0);
   for (int i = 0; i < 1000 && few.retired_objects() != 0; ++i) pass(*hungry);
-  EXPECT_EQ(few.retired_objects(), 0u);  // and goes on, although it lacks nothing now
+  EXPECT_EQ(few.retired_objects(), 0u);  // and continues, although memory is not exhausted now
   for (Worker* worker : {idle, hungry, reader}) few.release(worker);
 }
 
-// Where the memory is in use, hurrying is of no use: who fails now and then
-// goes on as ever in between.
+// If the memory is really in use, hurrying does not help. A worker that occasionally fails must not
+// hurry between failures.
 TEST_F(WorkerTest, AWorkerThatStaysShortOfMemoryDoesNotHurryForEver) {
   Memory small(4u << 20);
   Workers few(small, 1, 1);
@@ -329,12 +330,12 @@ TEST_F(WorkerTest, TheOldestStayInsideIsTimed) {
 
 TEST_F(WorkerTest, AReaderThatEntersAtTheFenceIsNotOverlooked) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
-  // The advance has looked once and fenced; a reader enters now, and an object it sees is retired.
-  // However often the epoch moves on, the object stays until the reader leaves.
+  // The advance has checked once and fenced. Then a reader enters, and an object that the reader
+  // sees is retired. However often the epoch advances, the object stays until the reader leaves.
   Worker* reader = workers.acquire();
   Worker* writer = workers.acquire();
   writer->enter();
-  writer->retire(&count_reclaim, &reclaimed, 0);  // or collect() would have nothing to do
+  writer->retire(&count_reclaim, &reclaimed, 0);  // otherwise collect() would not have work
   writer->leave();
   TestStop stop("worker.advance.after_fence");
   std::thread collector([&] { workers.collect(); });
@@ -352,9 +353,9 @@ TEST_F(WorkerTest, AReaderThatEntersAtTheFenceIsNotOverlooked) {
   EXPECT_EQ(reclaimed, 1u);
 }
 
-// A shared cell that readers follow and writers replace; threads join and leave all the time. A
-// reclaimed object is overwritten, so a reader that sees the mark has found a broken grace period
-// (and ASan or TSan find it too).
+// A shared cell that writers replace while readers follow it. Threads join and leave all the time.
+// A reclaimed object is overwritten, so a reader that sees the mark has found a broken grace
+// period. ASan and TSan also find it.
 class Churn {
  public:
   static constexpr uint64_t kAlive = 0x600d600d600d600d, kDead = 0xdeaddeaddeaddead;
@@ -428,7 +429,7 @@ class Churn {
     workers_.release(worker);
   }
 
-  Memory memory_{8u << 20};  // small, so that workers look after the epoch often
+  Memory memory_{8u << 20};  // small, so that workers check the epoch often
   Workers workers_;
   std::array<std::atomic<Object*>, 8> cells_{};
   std::atomic<uint64_t> broken_{0};

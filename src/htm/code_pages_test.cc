@@ -1,4 +1,4 @@
-// A section returns to its regions after a page of code that only they run has been discarded.
+// A section uses regions again after a page of code that only regions run has been discarded.
 #include "htm/code_pages.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 #if ELIDER_HAVE_RTM
 
-// A function that has 64 KiB of code for itself, because a system may also load the pages around
-// one that it loads.
+// A function with 64 KiB of code around it that belongs to no other function, because a system may
+// also load pages next to a page that it loads.
 asm(".section .text.elider_test_alone, \"ax\", @progbits\n"
     ".balign 65536\n"
     "elider_test_alone: ret\n"
@@ -38,7 +38,8 @@ unsigned alone_in_a_region() {
   Rtm::commit();
   return kStarted;
 }
-// Returns whether one of a few attempts commits, because interrupts abort regions at any time.
+// Returns true if one of several attempts commits, because interrupts may abort a region at any
+// time.
 bool commits() {
   for (int i = 0; i < 100; ++i)
     if (alone_in_a_region() == kStarted) return true;
@@ -57,8 +58,8 @@ class CodePagesTest : public testing::Test {
     elider_test_alone();
     ASSERT_TRUE(commits());
     take_code_away();
-    // This is the problem. A processor that loads the page itself does not need the functions under
-    // test.
+    // This checks that the problem exists. On a processor that loads the page itself, the functions
+    // under test are not needed.
     ASSERT_FALSE(commits()) << "a region has fetched code that was not there";
   }
 };
@@ -74,7 +75,7 @@ TEST_F(CodePagesTest, ASectionWhoseRunsTakeTheLockReadsThem) {
   };
   Site site;
   constexpr int kRuns = 100;
-  // A thread that has not met an abort with cause kSystem before.
+  // Uses a new thread, which has not counted an abort with cause kSystem yet.
   std::thread([&site] {
     for (int run = 0; run < kRuns; ++run)
       run_region<Rtm>(

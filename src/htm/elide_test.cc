@@ -1,4 +1,5 @@
-// Elision: where and when the body runs, with a backend that returns statuses that a test prepared.
+// Tests of elision: where and when the body runs. The backend returns statuses that a test
+// prepared.
 #include "htm/elide.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +16,13 @@
 namespace elider::htm {
 namespace {
 
-// A region that aborts itself. There is no processor to jump back, so the test catches this.
+// Thrown by a region that aborts itself. The test catches it, because this backend cannot jump
+// back.
 struct SelfAbort {
   uint8_t code;
 };
 
-// begin() returns the next of `statuses`, and kStarted after the last.
+// begin() returns the next of `statuses`, and kStarted after the last one.
 struct Scripted {
   static constexpr std::string_view kName = "scripted";
   static constexpr bool kRunsRegions = true;
@@ -78,7 +80,7 @@ std::deque<unsigned> times(unsigned count, unsigned status) { return std::deque<
 
 class ElideTest : public testing::Test {
  protected:
-  // How the body ran: in a region, or under the lock.
+  // How the body ran, which is in a region or under the lock.
   struct Seen {
     bool in_region;
     bool locked;
@@ -105,7 +107,7 @@ TEST_F(ElideTest, AFreeLockIsNotTaken) {
   EXPECT_FALSE(Scripted::inside);
 }
 
-// The lock is read before the region begins, and again inside it. The second read is the
+// The lock is read before the region begins, and again inside the region. The second read is the
 // subscription.
 TEST_F(ElideTest, ALockThatIsTakenMeanwhileAbortsTheRegionWithTheLocksCode) {
   Scripted::play({});
@@ -125,7 +127,7 @@ TEST_F(ElideTest, ALockThatIsTakenMeanwhileAbortsTheRegionWithTheLocksCode) {
 
 TEST_F(ElideTest, ItWaitsForTheLockBeforeARegionBegins) {
   Scripted::play({});
-  lock_.held_for_looks = 5;  // few enough that it only pauses: if it yields, it may give up waiting and queue for the lock
+  lock_.held_for_looks = 5;  // so few that the thread only pauses: after yielding, it may give up waiting and queue for the lock
   EXPECT_TRUE(run().in_region);
   EXPECT_GT(lock_.looks, 5u);
   EXPECT_EQ(Scripted::begins, 1u);
@@ -218,9 +220,9 @@ TEST_F(ElideTest, ASiteThatDoesNotPayShutsItselfOffAndTriesAgain) {
   EXPECT_EQ(begins_of(32, times(32, 0)), 32u);   // the deciding window
   EXPECT_EQ(begins_of(100, times(100, 0)), 0u);  // off
   EXPECT_EQ(site_.counts().direct, 100u);
-  EXPECT_EQ(begins_of(16, times(16, 0)), 16u);   // a probe, which fails
+  EXPECT_EQ(begins_of(16, times(16, 0)), 16u);   // a probe that fails
   EXPECT_EQ(begins_of(200, times(200, 0)), 0u);  // off for twice as long
-  EXPECT_EQ(begins_of(16, {}), 16u);             // a probe that pays
+  EXPECT_EQ(begins_of(16, {}), 16u);             // a probe that succeeds
   EXPECT_EQ(begins_of(1000, {}), 1000u);         // on again
   EXPECT_EQ(begins_of(32 * 4, times(15, 0)), 128u);  // a few bad runs do not matter
 }
@@ -267,7 +269,7 @@ TEST_F(ElideTest, AlwaysAbortsFallsBackAfterItsTries) {
   EXPECT_EQ(site_.counts().fallbacks, 1u);
 }
 
-// There are more threads than parts: they share the last part, and no count is lost.
+// More threads than parts: they share the last part, and the sum is still exact.
 TEST(SiteTest, CountsOfManyThreadsAddUp) {
   constexpr unsigned kThreads = 24, kRuns = 2000;
   const ElisionPolicy policy{.system_aborts_max = 1, .window_runs = 0};
@@ -338,13 +340,13 @@ TEST(DetectTest, AMachineIsUsableOnlyWithAReason) {
   }
 }
 
-// The process continues on every processor, with or without the instruction.
+// The process continues on every processor, whether or not it has the instruction.
 TEST(DetectTest, AnInstructionThatIsNoneIsNoticed) {
   EXPECT_FALSE(runs_without_sigill([] { std::raise(SIGILL); }));
   EXPECT_TRUE(runs_without_sigill([] {}));
 }
 
-// The illegal instruction of another thread during a trial does not affect the trial.
+// If another thread raises SIGILL during a trial, the trial is not affected.
 TEST(DetectTest, TheSigillOfAnotherThreadIsTheHosts) {
   static std::atomic<int> caught;
   const auto elsewhere = [] { std::thread([] { std::raise(SIGILL); }).join(); };
@@ -355,7 +357,7 @@ TEST(DetectTest, TheSigillOfAnotherThreadIsTheHosts) {
   EXPECT_EQ(caught.load(), 1);
 }
 
-// Executes the instruction, and therefore only if it exists or was requested.
+// Executes the instruction, so the test runs only if the instruction exists or was requested.
 TEST(DetectTest, AskingForTheInstructionDoesNotEndTheProcess) {
   if (!detect().rtm && std::getenv("ELIDER_TEST_RTM") == nullptr) GTEST_SKIP() << "no RTM here, and ELIDER_TEST_RTM does not ask for it";
   EXPECT_EQ(rtm_instructions_exist(), rtm_instructions_exist());

@@ -1,4 +1,4 @@
-// The status word: single bits, combinations of bits, and codes.
+// Tests of the status word: single bits, combinations of bits, and codes.
 #include "htm/status.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(HtmStatusTest, ALockHeldAbortIsAnExplicitOneWithItsCode) {
   EXPECT_EQ(decode(explicit_abort(kLockHeldCode)), Cause::kLockHeld);
   EXPECT_EQ(decode(explicit_abort(kLockHeldCode) | kRetry | kNested), Cause::kLockHeld);
   EXPECT_EQ(decode(explicit_abort(7)), Cause::kExplicit);
-  // A code without the explicit bit is meaningless.
+  // A code without the explicit bit does not have a meaning.
   EXPECT_EQ(decode(static_cast<unsigned>(kLockHeldCode) << kCodeShift), Cause::kSystem);
 }
 

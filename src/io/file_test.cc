@@ -1,5 +1,5 @@
-// The two ways to the disk: what they write, and that errors and short
-// writes mean the same in both.
+// Tests of the two implementations of files. Both write the same contents, and errors and short
+// writes have the same effects in both.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ TEST_F(FilesTest, WhatIsWrittenIsThere) {
   EXPECT_EQ(files_->open(path, OpenMode::kCreate, &file).code(), Code::kIoError) << "it is there already";
 }
 
-// The device that is always full.
+// /dev/full, the device that is always full.
 TEST_F(FilesTest, AFullDiskIsAnErrorThatNamesTheFile) {
   std::unique_ptr<File> file;
   ASSERT_TRUE(files_->open("/dev/full", OpenMode::kCreateNew, &file).ok());
@@ -80,7 +80,7 @@ TEST_F(FilesTest, AFullDiskIsAnErrorThatNamesTheFile) {
   EXPECT_NE(status.message().find("cannot write '/dev/full': No space left on device"), std::string::npos) << status.message();
 }
 
-// A device that takes every write and knows no sync.
+// A device that accepts every write and does not support sync.
 TEST_F(FilesTest, ASyncThatFailsIsTold) {
   std::unique_ptr<File> file;
   ASSERT_TRUE(files_->open("/dev/null", OpenMode::kCreateNew, &file).ok());
@@ -101,8 +101,8 @@ TEST_F(FilesTest, AFileThatWasRemovedIsTold) {
   }
 }
 
-// A limit of the file's size ends a write in its midst; what it could not take is tried alone, and
-// fails. In a child, since the limit is the process's.
+// A limit of the file's size ends a write halfway. The rest of the write is tried alone, and fails.
+// The test runs in a child process, because the limit applies to a process.
 TEST_F(FilesTest, AShortWriteGoesOnAndEndsInItsError) {
   const std::string path = folder_ / "file";
   const pid_t child = ::fork();
@@ -128,14 +128,14 @@ TEST_F(FilesTest, AFolderWithoutRightsOrThatIsGoneIsNamed) {
   const Status gone = files_->open(folder_ / "gone" / "file", OpenMode::kCreate, &file);
   EXPECT_EQ(gone.code(), Code::kIoError);
   EXPECT_NE(gone.message().find("gone/file'"), std::string::npos) << gone.message();
-  if (::geteuid() == 0) return;  // who may do everything
+  if (::geteuid() == 0) return;  // root may do everything
   std::filesystem::permissions(folder_, std::filesystem::perms::owner_read);
   const Status refused = files_->open(folder_ / "file", OpenMode::kCreate, &file);
   EXPECT_NE(refused.message().find("Permission denied"), std::string::npos) << refused.message();
   std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
 }
 
-// A process without a free descriptor cannot open a file that is there, nor create one.
+// A process without a free descriptor can neither open an existing file nor create one.
 TEST_F(FilesTest, AMessageSaysWhetherTheFileWasThere) {
   const auto folder = opened(folder_);
   std::unique_ptr<File> held;
@@ -193,7 +193,7 @@ TEST_F(FilesTest, AFolderKnowsWhetherItsPathStillLeadsToIt) {
   EXPECT_TRUE(folder->check_place().ok()) << "it leads there again";
 }
 
-// Somebody has put there what is no file: opening it waits for nobody, and says so.
+// The path leads to something that is not a file. Opening it does not wait, and reports the reason.
 TEST_F(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
   const std::string fifo = folder_ / "fifo", folder = folder_ / "folder", device = folder_ / "device", socket = folder_ / "socket";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
@@ -208,7 +208,7 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedAtOnce) {
   for (const std::string& path : {fifo, folder, device, socket}) {
     SCOPED_TRACE(path);
     for (const OpenMode mode : {OpenMode::kRead, OpenMode::kWrite, OpenMode::kCreateNew}) {
-      if (path == device && mode == OpenMode::kCreateNew) continue;  // it refuses what it does not take
+      if (path == device && mode == OpenMode::kCreateNew) continue;  // the device refuses bytes that it does not accept
       std::unique_ptr<File> file;
       const Status status = files_->open(path, mode, &file);
       EXPECT_EQ(status.code(), Code::kCorrupt) << status.message();

@@ -1,6 +1,6 @@
-// Writes and reads that the system makes only in part, or interrupts: they go on, and end with
-// all of it. This program's pwrite and pread stand before the system's, and do what a test has
-// put down for the next calls.
+// The system performs some writes and reads only partly, or interrupts them. The functions under
+// test continue, and complete the call. This program's pwrite and pread replace the system's, and
+// do what a test has prescribed for the next calls.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -17,13 +17,13 @@ namespace {
 
 constexpr long kAll = -1;
 struct Turn {
-  int error = 0;     // an errno: nothing is done
-  long part = kAll;  // so many bytes at the most
+  int error = 0;     // an errno: the call does not do anything
+  long part = kAll;  // at most this many bytes
 };
-std::vector<Turn> turns;  // of the next calls, the last one first; afterwards all is as ever
+std::vector<Turn> turns;  // of the next calls, the last one first; later calls are ordinary
 size_t calls = 0;
 
-// How much of `size` is to be done; negative: errno says why nothing is.
+// Returns how much of `size` to process. Negative: nothing, and errno gives the reason.
 long next(size_t size) {
   ++calls;
   if (turns.empty()) return static_cast<long>(size);
@@ -64,7 +64,7 @@ class ShortCalls : public testing::Test {
     turns.clear();
     std::filesystem::remove_all(folder_);
   }
-  // The first call's turn is the first one.
+  // Prescribes the results of calls. The first element belongs to the first call.
   static void script(std::vector<Turn> of_calls) {
     std::reverse(of_calls.begin(), of_calls.end());
     turns = std::move(of_calls);

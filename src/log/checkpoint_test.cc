@@ -1,8 +1,8 @@
-// Checkpoints of a log whose records are texts. The story of the crash tests: a worker commits, and
-// from time to time everything that was committed is written as a checkpoint and published. The
-// machine stops at any system call, with any of the unsynced sectors on the disk. Recovery then
-// finds, in the checkpoint and the log after it, everything that was acknowledged, and a prefix of
-// what was committed. Any change of a byte of a checkpoint is detected.
+// Checkpoints of a log whose records are texts. Story of the crash tests: a worker commits, and
+// from time to time all commits so far are written as a checkpoint and published. The machine stops
+// at any system call, and any subset of the unsynced sectors is on the disk. Recovery then uses the
+// checkpoint and the log after it. It finds everything that was acknowledged, and a prefix of what
+// was committed. If any byte of a checkpoint is changed, the change is detected.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +23,7 @@ double scale() {
   return text == nullptr ? 1.0 : std::atof(text);
 }
 
-// Each record as a row: its number (8 bytes), its size (4), its text.
+// Stores each record as a row, which is its number (8 bytes), its size (4) and its text.
 std::vector<std::byte> block_of(const State& state) {
   std::vector<std::byte> block(kBlockHeaderBytes);
   for (const auto& [number, text] : state) {
@@ -35,7 +35,7 @@ std::vector<std::byte> block_of(const State& state) {
   return block;
 }
 
-// Two parts, one block each: records with even and with odd numbers.
+// Writes two parts of one block each, one with even numbers and one with odd ones.
 Status write_checkpoint(Directory& directory, uint64_t number, const State& state) {
   for (uint32_t part = 0; part < 2; ++part) {
     std::unique_ptr<PartWriter> writer;
@@ -69,8 +69,8 @@ Status read_checkpoint(Directory& directory, const Checkpoint& checkpoint, State
   return {};
 }
 
-// Recovers the checkpoint and the log after it; if the newest checkpoint is damaged, the one
-// before.
+// Recovers the checkpoint and the log after it. If the newest checkpoint is damaged, uses the
+// previous one.
 Recovered recover_all(FileSystem& files, uint64_t to_number = kNumberMax, uint64_t* base_number = nullptr) {
   Recovered result;
   std::unique_ptr<Directory> directory;
@@ -108,10 +108,10 @@ struct Workload {
   std::vector<MemoryFiles::Call> calls;
   MemoryFiles::Contents before;
   State written;
-  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after this many calls, everything up to the number is durable
+  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after this many calls, all commits up to the number are durable
 };
 
-// Commits with two streams of small segments; every few of them a checkpoint.
+// Commits with two streams of small segments. After every few commits it takes a checkpoint.
 void run_workload(Workload& run, uint64_t seed, uint32_t kept) {
   MemoryFiles files(run.before);
   {
@@ -145,8 +145,8 @@ void run_workload(Workload& run, uint64_t seed, uint32_t kept) {
   run.calls = files.calls();
 }
 
-// Empty, or what is wrong with what was recovered. A record may be in the checkpoint
-// or in the log, or in both.
+// Returns an empty text, or a description of what is wrong with the recovered state. A record may
+// be in the checkpoint, in the log, or in both.
 std::string judge(const Recovered& recovered, const State& written, uint64_t acknowledged) {
   if (!recovered.status.ok()) return recovered.status.message();
   std::map<uint64_t, std::set<std::string>> there, wanted;
@@ -243,9 +243,9 @@ TEST(Checkpoint, TheLogBeforeItGoesAndTheLogBehindItStays) {
   EXPECT_LT(segments.size(), 8u) << "most of the log is gone";
 }
 
-// A log of short segments, and a checkpoint of each number, one after the other. Each checkpoint
-// removes log, but no record after its number. The segments are those of the running log, or those
-// that it found when it was opened.
+// Takes a checkpoint of each number in turn, in a log of short segments. Each checkpoint removes
+// log, but no record after its number. The segments are those of the running log, or those that the
+// log found when it was opened.
 TEST(Checkpoint, OneOfEachNumberLetsGoNoRecordBehindIt) {
   for (const bool opened_again : {false, true}) {
     MemoryFiles files;
@@ -259,7 +259,7 @@ TEST(Checkpoint, OneOfEachNumberLetsGoNoRecordBehindIt) {
       const std::string text = std::to_string(i) + std::string(250, '.');
       uint64_t number = 0;
       ASSERT_TRUE(running->commit(0, text, &number).ok());
-      ASSERT_TRUE(running->log->wait_durable(number).ok());  // so that each has a number of its own, and a frame
+      ASSERT_TRUE(running->log->wait_durable(number).ok());  // so that each record has its own number and its own frame
       ASSERT_EQ(written.count(number), 0u);
       written.emplace(number, text);
       if (i != 11 || !opened_again) continue;
@@ -371,8 +371,8 @@ TEST(CheckpointDamage, EveryTruncationAndEveryTailIsFound) {
   }
 }
 
-// A finished segment's frames say smaller numbers than they have; then a checkpoint is taken, which
-// would do without such a segment. It stays, and the damage is found.
+// The frames of a finished segment are changed to report numbers that are too small. A checkpoint
+// would then remove the segment. It must not do so, and the damage must be found.
 TEST(CheckpointDamage, ASegmentIsNotRemovedUponWhatADamagedHeaderSays) {
   MemoryFiles files;
   Running running;
@@ -452,8 +452,8 @@ TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 
-// What tests/golden/checkpoint-v1 and -v2 hold: a checkpoint at number 6 in two parts,
-// and a manifest of version 2.
+// The contents of tests/golden/checkpoint-v1 and -v2: a checkpoint at number 6 in two parts, and a
+// manifest of version 2.
 MemoryFiles::Contents golden() {
   MemoryFiles files;
   const auto folder = open_folder(files);
@@ -523,8 +523,8 @@ TEST(CheckpointFormat, AnUnknownVersionIsRefused) {
   EXPECT_NE(status.message().find("version 9"), std::string::npos) << status.message();
 }
 
-// A field that is zero in this version may have a meaning in another one. With a matching checksum
-// such a file is not damaged, but it is refused.
+// A field that is zero in this version may have a meaning in another version. If the checksum
+// matches, such a file is not damaged, but it is refused.
 TEST(CheckpointFormat, WhatIsZeroMustBeZero) {
   const std::string part = "db/" + file_name(CheckpointName{6, 1});
   const auto expect_refused = [](const MemoryFiles::Contents& contents, const std::string& path) {
@@ -550,7 +550,7 @@ TEST(CheckpointFormat, WhatIsZeroMustBeZero) {
   }
   auto contents = golden();
   std::vector<std::byte>& bytes = contents[part];
-  std::byte named[28];  // the part's seed is their checksum
+  std::byte named[28];  // the checksum of these bytes is the part's seed
   std::memcpy(named, bytes.data() + 16, 24);
   std::memcpy(named + 24, bytes.data() + 12, 4);
   const size_t block = kCheckpointHeaderBytes;

@@ -1,6 +1,6 @@
-// What a frame says is closed, it must hold: each of these runs stops the log where a wrong order
-// of its steps would let a number close before its records are there, and asks a disk of that
-// moment what recovery finds.
+// Tests of closed numbers: if a frame says that a number is closed, all records of that number must
+// be in the log. Each test stops the log where a wrong order of steps would close a number before
+// its records are written. It then checks what recovery finds on the disk at that moment.
 #include <future>
 #include <string>
 
@@ -15,11 +15,11 @@ LogOptions quiet_options(uint32_t streams, uint32_t workers) {
   LogOptions options;
   options.streams = streams;
   options.workers = workers;
-  options.flush_interval_us = 10'000'000;  // a group only begins when a thread waits for one
+  options.flush_interval_us = 10'000'000;  // a group begins only when a thread waits for one
   return options;
 }
 
-// What recovery finds if the machine stops after this many calls and only what is certain is kept.
+// Recovers as if the machine had stopped after this many calls and only certain contents were kept.
 Recovered recover_after(const MemoryFiles& files, size_t calls) {
   CrashDisk disk;
   const std::vector<MemoryFiles::Call> all = files.calls();
@@ -28,7 +28,8 @@ Recovered recover_after(const MemoryFiles& files, size_t calls) {
   return recover(crashed);
 }
 
-// The record arrives after the logger has raised the number and while it reads the announcements.
+// The record is published after the logger has raised the number and while it reads the
+// announcements.
 TEST(ClosedNumber, ARecordThatComesWhileTheLoggerLooksIsInItsGroup) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   MemoryFiles files;
@@ -53,14 +54,15 @@ TEST(ClosedNumber, ARecordThatComesWhileTheLoggerLooksIsInItsGroup) {
   EXPECT_EQ(recover_after(files, told.get_future().get()).state.count(number), 1u);
 }
 
-// Six commits of one number in a group of two frames: none of them counts before both are there.
+// Six commits of one number are written in a group of two frames. None of them may be durable
+// before both frames are written.
 TEST(ClosedNumber, TheFirstFrameOfALargeGroupClosesNothing) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   constexpr size_t kRecords = 6, kBytes = 1u << 20;
   static_assert(kRecords * kBytes > Log::kFrameBytesTarget + kBytes && kRecords * kBytes < 2 * Log::kFrameBytesTarget);
   MemoryFiles files;
   LogOptions options = quiet_options(1, 1);
-  options.buffer_bytes = 16u << 20;  // so that the log does not begin before all of them are there
+  options.buffer_bytes = 16u << 20;  // so that the log does not write before all records are in the buffer
   Running running;
   ASSERT_TRUE(running.start(files, options).ok());
   uint64_t first = 0, number = 0;
@@ -83,8 +85,8 @@ TEST(ClosedNumber, TheFirstFrameOfALargeGroupClosesNothing) {
   EXPECT_EQ(recover_after(files, files.call_count()).state.count(number), kRecords);
 }
 
-// Both streams were synced for each commit, and each says so of the other in its next frame: a
-// stream that ends long before that has lost what was acknowledged.
+// Both streams are synced for each commit, and the next frame of each stream reports what the other
+// has made durable. So a stream that ends long before that has lost acknowledged commits.
 TEST(ClosedNumber, AStreamThatEndsBeforeWhatTheOtherKnowsIsRefused) {
   constexpr int kCommits = 16;
   MemoryFiles files;
@@ -95,7 +97,7 @@ TEST(ClosedNumber, AStreamThatEndsBeforeWhatTheOtherKnowsIsRefused) {
     ASSERT_TRUE(running.commit(static_cast<uint32_t>(i % 2), std::string(200, 'x'), &last).ok());
     ASSERT_TRUE(running.log->wait_durable(last).ok());
   }
-  const MemoryFiles::Contents whole = files.contents();  // before the log is closed, as a crash leaves it
+  const MemoryFiles::Contents whole = files.contents();  // taken before the log is closed, as after a crash
   MemoryFiles untouched(whole);
   ASSERT_EQ(recover(untouched).state.size(), static_cast<size_t>(kCommits));
   for (const std::string name : {"db/log-00000001-00-00000000", "db/log-00000001-01-00000000"}) {

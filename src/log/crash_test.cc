@@ -1,8 +1,8 @@
-// The story. Workers commit records through the log and wait for some of them. The machine stops:
-// at any system call, with any of the sectors that were not synced on the disk. What recovery then
-// makes of the disk is exactly the records up to some number: none twice, none in part, none after
-// it, and every one that a wait had acknowledged. Recovered again it is the same; written to and
-// recovered once more, it is that and what was written.
+// Story: workers commit records through the log and wait for some of them. The machine stops at any
+// system call, and any subset of the unsynced sectors is on the disk. Recovery must find exactly
+// the records up to some number. No record may occur twice, or be incomplete, or come after that
+// number. Every acknowledged record must be found. A second recovery gives the same result. If the
+// log is then written and recovered again, the result is the old and the new records.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,11 +19,11 @@ namespace {
 struct Workload {
   std::vector<MemoryFiles::Call> calls;
   MemoryFiles::Contents before;
-  State written;                                     // by this run and those before
-  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after this many calls, everything up to the number is durable
+  State written;                                     // by this run and earlier ones
+  std::vector<std::pair<size_t, uint64_t>> acknowledged;  // after this many calls, all commits up to the number are durable
 };
 
-// Two workers on `streams` streams; each waits for some of its records.
+// Two workers write to `streams` streams. Each waits for some of its records.
 void run_workload(Workload& run, uint64_t seed, uint32_t streams) {
   MemoryFiles files(run.before);
   std::mutex mutex;
@@ -60,7 +60,7 @@ void run_workload(Workload& run, uint64_t seed, uint32_t streams) {
   run.calls = files.calls();
 }
 
-// Empty, or what is wrong with what was recovered.
+// Returns an empty text, or a description of what is wrong with the recovered state.
 std::string judge(const Recovered& recovered, const State& written, uint64_t acknowledged) {
   if (!recovered.status.ok()) return recovered.status.message();
   uint64_t last = acknowledged;
@@ -95,15 +95,15 @@ std::string check_image(const MemoryFiles::Contents& image, const State& written
   return "";
 }
 
-// What is on the disk when the run has ended well.
+// Returns the disk's contents after the run has ended normally.
 MemoryFiles::Contents whole_image(const Workload& run) {
   CrashDisk disk(run.before);
   for (const MemoryFiles::Call& call : run.calls) disk.apply(call);
   return disk.everything();
 }
 
-// Every boundary between two calls, with several choices of what was not synced.
-// Empty, or the first fault.
+// Checks every boundary between two calls, with several choices of what was not synced. Returns an
+// empty text, or the first fault.
 std::string check_crashes(const Workload& run, uint64_t seed, int samples, uint64_t* images) {
   Random random(seed);
   CrashDisk disk(run.before);
@@ -134,7 +134,7 @@ std::string search(uint64_t seeds, int samples) {
     Workload run;
     run_workload(run, seed, 1 + seed % 2);
     std::string wrong = check_crashes(run, seed, samples, &images);
-    // And a second run upon what the first one left whole.
+    // Also runs a second workload on the disk that the first one left intact.
     if (wrong.empty()) {
       Workload second;
       second.before = whole_image(run);
@@ -166,7 +166,7 @@ class LogMutant : public testing::TestWithParam<Mutant> {
 
 TEST_P(LogMutant, IsCaught) {
   set_mutant(GetParam());
-  // A worker that is notified too early must have time to record that before the log writes, even
+  // If a worker is notified too early, it must have time to record that before the log writes, even
   // on a busy machine.
   TestPoints::on("log.before_write", [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
   EXPECT_NE(search(40, 4), "");
@@ -212,8 +212,8 @@ TEST(LogCrash, ATailOfZerosGarbageOrAnOlderSegmentIsCut) {
   }
 }
 
-// A run that ended well: whatever is done to a byte of it is noticed, or loses the last frame at
-// the most (which a crash could have cut as well).
+// The run has ended normally. A changed byte is detected, or loses at most the last frame, which a
+// crash could also have lost.
 TEST(LogDamage, EveryFlippedByteIsFoundOrCutByTheRules) {
   Workload run;
   run_workload(run, 3, 2);
@@ -267,8 +267,8 @@ TEST(LogDamage, AMissingFileIsNamed) {
     MemoryFiles files(image);
     const Recovered recovered = recover(files);
     if (recovered.status.ok()) {
-      // The last segment of a stream: its absence is noticed if what it held
-      // was known to be durable.
+      // This is the last segment of a stream. Its absence is detected only if its contents were
+      // known to be durable.
       EXPECT_EQ(judge(recovered, run.written, 0), "") << path;
       continue;
     }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 
-// What the files of tests/golden/log-v1 and log-v2 hold: one stream, two frames, three records.
+// The contents of tests/golden/log-v1 and log-v2: one stream, two frames, three records.
 MemoryFiles::Contents golden() {
   const SegmentName name{1, 0, 0};
   std::vector<std::byte> segment;
@@ -73,7 +73,8 @@ TEST(Format, TheGoldenFilesAreRead) {
   }
 }
 
-// A version that is not known is refused by its number, with a checksum that fits.
+// A file with a matching checksum and an unknown version is refused, and the message names the
+// version.
 TEST(Format, AnUnknownVersionIsRefused) {
   for (const auto& [path, bytes] : golden()) {
     auto contents = golden();
@@ -155,8 +156,8 @@ TEST_F(SystemFolder, AFileThatCannotBeMadeIsNamed) {
   EXPECT_NE(status.message().find("no/such"), std::string::npos) << status.message();
 }
 
-// Whole by its checksum, and yet written by no database: nothing is counted on from there, and
-// nothing made by such counts.
+// The checksum matches, but no database can have written these numbers. The manifest is refused
+// before anything is allocated or created according to them.
 TEST(Format, AForgedManifestIsRefused) {
   Manifest good;
   good.database = kDatabase;

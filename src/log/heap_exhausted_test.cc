@@ -1,9 +1,9 @@
-// The heap refuses large allocations, of all threads: a commit is refused, a group is
-// written in smaller pieces, or the log fails and says so. Nothing ends the process, and
-// what was acknowledged is there.
+// The heap refuses large allocations of all threads. Then a commit is refused, or a group is
+// written in smaller pieces, or the log fails and reports this. The process does not end, and
+// acknowledged commits are durable.
 //
-// This file replaces operator new for the whole test program. Not inline: gcc would take new
-// and free() for a mismatch.
+// This file replaces operator new for the whole test program. It is not inlined, because gcc would
+// otherwise warn of a mismatch between new and free().
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -12,7 +12,7 @@
 
 namespace {
 
-std::atomic<size_t> largest{~size_t{0}};  // allocation that succeeds
+std::atomic<size_t> largest{~size_t{0}};  // the largest allocation that succeeds
 
 void* allocate_or_null(size_t bytes) { return bytes > largest.load() ? nullptr : std::malloc(bytes != 0 ? bytes : 1); }
 void* allocate_or_throw(size_t bytes) {
@@ -37,14 +37,14 @@ void* allocate_or_throw(size_t bytes) {
 namespace elider::log {
 namespace {
 
-// While it lives no larger allocation succeeds.
+// While this exists, larger allocations fail.
 class Limit {
  public:
   explicit Limit(size_t bytes) { largest.store(bytes); }
   ~Limit() { largest.store(~size_t{0}); }
 };
 
-// Accepts what is written to it, without memory.
+// Accepts all writes, without using memory.
 class NoFile final : public File {
  public:
   explicit NoFile(const std::string& path) : File(path) {}

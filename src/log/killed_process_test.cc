@@ -1,7 +1,7 @@
-// The story. A process is killed, or its log fails, between the write of a frame and its sync; the
-// page cache keeps the frame. The next process opens the database, takes the frame for good, and
-// acknowledges a commit of its own. Then the power fails. Whatever of the unsynced sectors got to
-// the disk, the acknowledged commits of both are there.
+// Story: a process is killed, or its log fails, between the write of a frame and its sync. The page
+// cache keeps the frame. The next process opens the database, accepts the frame, and acknowledges a
+// commit of its own. Then the power fails. Whichever unsynced sectors are on the disk, the
+// acknowledged commits of both processes must be found.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,15 +17,15 @@ namespace {
 using Call = MemoryFiles::Call;
 
 struct Killed {
-  CrashDisk disk;                       // what is sure of it, and what the page cache shows
+  CrashDisk disk;                       // its certain contents, and those in the page cache
   std::multimap<uint64_t, std::string> acknowledged;
   uint64_t last_number = 0;             // of the frame that was not synced
 };
 
 bool is_of_log(const Call& call) { return call.path.find("/log-") != std::string::npos; }
 
-// Commits and waits, then commits once more: that last frame is written, and its
-// sync fails or never begins.
+// Commits and waits, then commits once more. That last frame is written, and its sync fails or does
+// not begin.
 Killed kill_before_sync(uint32_t streams, bool sync_fails) {
   Killed killed;
   MemoryFiles files;
@@ -52,7 +52,8 @@ Killed kill_before_sync(uint32_t streams, bool sync_fails) {
   return killed;
 }
 
-// Opens what it left, commits and waits, and then loses what is not sure. Empty, or what is wrong.
+// Opens the remaining files, commits and waits, and then loses all contents that are not certain.
+// Returns an empty text, or a description of what is wrong.
 std::string power_failure_after(Killed killed, uint64_t seed) {
   MemoryFiles files(killed.disk.everything());
   {
@@ -63,7 +64,7 @@ std::string power_failure_after(Killed killed, uint64_t seed) {
     if (Status status = running.log->wait_durable(number); !status.ok()) return status.message();
     if (number <= killed.last_number) return "a number is used twice";
     killed.acknowledged.emplace(number, "after");
-    // Nothing that comes later, such as closing, may be what makes it sure.
+    // Later steps such as closing must not be the reason why the frame is durable.
     for (const Call& call : files.calls()) killed.disk.apply(call);
   }
   Random random(seed);

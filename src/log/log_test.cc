@@ -38,7 +38,7 @@ TEST(Log, WhatWasCommittedComesBack) {
         ASSERT_TRUE(running.log->wait_durable(number).ok());
       }
     }
-    running.log.reset();  // brings the rest to the disk
+    running.log.reset();  // writes the rest to the disk
   }
   const Recovered recovered = recover(files);
   ASSERT_TRUE(recovered.status.ok()) << recovered.status.message();
@@ -104,8 +104,8 @@ TEST(Log, LargeRecordsAndFullBuffersComeThrough) {
   EXPECT_GT(files.contents().size(), 3u) << "the segments have a size limit";
 }
 
-// Records that are larger than the ring, while the logger does not run: after one or two of them
-// the buffer is full.
+// The records are larger than the ring, and the logger does not run. After one or two of them the
+// buffer is full.
 TEST(Buffer, BlocksOutsideTheRingAreBounded) {
   constexpr size_t kCapacity = 4096;
   for (const size_t bytes : {size_t{2200}, size_t{100'000}}) {
@@ -196,7 +196,7 @@ TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
     });
     State acknowledged;
     LogOptions options = options_of(2, 2);
-    options.segment_bytes = 256;  // a segment a frame
+    options.segment_bytes = 256;  // one segment per frame
     Status status;
     {
       Running running;
@@ -222,9 +222,9 @@ TEST(Log, EveryRefusedCallIsReportedAndLosesNothingAcknowledged) {
   }
 }
 
-// While the first group is on its way to the disk, seven sessions commit and wait: one group
-// suffices for all of them. If workers fill their buffers as fast as the disk empties them, numbers
-// are still closed, and no worker waits for room forever.
+// While the first group is being written, seven sessions commit and wait. One group suffices for
+// all of them. If workers fill their buffers as fast as the disk empties them, numbers are still
+// closed, and no worker waits for room forever.
 TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
   constexpr uint32_t kWorkers = 3;
   MemoryFiles files;
@@ -262,8 +262,8 @@ TEST(Log, UnderMoreThanTheDiskCanTakeNumbersCloseAndAllWorkersGoOn) {
   for (std::thread& worker : workers) worker.join();
 }
 
-// A stream without records has closed the number before another stream's record with that number
-// arrives.
+// A stream without records has closed a number before another stream gets a record with that
+// number.
 TEST(Log, AStreamWithoutRecordsHoldsNoWaitUp) {
   MemoryFiles files;
   Running running;
@@ -276,7 +276,7 @@ TEST(Log, AStreamWithoutRecordsHoldsNoWaitUp) {
     ASSERT_TRUE(running.commit(0, "one", &number).ok());
     ASSERT_TRUE(running.log->wait_durable(number).ok());
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, TestStop::kTimeout / 2);  // with waits it takes all of it
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, TestStop::kTimeout / 2);  // with waits it would take the whole timeout
 }
 
 TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
@@ -314,8 +314,8 @@ TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
   EXPECT_EQ(facts.frames, 2u);
 }
 
-// What async promises: a crash takes what was committed while two groups were written, and
-// the interval between them.
+// The promise of async durability: a crash loses at most the commits of two groups and of the
+// interval between them.
 TEST(Log, WithoutAWaitACommitIsOnTheDiskWithTheGroupUnderWayOrTheNext) {
   if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
   MemoryFiles files;
@@ -343,7 +343,7 @@ TEST(Log, WhoAsksIsToldOnceWhenItIsDurable) {
   MemoryFiles files;
   Running running;
   LogOptions options = options_of(1, 1);
-  options.flush_interval_us = 10'000'000;  // a call asks for a group at once
+  options.flush_interval_us = 10'000'000;  // a call makes the log write a group at once
   ASSERT_TRUE(running.start(files, options).ok());
   uint64_t number = 0;
   ASSERT_TRUE(running.commit(0, "x", &number).ok());
@@ -378,8 +378,8 @@ TEST(Log, WhoAsksIsToldOfAFailure) {
   EXPECT_EQ(at_once.code(), Code::kIoError);
 }
 
-// A torn tail of several megabytes that is full of frame headers with matching lengths. It is cut
-// off, or reported as damage, and its bytes are checksummed a few times, not once for each place
+// The torn tail has several megabytes and is full of frame headers with matching lengths. It is cut
+// off, or reported as damage. Its bytes are checksummed a few times, and not once for each place
 // that looks like a frame.
 TEST(Reader, ATailFullOfFramesBeginsIsReadInLinearTime) {
   constexpr size_t kTailBytes = 4 << 20;
@@ -400,7 +400,7 @@ TEST(Reader, ATailFullOfFramesBeginsIsReadInLinearTime) {
     MemoryFiles::Contents image = contents;
     std::vector<std::byte>& bytes = image.at(path);
     const size_t end = bytes.size();
-    const size_t step = plausible ? kFrameHeaderBytes : 8;  // headers alone, or headers one in the other
+    const size_t step = plausible ? kFrameHeaderBytes : 8;  // headers only, or headers nested in each other
     bytes.resize(end + kTailBytes);
     for (size_t at = end; at + kFrameHeaderBytes <= bytes.size(); at += step) {
       const auto payload_bytes = static_cast<uint32_t>(bytes.size() - at - kFrameHeaderBytes);

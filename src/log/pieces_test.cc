@@ -1,5 +1,5 @@
-// Pieces: what recovery reads by itself of a segment: whole frames, of which
-// judge() found that they are.
+// Tests of pieces, the parts of a segment that recovery reads independently. A piece consists of
+// whole frames, as judge() has found.
 #include <algorithm>
 #include <optional>
 
@@ -8,11 +8,11 @@
 namespace elider::log {
 namespace {
 
-constexpr size_t kTextBytes = 300'000;  // three frames of such a record are a piece
+constexpr size_t kTextBytes = 300'000;  // three frames with such a record are a piece
 
 std::string text_of(int i) { return std::string(kTextBytes + static_cast<size_t>(i), static_cast<char>('a' + i % 26)); }
 
-// A record a frame, the streams taking turns.
+// Writes one record per frame, to each stream in turn.
 State write_log(MemoryFiles& files, uint32_t streams, int records) {
   State written;
   Running running;
@@ -109,8 +109,8 @@ TEST(Pieces, RangesOfASegmentFollowEachOther) {
   EXPECT_EQ(records, segment.records);
 }
 
-// The last frame is torn: it is cut off, and the pieces before it and the frames
-// before it in its own are there.
+// The last frame is torn and is cut off. The earlier pieces, and the earlier frames of its own
+// piece, are found.
 TEST(Pieces, ATornTailIsInNone) {
   MemoryFiles files;
   State written = write_log(files, 1, 8);
@@ -169,7 +169,8 @@ TEST(Pieces, OfAFileThatWasCutOrEmptiedMeanwhileAreDamaged) {
   EXPECT_TRUE(state.empty());
 }
 
-// A piece consists of its own frames: other frames, even whole ones, do not replace them.
+// A piece consists of its own frames. Other frames, even whole ones, are not accepted in their
+// place.
 TEST(Pieces, ARangeThatIsNotItsFramesIsRefused) {
   MemoryFiles files;
   write_log(files, 1, 6);

@@ -1,4 +1,4 @@
-// Reading a segment by pieces: what is judged does not depend on where a piece ends.
+// Tests of reading a segment in pieces. The result must not depend on where a piece ends.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -15,11 +15,11 @@ constexpr SegmentName kName = {1, 0, 0};
 
 struct Segment {
   std::vector<std::byte> bytes;
-  std::vector<uint64_t> offsets;  // of its frames
+  std::vector<uint64_t> offsets;  // offsets of its frames
   std::vector<uint64_t> ends;
 };
 
-// Frames of a few bytes, of about a piece, and of several.
+// Returns a segment with frames of a few bytes, of about a piece, and of several pieces.
 Segment segment_of(std::mt19937_64& random) {
   Segment made;
   encode({kOwner, kName, 0, 0}, &made.bytes);
@@ -48,7 +48,7 @@ Segment segment_of(std::mt19937_64& random) {
 
 class Segments : public testing::Test {
  protected:
-  // Uses the buffer of the previous read.
+  // Uses the buffer that the previous read has filled.
   Status read(const std::vector<std::byte>& bytes) {
     MemoryFiles::Contents contents;
     contents["db/" + file_name(kName)] = bytes;
@@ -62,7 +62,7 @@ class Segments : public testing::Test {
     };
     return read_segment(*open_folder(files), kOwner, kName, &buffer_, visit, &facts_);
   }
-  // Of the segment's frames, those before `frame` are whole; the rest is cut off.
+  // Expects that the segment's frames before `frame` are whole and that the rest is cut off.
   void expect_frames(const Segment& segment, size_t frame, size_t bytes) {
     EXPECT_EQ(visited_, std::vector<uint64_t>(segment.offsets.begin(), segment.offsets.begin() + static_cast<std::ptrdiff_t>(frame)));
     EXPECT_EQ(facts_.frames, frame);
@@ -92,7 +92,7 @@ TEST_F(Segments, AreJudgedAlikeWhereverTheirPiecesEnd) {
     ASSERT_TRUE(read(segment.bytes).ok());
     expect_frames(segment, frames, segment.bytes.size());
 
-    std::vector<std::byte> longer = segment.bytes;  // room that was not used
+    std::vector<std::byte> longer = segment.bytes;  // with unused room at the end
     longer.resize(longer.size() + random() % (2 * kRangeBytes));
     ASSERT_TRUE(read(longer).ok());
     expect_frames(segment, frames, segment.bytes.size());
@@ -126,7 +126,7 @@ TEST_F(Segments, ThatAreShortNeedNoMoreThanTheyHave) {
   std::mt19937_64 random(1);
   const Segment segment = segment_of(random);
   for (const size_t bytes : {size_t{0}, size_t{10}, kSegmentHeaderBytes - 1}) {
-    ASSERT_TRUE(read(segment.bytes).ok());  // what the buffer then holds is not theirs
+    ASSERT_TRUE(read(segment.bytes).ok());  // the buffer then holds frames of another file
     ASSERT_TRUE(read({segment.bytes.begin(), segment.bytes.begin() + static_cast<std::ptrdiff_t>(bytes)}).ok());
     EXPECT_FALSE(facts_.header_fault.ok());
     EXPECT_EQ(facts_.frames, 0u);
@@ -134,13 +134,13 @@ TEST_F(Segments, ThatAreShortNeedNoMoreThanTheyHave) {
   }
 }
 
-// Another process writes to the file while it is read: a frame that was still missing at first is
-// not damaged.
+// Another process writes to the file while it is read. A frame that was missing at first must not
+// be reported as damaged.
 class GrowingFolder final : public ForwardingFolder {
  public:
   GrowingFolder(MemoryFiles& before, MemoryFiles& after) : ForwardingFolder(open_folder(after)), before_(open_folder(before)) {}
   Status open(const std::string& name, OpenMode mode, std::unique_ptr<File>* file) override {
-    return (opened_++ < 2 ? *before_ : folder()).open(name, mode, file);  // for its size, and for its first piece
+    return (opened_++ < 2 ? *before_ : folder()).open(name, mode, file);  // the first two times, for its size and its first piece
   }
 
  private:
@@ -181,8 +181,8 @@ std::vector<std::byte> frame_of(uint64_t sequence, const SegmentName& name) {
   return frame;
 }
 
-// Reads a last segment that has frame 0 and these bytes after it. Returns how the cut is described,
-// or an empty text if nothing is cut.
+// Reads a last segment that has frame 0 followed by these bytes. Returns the description of the
+// cut, or an empty text if nothing is cut.
 std::string cut_of(const std::vector<std::byte>& behind) {
   std::vector<std::byte> bytes;
   encode({kOwner, kName, 0, 0}, &bytes);

@@ -49,8 +49,8 @@ TEST(ChangedRows, RowsOfATableComeAsTheyWereMet) {
   EXPECT_EQ(rows.of_table(1)[2].key, 5u);
 }
 
-// Additions of a record have the sequence of the bytes that they belong to, and remain after them,
-// even if there are many.
+// Additions of a record have the same sequence as the bytes that they belong to. They must remain
+// after these bytes, even if there are many.
 TEST(ChangedRows, EqualOnesStayInTheOrderOfTheirRecord) {
   txn::RowChanges list;
   for (uint64_t sequence = 50; sequence > 0; --sequence)

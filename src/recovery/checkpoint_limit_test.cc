@@ -1,4 +1,4 @@
-// How much log may be written after a checkpoint.
+// Tests how much log may be written after a checkpoint.
 #include <gtest/gtest.h>
 
 #include "recovery/checkpoint.h"

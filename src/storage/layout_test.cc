@@ -91,7 +91,8 @@ TEST(Layout, SomeColumnsAreReadWithoutTheOthers) {
   EXPECT_EQ(layout.none().groups, 0u);
 }
 
-// Compares with the lines of each byte that a commit stores: the cell's header and the columns.
+// Compares with the cache lines of each byte that a commit stores, which are in the cell's header
+// and in the columns.
 TEST(Layout, LinesWrittenAreThoseOfTheColumns) {
   Schema schema;
   schema.name = "wide";
@@ -119,7 +120,7 @@ TEST(Layout, LinesWrittenAreThoseOfTheColumns) {
   }
 }
 
-// Requests more sets than can be found without the lock, from threads that begin at different ones.
+// Threads that begin at different sets request more sets than can be found without the lock.
 TEST(Layout, ASetIsTheSameForAllThreads) {
   Schema schema;
   schema.name = "wide";
@@ -144,7 +145,7 @@ TEST(Layout, ASetIsTheSameForAllThreads) {
   }
 }
 
-// A thread that always writes new unions of columns must not exhaust the heap: unions beyond the
+// A thread that always writes new unions of columns must not exhaust the heap. Unions beyond the
 // first kUnionsKept are freed with their owner.
 TEST(Layout, UnionsBeyondTheFirstAreTheCallers) {
   Schema schema;

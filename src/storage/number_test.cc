@@ -41,7 +41,7 @@ TEST(Number, ASumMayReplaceItsTermsAtAnyAlignment) {
     with_number_type(type, [&](auto zero) {
       using T = decltype(zero);
       const T five = 5;
-      std::array<char, 1 + sizeof(T) + 1> odd;  // the number, and a byte on either side
+      std::array<char, 1 + sizeof(T) + 1> odd;  // the number, with a byte on either side
       odd.fill('|');
       std::memcpy(&odd[1], &five, sizeof(T));
       add_numbers(type, &odd[1], &odd[1], &five);

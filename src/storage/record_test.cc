@@ -25,7 +25,7 @@ struct Grouped {
   double d = 0;
   bool operator==(const Grouped&) const = default;
 };
-constexpr uint64_t kA = 0b0001, kB = 0b0010, kText = 0b0100, kD = 0b1000;  // as bits of a column set
+constexpr uint64_t kA = 0b0001, kB = 0b0010, kText = 0b0100, kD = 0b1000;  // bits of a column set
 constexpr Grouped kOld{1, 2, 3, {'o', 'l', 'd'}, 4.5}, kNew{10, 20, 30, {'n', 'e', 'w'}, 45}, kUntouched{-1, 77, 78, {'-'}, -0.5};
 
 Schema schema_in_groups() {
@@ -39,8 +39,8 @@ Schema schema_in_groups() {
   return schema;
 }
 
-// Not inlined, because g++ knows the size of the row but not of the layout's spans, and warns of a
-// copy past the end.
+// Not inlined, because g++ knows the size of the row, but not the spans of the layout, and warns of
+// a copy past the end.
 [[gnu::noinline]] std::byte* bytes_of(Grouped& row) { return reinterpret_cast<std::byte*>(&row); }
 [[gnu::noinline]] const std::byte* bytes_of(const Grouped& row) { return reinterpret_cast<const std::byte*>(&row); }
 
@@ -212,7 +212,7 @@ TEST_F(RecordTest, AReaderWaitsForALockedCellAndSeesWhatIsWritten) {
       ended.store(true);
     });
     while (!begun.load()) ::sched_yield();
-    for (int i = 0; i < 1000; ++i) ::sched_yield();  // a reader that does not wait has ended by now
+    for (int i = 0; i < 1000; ++i) ::sched_yield();  // by now, a reader that does not wait has ended
     EXPECT_FALSE(ended.load());
     change_and_unlock(2, w, kNew, 2);
     reader.join();
