@@ -18,7 +18,8 @@ constexpr size_t kHugePageBytes = size_t{2} << 20;
 constexpr size_t kPageBytes = size_t{4} << 10;
 constexpr size_t kSmallChunkBytes = size_t{64} << 10;
 constexpr uint64_t kSmallLimitBytes = uint64_t{64} << 20;
-// Address space is reserved in regions of this size. Pages are touched only when chunks are used.
+// Address space is reserved in regions of this size. Pages are touched only when their chunks are
+// used.
 constexpr size_t kRegionBytes = size_t{64} << 20;
 constexpr size_t kRunAlignment = 256;
 
@@ -272,7 +273,8 @@ void Allocator::give_to_shared(unsigned size_class) {
   if (++active.count >= shared.batch_objects_[size_class]) shared.hand_over(size_class);
 }
 
-// The active batch is full. It becomes the spare one, and the spare one moves to the depot.
+// The active batch is full. It becomes the spare batch, and the former spare batch moves to the
+// depot.
 void Allocator::hand_over(unsigned size_class) {
   if (memory_.shared_ != nullptr && memory_.shared_.get() != this) return give_to_shared(size_class);
   Cache& cache = caches_[size_class];
@@ -366,12 +368,13 @@ bool Allocator::split_larger(unsigned size_class) {
   return false;
 }
 
-// Divides memory that would be lost into free objects, the largest first.
+// Divides memory that would otherwise be lost into free objects, the largest first.
 void Allocator::recycle(std::byte* begin, size_t bytes) {
   while (bytes >= kSmallestClassBytes) {
     unsigned size_class = size_class_of(std::min(bytes, largest_bytes_));
     if (class_bytes(size_class) > bytes) --size_class;
-    // A class of whole cache lines must be aligned to them; smaller classes need not.
+    // If a class has whole cache lines, its objects must be aligned to cache lines. Smaller classes
+    // need not be.
     const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kCacheLineBytes;
     if (misaligned != 0) size_class = std::min(size_class, size_class_of(std::min(bytes, kCacheLineBytes - misaligned)));
     if (class_bytes(size_class) > bytes) return;

@@ -116,8 +116,8 @@ class Memory {
     std::vector<detail::FreeBatch> batches;
   };
 
-  // Returns unused memory of at least `bytes_min`: the rest of another allocator's chunk, or a new
-  // chunk. Returns null at the limit, unless the thread may exceed it.
+  // Returns unused memory of at least `bytes_min`, which is the rest of another allocator's chunk
+  // or a new chunk. Returns null at the memory limit, unless the thread may exceed the limit.
   Mapping take_chunk(size_t bytes_min, Limit limit);
   void give_rest(Mapping rest);
   // Allocates an object above the largest class, or returns null. Both functions round `bytes` up
@@ -125,7 +125,7 @@ class Memory {
   void* take_large(size_t bytes);
   void give_large(void* object, size_t bytes);
   size_t round_large(size_t bytes) const;
-  // Counts these bytes as reserved. Returns false if the limit does not allow it.
+  // Counts these bytes as reserved. Returns false if the memory limit does not allow that.
   bool reserve(size_t bytes, Limit limit);
   std::byte* map_region(size_t bytes, size_t alignment);
   bool start_region();  // the caller holds mutex_

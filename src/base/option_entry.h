@@ -63,7 +63,8 @@ bool take(const OptionInfo& option, std::string_view text, T* value) {
     *value = text == "true";
     return text == "true" || text == "false";
   } else if constexpr (std::is_enum_v<T>) {
-    // Some values have a name but are not allowed: "default" is only for a RunPolicy.
+    // Some values have a name but are not allowed here. For example, "default" is only for a
+    // RunPolicy.
     return (", " + std::string(option.choices) + ",").find(", " + std::string(text) + ",") != std::string::npos && parse(text, value);
   } else if constexpr (std::is_integral_v<T>) {
     if (option.automatic && text == "automatic") return *value = static_cast<T>(kAny), true;

@@ -9,7 +9,7 @@
 
 namespace elider {
 
-// One step of splitmix64: advances `state` and returns a well-mixed number.
+// Performs one step of splitmix64: advances `state` and returns a well-mixed number.
 inline uint64_t splitmix64(uint64_t& state) {
   state += 0x9e3779b97f4a7c15u;
   uint64_t z = state;

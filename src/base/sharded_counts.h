@@ -16,7 +16,8 @@ class ShardedCounts {
   // Returns the number of entries in this worker's shard. Callers use it to decide when to do
   // periodic work.
   int64_t add(uint32_t worker_id, int64_t entries, int64_t bytes) {
-    // Low ids own their shard, so a plain addition is enough; the others share the last one.
+    // Each low id has its own shard, so a plain addition is enough. All other ids share the last
+    // shard.
     if (worker_id < kShards - 1) [[likely]] {
       Shard& shard = shards_[worker_id];
       if (bytes != 0) bump_own(shard.bytes, bytes);

@@ -233,8 +233,8 @@ void TestStop::State::let_go() {
 }
 
 void TestStop::State::wait_for(const bool& flag, std::unique_lock<std::mutex>& lock, const char* words) {
-  // An absolute time on the system's clock: older TSan runtimes do not
-  // know the steady clock's wait.
+  // Uses an absolute time on the system's clock, because older TSan runtimes do not support waits
+  // on the steady clock.
   const auto until = std::chrono::system_clock::now() + timeout;
   while (!flag) {
     if (changed.wait_until(lock, until) == std::cv_status::no_timeout || flag) continue;

@@ -35,7 +35,7 @@ void TuplePrefix::set_size(size_t size) {
 namespace detail {
 namespace {
 
-// Text and bytes end with byte 0. Byte 0 in them is encoded as 1 1, and byte 1 as 1 2.
+// Text and bytes end with byte 0. Within them, byte 0 is encoded as 1 1, and byte 1 as 1 2.
 constexpr uint8_t kTextEnd = 0, kEscape = 1, kEscapedZero = 1, kEscapedOne = 2;
 
 constexpr uint64_t every(uint8_t byte) { return 0x0101010101010101u * byte; }

@@ -60,7 +60,8 @@ class alignas(kCacheLinePairBytes) Worker {
     if (--countdown_ <= 0) [[unlikely]]
       maintain();
     inside_ = false;
-    // release: reads inside come before it; pairs with the load in Workers::try_advance.
+    // release: orders reads inside before this store; pairs with the load in
+    // Workers::try_advance().
     announced_.store(kOutside, std::memory_order_release);
   }
   bool inside() const { return inside_; }
@@ -95,8 +96,8 @@ class alignas(kCacheLinePairBytes) Worker {
   // See Memory.
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
   size_t bytes_taken(size_t bytes) const { return memory_.bytes_taken(bytes); }
-  // Like allocate(), for callers that can do without the memory and will retry. It does not hasten
-  // reclamation.
+  // Like allocate(), for callers that can do without the memory and will retry. A failure does not
+  // hasten reclamation.
   void* allocate_optional(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }
   void free(void* object, size_t bytes, MemoryPart part) { memory_.free(object, bytes, part); }
   // Retires these bytes, to be freed.
@@ -154,7 +155,7 @@ class alignas(kCacheLinePairBytes) Worker {
   bool behind_ = false;           // the last maintain() may have left objects whose grace period is over
   bool short_of_memory_ = false;  // since the last maintain()
   uint32_t hurry_ = 0;            // number of following leave()s that call maintain() each
-  uint64_t hurried_ns_ = 0;       // when that began the last time
+  uint64_t hurried_ns_ = 0;       // when the last period of hurrying began
   uint64_t epoch_looked_after_ = 0;
   Workers& workers_;
   RetiredList retired_;
@@ -239,7 +240,7 @@ class Workers {
   const uint32_t workers_max_;
   const uint64_t seed_;
   const TickClock clock_;
-  const std::unique_ptr<std::atomic<Worker*>[]> slots_;  // by id; null before first use
+  const std::unique_ptr<std::atomic<Worker*>[]> slots_;  // indexed by id; null before first use
 
   // Every enter() reads this, and an advance writes it.
   CacheLine<std::atomic<uint64_t>> epoch_;
@@ -252,7 +253,7 @@ class Workers {
   std::mutex mutex_;                // guards free_ids_ and the creation of workers
   std::vector<uint32_t> free_ids_;  // a heap with the lowest id first
   std::mutex orphans_mutex_;        // guards orphans_, except for its size
-  RetiredList orphans_;             // of released or idle workers; not in the order of epochs
+  RetiredList orphans_;             // objects of released or idle workers; not in the order of epochs
 };
 
 inline uint64_t Worker::global_epoch() const { return workers_.epoch(); }

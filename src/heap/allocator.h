@@ -23,7 +23,7 @@
 
 namespace elider::heap {
 
-// The sizes of blocks, including their word: 32, 48, .. 128, then four per doubling.
+// The sizes of blocks, including their first word: 32, 48, .. 128, then four per doubling.
 inline constexpr uint32_t kBlockClasses = 152;
 inline constexpr uint32_t kSmallClasses = 40;  // up to 32 KiB; arenas have lists of these
 constexpr uint64_t block_bytes(uint32_t block_class) {

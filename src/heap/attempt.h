@@ -75,7 +75,7 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
     Status written;
   };
   Window& window() { return **window_; }
-  // Called before the region. leave(): ends the region and does not return.
+  // Called before the region starts. leave() ends the region and does not return.
   void begin_region(bool is_active, void (*leave)());
   bool has_written_in_region() const { return !region_writes_.empty(); }
   // Writes the record to a mapped medium. The marker is written after the region's commit.
@@ -139,7 +139,7 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   std::vector<const heap::WriteSet*> published_;
   uint64_t published_signature_ = 0;
   std::vector<std::unique_ptr<heap::WriteSet>> sets_;
-  heap::WriteSet* writes_ = nullptr;  // of the running update transaction
+  heap::WriteSet* writes_ = nullptr;  // the write set of the running update transaction
   std::vector<uint32_t> reads_;
   std::vector<Locked> locked_;
   uint32_t conflict_ = 0;

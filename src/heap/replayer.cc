@@ -277,7 +277,7 @@ Status Replayer::say_replayed(uint64_t number) {
 // words without their log.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
-  const FileHeader header = encode(geometry_);  // of this version
+  const FileHeader header = encode(geometry_);  // the header in the present version
   Status status = medium_.store(0, std::as_bytes(std::span(&header, 1)));
   for (const Replayed& known : replayed_entries_)
     if (status.ok() && known.sequence != 0) status = store_entry(known);
@@ -307,7 +307,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   std::lock_guard lock(mutex_);
   const uint64_t from = replayed();
   if (last <= from) return {};
-  std::vector<uint64_t> ends(geometry_.threads, 0);  // of each slot's last record
+  std::vector<uint64_t> ends(geometry_.threads, 0);  // the end of each slot's last record
   uint64_t words = 0;
   for (uint64_t number = from + 1; number <= last;) {
     // Processes as many markers as are contiguous in the file.

@@ -152,7 +152,7 @@ class WriteSet {
   }
 
   std::vector<Entry> entries_;
-  std::vector<Zeros> zeros_;     // in their order in the heap
+  std::vector<Zeros> zeros_;     // ordered by position in the heap
   std::vector<uint32_t> table_;  // empty while there are few entries
   uint64_t signature_ = 0;
 };

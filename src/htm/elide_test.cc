@@ -127,7 +127,7 @@ TEST_F(ElideTest, ALockThatIsTakenMeanwhileAbortsTheRegionWithTheLocksCode) {
 
 TEST_F(ElideTest, ItWaitsForTheLockBeforeARegionBegins) {
   Scripted::play({});
-  lock_.held_for_looks = 5;  // so few that the thread only pauses: after yielding, it may give up waiting and queue for the lock
+  lock_.held_for_looks = 5;  // few enough that the thread only pauses; after yielding, it may queue for the lock
   EXPECT_TRUE(run().in_region);
   EXPECT_GT(lock_.looks, 5u);
   EXPECT_EQ(Scripted::begins, 1u);

@@ -18,8 +18,8 @@ using elider::detail::KeyRef;
 
 inline constexpr uint32_t kKeyBytesMax = 1024;
 
-// A reference to bytes that it does not own. Keys are ordered as by memcmp; a prefix is less than a
-// longer key. A null pointer means no bytes, which is the smallest key.
+// A reference to bytes that it does not own. Keys are ordered as by memcmp, and a prefix is less
+// than a longer key. A null pointer means an empty key, which is the smallest.
 struct ByteKey {
   const KeyBytes* bytes = nullptr;
 

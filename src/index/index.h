@@ -99,8 +99,7 @@ struct InsertResult {
   Witness before, after, split_off;
 };
 
-// The hint type of an index that does not use hints. It exists only to give all indexes one
-// interface.
+// The hint type of an index that does not use hints. It gives all indexes the same interface.
 struct NoHint {};
 
 // The key of a secondary index: the indexed value, followed by the row's primary key, which

@@ -160,7 +160,7 @@ class alignas(kCacheLinePairBytes) Buffer {
     std::memcpy(at(position) + 12, &kind, 4);
   }
 
-  // Owned by the worker; memory_ and capacity_ are constant once head_ is not 0.
+  // Owned by the worker. memory_ and capacity_ are constant once head_ is not 0.
   std::unique_ptr<std::byte[]> memory_;
   size_t capacity_ = 0;  // a power of two
   uint64_t end_ = 0;     // equal to head_

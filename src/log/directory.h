@@ -75,7 +75,7 @@ class Directory {
   // progress(bytes read, all bytes), if given, from one thread at a time.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
-  // All listed segments in order, as judge() found them, and the cut of a generation.
+  // Return all listed segments in order, as judge() found them, and the cut of a generation.
   const std::vector<SegmentFacts>& segments() const { return segments_; }
   uint64_t cut_of(uint32_t generation) const;
   // Chooses where recovery starts. This is the newest checkpoint up to `to_number`, after skipping
@@ -156,7 +156,7 @@ class Directory {
   FileSystem& files_;
   const std::vector<std::string> paths_;           // absolute paths of the folders
   std::vector<std::unique_ptr<Folder>> folders_;   // null: the folder does not exist yet
-  std::vector<std::unique_ptr<File>> lock_files_;  // by folder
+  std::vector<std::unique_ptr<File>> lock_files_;  // one for each folder
   Manifest manifest_;
   SnapshotNumber first_number_ = 1;
   Status log_failure_;
@@ -164,7 +164,7 @@ class Directory {
   // The state of recovery.
   SnapshotNumber to_number_ = kNumberMax;
   uint64_t base_ = 0;
-  std::vector<uint64_t> cuts_;  // by position in the manifest
+  std::vector<uint64_t> cuts_;  // indexed by position in the manifest
   std::vector<Checkpoint> damaged_;  // damaged checkpoints that were skipped. They are not valid, but are kept until the next one exists
   uint64_t closed_ = 0;
   std::vector<SegmentFacts> segments_;

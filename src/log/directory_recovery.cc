@@ -119,7 +119,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
   return {};
 }
 
-// Checks that the stream does not end before a place that is known to have been whole.
+// Checks that the stream does not end before a position up to which it was known to be whole.
 Status Directory::check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const {
   const std::string file = folder_of(stream).path_of(file_name({generation.generation, stream, generation.first_segments[stream]}));
   if (streams[stream].closed < cut)

@@ -36,8 +36,8 @@ class Durable {
   // Waits until the number is durable or the log has failed. Returns ok if the number is durable.
   // Otherwise returns the failure, and the commits may be on the disk or not.
   Status wait(SnapshotNumber number);
-  // Calls told(what wait() would return) once: immediately, or in the thread that calls raise() or
-  // fail().
+  // Calls told(what wait() would return) once. The call comes immediately, or from the thread that
+  // calls raise() or fail().
   void when(SnapshotNumber number, Told told);
 
   // Called by the log. Ignores a number that is smaller than an earlier one.

@@ -167,9 +167,9 @@ bool take_record(Bytes* payload, Record* record) {
 // -- the manifest ---------------------------------------------------------------------------------
 
 namespace {
-constexpr size_t kManifestFixedBytes = 56;    // before the checkpoints
-constexpr size_t kManifestFixedBytes1 = 48;   // of version 1, before the generations
-constexpr size_t kManifestEntryBytes = 16;    // of a checkpoint's entry, and of a generation's before its first segments
+constexpr size_t kManifestFixedBytes = 56;    // bytes before the checkpoints
+constexpr size_t kManifestFixedBytes1 = 48;   // in version 1: bytes before the generations
+constexpr size_t kManifestEntryBytes = 16;    // of a checkpoint's entry, and of a generation's entry before its first segments
 
 // Decodes the generations, which must fill `from`. `first_segments` says whether the format
 // contains first segments.

@@ -74,7 +74,7 @@ Status Log::close(SnapshotNumber* closed) {
 
 // -- workers --------------------------------------------------------------------------------------
 
-// The slow path: the first record of a worker, a record that is too large, or a full buffer.
+// The slow path, for the first record of a worker, a record that is too large, or a full buffer.
 Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   if (bytes > kRecordBytesMax)
     return Status::invalid_argument("the transaction's log record would have " + std::to_string(bytes) +

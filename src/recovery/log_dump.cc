@@ -17,7 +17,7 @@ namespace elider::files {
 
 namespace {
 
-// The tables that a folder's checkpoints and segments describe, as far as they can be read.
+// The tables that the checkpoints and segments in a folder describe, as far as these can be read.
 class Catalog {
  public:
   struct Known {

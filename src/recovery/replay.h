@@ -78,7 +78,7 @@ class Replay {
   uint32_t threads_;               // set to one if there is little log
   bool may_skip_ = false;
   uint64_t base_ = 0;
-  std::vector<TableRef> tables_;   // by id
+  std::vector<TableRef> tables_;   // indexed by table id
   std::vector<Schema> schemas_;
   std::vector<std::unique_ptr<RowLoader>> loaders_;  // one per thread
   std::mutex mutex_;               // guards done_, and orders progress reports

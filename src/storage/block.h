@@ -75,7 +75,7 @@ inline void retire_block(Worker& worker, const Layout& layout, Block* block) {
   worker.retire(reclaim_block, block, reinterpret_cast<uint64_t>(&layout), sizeof(Block) + block->size);
 }
 
-// The bytes that a row occupies: its block, and the payloads that its cells point to.
+// Returns the bytes that a row occupies: its block, and the payloads to which its cells point.
 inline size_t all_bytes(const Layout& layout, Row* row) {
   size_t bytes = row_block_bytes(layout, row);
   for (uint32_t g = 0; g < layout.group_count(); ++g)

@@ -35,7 +35,7 @@ Row* InlineRows::take(Key key) {
   for (unsigned way = 0; way < kWays; ++way) {
     Place* const at = place(hash, way);
     uint64_t state = at->state.load(std::memory_order_relaxed);
-    // acquire: pairs with give_back(), after which the previous owner does not use it.
+    // acquire: pairs with give_back(), after which the previous owner does not use the place.
     if (state != kFree || !at->state.compare_exchange_strong(state, kTaken, std::memory_order_acquire)) continue;
     at->key.store(key, std::memory_order_relaxed);  // set_found() publishes it
     return at->row();

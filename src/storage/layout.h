@@ -159,7 +159,7 @@ class Layout {
   void count_lines_written(ColumnSet& set) const;
 
   InlineRows* inline_rows_ = nullptr;  // the table's; set before the table has rows
-  Zones* zones_ = nullptr;             // likewise
+  Zones* zones_ = nullptr;             // as inline_rows_
   const std::unique_ptr<RowMemory> memory_ = std::make_unique<RowMemory>();
   const detail::TableBase* table_;
   const Schema& schema_;
@@ -169,14 +169,14 @@ class Layout {
   const uint32_t protocol_bytes_;  // a multiple of 8
   const bool byte_keys_;
   std::vector<Group> groups_;
-  std::vector<Placed> pieces_;  // by row offset
+  std::vector<Placed> pieces_;  // ordered by row offset
   std::vector<Number> numbers_;
   uint64_t indexed_columns_ = 0;
   std::unique_ptr<ColumnSet> all_, none_, invalid_;
   std::vector<const ColumnSet*> index_columns_;
   mutable std::mutex mutex_;  // guards compiled_ and unions_kept_
   mutable size_t unions_kept_ = 0;
-  mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // by columns
+  mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // indexed by columns
   // The sets that were requested first, hashed by their columns, for lookups without the lock. A
   // set is stored at one of kProbes positions. A position is never reused for another set.
   static constexpr size_t kPlaces = 64, kProbes = 4;

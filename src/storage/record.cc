@@ -41,7 +41,7 @@ bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns
       return true;
     }
     const Version* version = cell.previous();
-    if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;  // or the pair (n, previous) may not belong together
+    if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;  // otherwise the pair (n, previous) may not belong together
     return read_version_at(version, columns, g, rs, image, sequence);
   }
 }

@@ -57,7 +57,7 @@ inline uint64_t next(uint64_t w, bool absent) { return (w & ~(kStep - 1)) + kSte
 
 // A payload that is stored separately from its cell, and its size. Constant while it is reachable.
 struct alignas(16) Block {  // so that a row in it has the alignment of memory from `new`
-  uint64_t size;            // of the payload, in bytes
+  uint64_t size;            // size of the payload, in bytes
 
   std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
@@ -122,7 +122,7 @@ class Cell {
   // relaxed: this is read between load() and unchanged(), or under the lock.
   SnapshotNumber snapshot() const { return snapshot_.load(std::memory_order_relaxed); }
   void set_snapshot(SnapshotNumber n) { snapshot_.store(n, std::memory_order_relaxed); }
-  // release and acquire: the version's contents were written before the pointer was published.
+  // release and acquire: the version's contents were written before its pointer was published.
   Version* previous() const { return previous_.load(std::memory_order_acquire); }
   void set_previous(Version* version) { previous_.store(version, std::memory_order_release); }
 
@@ -130,7 +130,7 @@ class Cell {
   const std::byte* payload_inside() const { return reinterpret_cast<const std::byte*>(this + 1); }
   // Returns the block of a group that is stored as a block, or null if the row has never existed.
   Block* block() const {
-    return reinterpret_cast<const std::atomic<Block*>*>(payload_inside())->load(std::memory_order_acquire);  // as previous()
+    return reinterpret_cast<const std::atomic<Block*>*>(payload_inside())->load(std::memory_order_acquire);  // acquire: as in previous()
   }
   void set_block(Block* block) {
     reinterpret_cast<std::atomic<Block*>*>(payload_inside())->store(block, std::memory_order_release);

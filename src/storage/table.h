@@ -98,8 +98,8 @@ class TableBase {
  private:
   const Schema schema_;
   storage::Layout layout_;
-  std::unique_ptr<storage::InlineRows> inline_rows_;  // or null
-  std::unique_ptr<storage::Zones> zones_;             // or null
+  std::unique_ptr<storage::InlineRows> inline_rows_;  // null if the table does not have inline places
+  std::unique_ptr<storage::Zones> zones_;             // null if the table is not zoned
   const uint32_t name_id_;
   const uint32_t id_;
   const uint64_t database_id_;

@@ -91,7 +91,7 @@ std::byte* Zones::fresh_slot(Zone& zone) {
   }
   const uint32_t used = zone.extent->used_.load(std::memory_order_relaxed);
   std::byte* const slot = slots(zone.extent) + used * slot_bytes_;
-  std::memset(slot, 0, slot_bytes_);  // so that a hardware transaction is never the first to touch its pages (htm/prefault.h)
+  std::memset(slot, 0, slot_bytes_);  // touches the pages, so that a hardware transaction is not the first to do so (htm/prefault.h)
   new (slot) std::atomic<Key>(0);
   if (ELIDER_MUTANT(kBoundBeforeCells)) zone.extent->used_.store(used + 1, std::memory_order_release);
   for (uint32_t g = 0; g < layout_.group_count(); ++g) {

@@ -179,7 +179,7 @@ class RadixTree {
     unsigned branches_at = 0;  // if kBranch: the first byte that differs from the child's path
     Entry entry;
   };
-  // Memory for an insertion, allocated before its section: an initialized node and an entry.
+  // Memory for an insertion, allocated before its section. It is an initialized node and an entry.
   struct Spares {
     RadixRef node;
     RadixLeaf* leaf = nullptr;

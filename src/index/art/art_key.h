@@ -73,8 +73,8 @@ struct alignas(16) RadixLeaf {
   static size_t bytes_for(uint32_t key_bytes) { return sizeof(Handle) + sizeof(KeyBytes) + key_bytes; }
 };
 
-// The position of a key in a node: its next byte, or kEnd if it has ended. Positions sort like
-// keys.
+// The position of a key in a node: the key's next byte, or kEnd if the key has ended. Positions
+// have the order of their keys.
 inline constexpr int kEnd = -1;
 
 template <class Key>
@@ -104,7 +104,7 @@ struct RadixTraits<uint64_t> {
       racy_store(key_, entry.key);
       word_.store(entry.word, std::memory_order_release);
     }
-    // Replaces a child in one step. The key in the slot must belong to the new child as well.
+    // Replaces a child in one step. The new child must also cover the key in the slot.
     void replace_child(RadixRef child) { word_.store(child.bits(), std::memory_order_release); }
     void clear() { word_.store(0, std::memory_order_release); }
 
@@ -157,7 +157,8 @@ struct RadixTraits<uint64_t> {
     return byte(ref.as<const Node>()->extra.path, i);
   }
 
-  // Return the smallest key that starts with the node's path, and the bound after the largest.
+  // These return the smallest key that starts with the node's path, and the bound after the
+  // largest.
   template <class Node>
   static Key first_of(RadixRef ref, Buffer&) {
     return ref.as<const Node>()->extra.path;
@@ -184,7 +185,8 @@ struct RadixTraits<ByteKey> {
   };
   class Slot {
    public:
-    // acquire and release: a reader that sees a pointer also sees what it points to, initialized.
+    // acquire and release: a reader that sees a pointer also sees the initialized memory at its
+    // target.
     Entry load() const { return {word_.load(std::memory_order_acquire)}; }
     void store(const Entry& entry) { word_.store(entry.word, std::memory_order_release); }
     void replace_child(RadixRef child) { word_.store(child.bits(), std::memory_order_release); }
@@ -193,8 +195,8 @@ struct RadixTraits<ByteKey> {
    private:
     std::atomic<uint64_t> word_{0};
   };
-  // The key that ends at the node. The whole path is stored after the node, so that it does not
-  // change when a node is inserted or removed above.
+  // The entry of the key that ends at the node. The whole path is stored after the node, so the
+  // path does not change when a node above is inserted or removed.
   struct Extra {
     Slot end;
   };

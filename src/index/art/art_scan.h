@@ -61,7 +61,7 @@ class RadixTree<Sync, KeyType>::Walk {
       const unsigned mismatch = Traits::template mismatch<Node>(child, key, node.depth() + 1);
       const int beside = forward_ ? position + 1 : position - 1;
       if (mismatch < child.depth()) {
-        // Either all of the child's keys are above this one, or all are below it.
+        // The child's keys are either all above this key, or all below it.
         const int key_byte = Traits::size(key) > mismatch ? static_cast<int>(Traits::byte(key, mismatch)) : kEnd;
         const bool above = static_cast<int>(Traits::template path_byte<Node>(child, mismatch)) > key_byte;
         if (above != forward_) steps_.back().next = beside;

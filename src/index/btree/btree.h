@@ -226,7 +226,8 @@ class BTree {
   Status verify_node(const Node* node, unsigned level, const Key& first, const Key& last, Census& census) const;
   void dump_node(const Node* node, unsigned depth, std::ostream& out) const;
 
-  // The root pointer has cache lines of its own: every descent reads it, and it is rarely written.
+  // The root pointer has cache lines of its own, because every descent reads it and it is rarely
+  // written.
   alignas(128) std::atomic<Node*> root_;
   // The first leaf is a member, so that constructing a tree does not allocate and cannot fail.
   alignas(128) Leaf first_leaf_;

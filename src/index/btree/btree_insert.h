@@ -134,7 +134,7 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
   ReadGuard guard, parent_guard;
   Inner* parent = nullptr;
   unsigned child = 0;
-  // The topmost of the full inner nodes passed since the last one that had room.
+  // The topmost of the full inner nodes that the descent has passed since the last node with room.
   struct {
     Inner* node = nullptr;
     Inner* parent = nullptr;

@@ -44,9 +44,9 @@ void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, 
   }
 }
 
-// Looks up a group of keys in three passes: the heads, the first overflow buckets of the keys that
-// are not in their heads, and the rest. Each pass prefetches what the next one reads. Returns one
-// bit per key, set if its lookup failed.
+// Looks up a group of keys in three passes. The passes read the heads, then the first overflow
+// buckets of the keys that are not in their heads, and then the other buckets. Each pass prefetches
+// what the next one reads. Returns one bit per key, which is set if the key's lookup failed.
 template <sync::Policy Sync>
 uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const {
   const size_t n = bucket_count();

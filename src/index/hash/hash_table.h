@@ -106,8 +106,9 @@ class HashTable {
 
   static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per batch: misses that overlap, and lines that a region reads
   static_assert(kGroup <= 32, "a word has a bit for each");
-  // The first segments double in size, so that a small table is small: 64 (a member of the table),
-  // 64, 128, ..., 2048. The others have 4096 buckets, 256 KiB.
+  // The first segments double in size, so that a small table is small. They have 64 (a member of
+  // the table), 64, 128, ..., 2048 buckets. All later segments have 4096 buckets, which are 256
+  // KiB.
   static constexpr size_t kFirstBuckets = 64;
   static constexpr size_t kSegmentBuckets = 4096;
   static constexpr unsigned kSmallSegments = 7;
