@@ -25,11 +25,11 @@ namespace elider::detail {
 
 class EngineWorker;
 
-// The engine that all closed databases share; it answers every call.
+// The engine that all closed databases share. It refuses every call.
 Engine* closed_engine();
 Status refuse_closed();
 
-// A call of a group, and the procedure that it runs.
+// A call of a group, together with its procedure.
 struct ResolvedCall {
   const InstalledProcedure* procedure = nullptr;  // null: the call is refused
   void* arguments = nullptr;
@@ -40,22 +40,24 @@ struct GroupCalls {
   size_t count;
   FunctionRef<void(size_t, Touches&)> touch;
   FunctionRef<Status(size_t, Transaction&)> procedure;
-  std::span<Status> outcomes;  // `count`, or none
-  // Used by call_group(): the procedure of each of the `count` calls; else empty. `procedure` then
-  // runs each call as one transaction.
+  std::span<Status> outcomes;  // one per call, or empty
+  // The procedure of each call, if call_group() is running; otherwise empty. `procedure` then runs
+  // one call as one transaction.
   std::span<const ResolvedCall> resolved = {};
-  const txn::Execution* execution = nullptr;             // of procedures with pieces; null: none is installed
-  const FunctionRef<Status(size_t)>* refusal = nullptr;  // why a call was not resolved
+  const txn::Execution* execution = nullptr;             // for procedures with pieces; null: no such procedure is installed
+  const FunctionRef<Status(size_t)>* refusal = nullptr;  // returns why a call was not resolved
 };
 
 class Engine : public recovery::RecoveryTarget {
  public:
   ~Engine() override;
-  // Called right after construction. kMemoryLimit: the system does not have this much memory.
+  // Called right after construction. Returns kMemoryLimit if the system does not have this much
+  // memory.
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
-  // Calls an installed procedure that has operations.
+  // Calls an installed procedure that consists of operations. Runs it in pieces if the protocol
+  // can.
   virtual Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) = 0;
   // Begins a transaction, and returns its worker. `at` is the snapshot of a read-only transaction;
   // null means the newest snapshot.
@@ -65,7 +67,7 @@ class Engine : public recovery::RecoveryTarget {
   // before it reads the snapshot.
   enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
-  // Whether every call that belongs to this snapshot has ended. Once true, the result stays true.
+  // Whether every call that belongs to this snapshot has ended. Once this is true, it stays true.
   virtual bool is_closed(SnapshotNumber number) const = 0;
   // Returns the hold on the snapshot that `held` refers to. Fails if `held` does not hold a
   // snapshot of this database, or if the transaction may write.
@@ -93,7 +95,7 @@ class Engine : public recovery::RecoveryTarget {
   virtual HtmBackend htm() const = 0;  // kNone under policies without hardware transactions
   virtual const ElisionPolicy* elision() const = 0;  // null: the policy does not run anything as a region
   virtual Protocol protocol() const = 0;
-  // Whether commits can have this durability.
+  // Whether the database can provide this durability.
   virtual bool can_promise(Durability durability) const = 0;
   virtual void collect_garbage() = 0;
   // Whether this process is a forked child of the one that opened the database. Then only abandon()

@@ -1,4 +1,4 @@
-# The engines of the product: cmake/EliderEngines.cmake. The first is what `automatic` stands for.
+# The engines of the product: cmake/EliderEngines.cmake. `automatic` selects the first one.
 
 elider_engine(optimistic SET default FILE src/engine/instances/optimistic.cc POLICIES optimistic HAS optimistic/none/occ)
 elider_engine(chopped SET default FILE src/engine/instances/chopped.cc POLICIES optimistic HAS optimistic/none/chopped)

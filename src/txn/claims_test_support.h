@@ -1,8 +1,9 @@
-// Interleavings: every interleaving of three small transactions on claims (txn/claims.h), without a
-// database. There are two commit groups, and each transaction has two operations, which read or
-// claim a write; a write takes effect at the commit. A claim that is refused ends the transaction.
-// A transaction that commits must not have read what another one has written since, and two must
-// not write one group at a time.
+// Interleavings: runs every interleaving of three small transactions on claims (txn/claims.h),
+// without a database. There are two commit groups. Each transaction has two operations, and each
+// operation reads a group or claims it for writing. Writes take effect at the commit. If a claim is
+// refused, the transaction ends. Two rules are checked. When a transaction commits, no other
+// transaction may have written a group after this transaction read the group. Two transactions must not write
+// the same group at the same time.
 //
 // For tests only. Thread safety: none.
 #pragma once
@@ -18,7 +19,7 @@
 
 namespace elider::txn::test {
 
-// A cell, and the bytes of the protocol in front of it.
+// A cell, together with the protocol's bytes in front of the cell.
 template <class Claims>
 struct ClaimedItem {
   alignas(8) std::byte before[Claims::kCellBytes]{};
@@ -33,15 +34,16 @@ class Interleavings {
 
   explicit Interleavings(std::array<Claims, kTransactions> claims) : claims_(std::move(claims)) {}
 
-  // Runs all programs. Returns an empty text, or what went wrong, in which program and order.
+  // Runs all programs. Returns an empty string, or a description of the first failure with its
+  // program and order.
   std::string run_all() {
     Operations operations{};
     for (int program = 0; program < 4 * 4 * 4 * 4 * 4 * 4; ++program) {
       for (size_t i = 0; i < operations.size(); ++i) operations[i] = program >> (2 * i) & 3;
-      if (operations[0] % kItems != 0) continue;  // the items are alike
+      if (operations[0] % kItems != 0) continue;  // the items are interchangeable
       Order order{0, 0, 0, 1, 1, 1, 2, 2, 2};
       do {
-        if (order[0] != 0) break;  // and so are the transactions
+        if (order[0] != 0) break;  // the transactions are interchangeable
         if (std::string wrong = run(operations, order); !wrong.empty()) return wrong + described(operations, order);
       } while (std::next_permutation(order.begin(), order.end()));
     }
@@ -53,9 +55,9 @@ class Interleavings {
   using Operations = std::array<int, kTransactions * kOperations>;
   using Order = std::array<int, kSteps>;
   struct Run {
-    int steps = 0;  // done
+    int steps = 0;  // completed steps
     bool ended = false;
-    unsigned read = 0, wrote = 0;  // items, a bit each
+    unsigned read = 0, wrote = 0;  // one bit per item
     bool stale = false;            // another transaction has committed a write of what it had read
   };
 

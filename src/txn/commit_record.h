@@ -36,8 +36,8 @@ inline Status reserve_record(log::Log& log, uint32_t worker, const WriteSet& wri
 
 // Publishes the record. Called when the commit can no longer fail, either with the locks held or
 // after a region that wrote the rows. So each record is a commit, and the record's number and
-// sequence numbers equal those of the rows. The announcement by Log::begin_commit must last until
-// this call. ends: this worker will not publish another record with this number.
+// sequence numbers equal those of the rows. The commit must stay announced (Log::begin_commit)
+// until this call. ends: this worker will not publish another record with this number.
 void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes, bool ends = true);
 
 }  // namespace elider::txn

@@ -1,28 +1,31 @@
 // Reclaim: the work that follows a commit or an abort after a grace period (DBX, section 5.5).
 //
-//   A removed row           is absent from the commit on. After one grace period no snapshot needs
-//                           it, so it is unlinked from all indexes and marked removed. After a
-//                           second one its memory is reused. If the commit saw no reader that may
-//                           need it, it is unlinked at once: a later reader finds it absent at its
-//                           number. Otherwise, later transactions of the worker recheck
-//                           (txn/late_unlinks.h): a grace period lasts as long as the longest
-//                           reader, and scans pass every row that waits.
-//   An aborted insert       leaves an absent row block in the index. It takes the same two steps.
-//   A secondary entry       whose row has another value since the commit, or whose transaction
-//                           aborted, is removed after one grace period, unless the row has that
-//                           value again.
+//   A removed row           is absent from the commit on. After one grace period, no snapshot needs
+//                           the row, so it is unlinked from all indexes and marked removed. Its
+//                           memory is reused after a second grace period. If the commit did not see
+//                           a reader that may need the row, the row is unlinked at once, because
+//                           later readers find it absent at their numbers. Otherwise, later
+//                           transactions of the worker check whether the readers have ended
+//                           (txn/late_unlinks.h). A grace period can be much longer than that,
+//                           because it lasts as long as the longest reader, and scans must skip all
+//                           rows that wait.
+//   An aborted insert       leaves an absent row block in the index. The block is unlinked and then
+//                           reused, in the same two steps.
+//   A secondary entry       is stale if its row has another value since the commit, or if the
+//                           transaction that inserted it has aborted. It is removed after one grace
+//                           period, unless the row has that value again.
 //
-// Invariants. An absent state of a row block has exactly one unlink task. The transaction that made
-// the row absent creates the task and may try it earlier. The task does nothing if the word has
-// changed since. A task that may run late (because its worker was idle) looks up its row in the
-// index before it accesses it. A stale entry is on its row's list until it is removed or a
-// transaction needs it again. Unlinking a row removes all its stale entries, so no entry outlives
-// its row block.
+// Invariants. Each absent state of a row block has exactly one unlink task. The transaction that
+// made the row absent creates the task, and may try to run it earlier. The task does nothing if the
+// word has changed since. If a task may run late, because its worker was idle, it looks up its row in
+// the index before it accesses the row. A stale entry is on its row's list until the entry is
+// removed, or a transaction needs it again. Unlinking a row removes all stale entries of the row,
+// so an entry does not outlive its row block.
 //
 // Lock ranks: cells, then StaleEntries::mutex, then index latches. A thread that holds the mutex
-// only tries to lock cells; it does not wait for them.
+// may only try to lock cells; it must not wait for them.
 //
-// Thread safety: callable by any worker that is inside.
+// Thread safety: any worker that is inside the epoch may call these functions.
 #pragma once
 
 #include <algorithm>

@@ -29,10 +29,10 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Records that the row does not exist. A removed row block has left its index since the lookup, and
-// at some instant in between, the key did not have a row. The recorded word is one that the block
-// will never have again. So the validation at the commit fails, and the repair looks up the key
-// again (repair.h).
+// Records that the row does not exist. If the row block is removed, it has left its index since the
+// lookup, and at some instant in between, the key did not have a row. In this case, the recorded
+// word is one that the block will never have again. So the validation at the commit fails, and the
+// repair looks up the key again (repair.h).
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
