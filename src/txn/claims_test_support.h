@@ -2,8 +2,8 @@
 // without a database. There are two commit groups. Each transaction has two operations, and each
 // operation reads a group or claims it for writing. Writes take effect at the commit. If a claim is
 // refused, the transaction ends. Two rules are checked. When a transaction commits, no other
-// transaction may have written a group after this transaction read the group. Two transactions must not write
-// the same group at the same time.
+// transaction may have written a group after this transaction read it. Two transactions must not
+// write the same group at the same time.
 //
 // For tests only. Thread safety: none.
 #pragma once

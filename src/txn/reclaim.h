@@ -17,8 +17,8 @@
 //
 // Invariants. Each absent state of a row block has exactly one unlink task. The transaction that
 // made the row absent creates the task, and may try to run it earlier. The task does nothing if the
-// word has changed since. If a task may run late, because its worker was idle, it looks up its row in
-// the index before it accesses the row. A stale entry is on its row's list until the entry is
+// word has changed since. If a task may run late, because its worker was idle, it looks up its row
+// in the index before it accesses the row. A stale entry is on its row's list until the entry is
 // removed, or a transaction needs it again. Unlinking a row removes all stale entries of the row,
 // so an entry does not outlive its row block.
 //
