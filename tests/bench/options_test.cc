@@ -19,7 +19,6 @@ std::string refusal(const std::vector<std::string>& arguments) {
   add_ycsb(bench);
   add_compare(bench);
   add_durability(bench);
-  add_htm(bench);
   return program.refusal(arguments);
 }
 
@@ -48,9 +47,6 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"compare", "--data", "/nowhere/a", "--dir", "/tmp"}, "--dir"},                //
                                          Case{{"compare", "--data", "/tmp", "--resume", "--workload", "a,d"}, "--resume"},   //
                                          Case{{"compare", "--resume"}, "--resume"},                                          //
-                                         Case{{"htm", "--data", "/tmp", "--resume"}, "--resume"},                            //
-                                         Case{{"htm", "--data", "/proc"}, "--data: '/proc' is not empty"},                   //
-                                         Case{{"htm", "--durability", "group"}, "--data"},                                   //
                                          Case{{"durability", "--data", "/tmp", "--resume"}, "--resume"},                     //
                                          Case{{"durability", "--data", "/nowhere/a", "--only", "peer"}, "--peer-command"},   //
                                          Case{{"durability", "--data", "/nowhere/a", "--only", "bytes", "--peer-command", "true"},
