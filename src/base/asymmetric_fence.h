@@ -3,7 +3,6 @@
 //
 // Thread A stores x, passes light_fence(), and loads y; thread B stores y, passes heavy_fence(),
 // and loads x. Then at least one of them sees the other's store. light_fence() only stops the
-// and loads x. Then at least one of them sees the other's store. light_fence() only stops the
 // compiler. heavy_fence() asks the kernel (membarrier) to run a full fence on every core that runs
 // a thread of this process. That fence falls before A's store, after A's load, or between the two,
 // and each of these is correct. A light_fence() pairs only with a heavy_fence(): two light fences

@@ -2,8 +2,7 @@
 // and write checkpoints.
 //
 // It is not a thread pool, because the threads exist only during one call. Thread safety: a pure
-// function, apart
-// from the effects of `work`.
+// function, apart from the effects of `work`.
 #pragma once
 
 #include <algorithm>

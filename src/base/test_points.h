@@ -64,7 +64,7 @@ class TestPoints {
   inline static std::atomic<void (*)()> region_exit_{nullptr};
 };
 
-// Stops the first thread that reaches a test point until go(). One test, one stop, one scope:
+// Stops the first thread that reaches a test point until go(). Use one stop per test, for example:
 //
 //   TestStop stop("occ.commit.after_lock");
 //   std::thread writer([&] { ... commits ... });

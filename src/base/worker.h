@@ -126,9 +126,9 @@ class alignas(kCacheLinePairBytes) Worker {
   static constexpr int64_t kSoonerShare = 8;
   static constexpr size_t kReclaimsPerLeave = 128;
   // After a shortage of memory, each of this many leave() calls runs maintain(), because a row
-  // takes three grace periods of three epochs each. Each of these calls reclaims more, because a
-  // row is retired three times, each time at the end of the list. This happens at most once per
-  // kHurryPauseNs, because the memory may really be in use.
+  // takes three grace periods of three epochs each. Each of these calls reclaims more objects than
+  // usual, because a row is retired three times, each time at the end of the list. A worker starts
+  // to hurry at most once per kHurryPauseNs, because the memory may really be in use.
   static constexpr uint32_t kHurry = 64;
   static constexpr size_t kReclaimsInHurry = 4096;
   static constexpr uint64_t kHurryPauseNs = 10'000'000;

@@ -287,8 +287,8 @@ uint64_t HeapAttempt::load(uint64_t word) {
     }
   }
   if ((published_signature_ & WriteSet::bit_of(word)) != 0 && !ELIDER_MUTANT(kHeapSkipPublished)) {
-    // The word is in one write set at most, because its stripe is locked until the write
-    // is in the heap.
+    // The word is in one write set at most, because its stripe is locked until the write is in the
+    // heap.
     for (const WriteSet* const writes : published_)
       if (const uint64_t* const theirs = writes->find(word); theirs != nullptr) return *theirs;
   }

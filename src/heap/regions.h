@@ -7,8 +7,8 @@
 //   - A region that has done its work takes a number and waits until no transaction is active
 //     below that number. Only then does it commit.
 //
-// So a reader of moment s sees all numbers up to s. If it reads too early, it aborts the regions
-// with those numbers. It does not see anything of a number above s.
+// So a reader of moment s sees all numbers up to s. If the reader reads too early, it aborts the
+// regions with those numbers. The reader does not see any write with a number above s.
 //
 // The wait must not be part of the region, because a reader that ends would abort the region. So
 // there are three ways, which depend on what the backend can suspend (htm/suspension.h):

@@ -113,7 +113,8 @@ struct Options {
   // The share of regions that abort spuriously, with status 0 or the retry bit.
   double spurious_abort_rate = 0;
   // The first touch of a page faults, which aborts the region (status 0). This repeats until code
-  // outside any region touches the page. If the region writes, that code must write.
+  // outside any region touches the page. If the region writes to the page, that code must also
+  // write to it.
   bool page_faults = true;
 
   // The mean number of accesses before the turn passes in kParallel, at least 1. Small values cause

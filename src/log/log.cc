@@ -216,8 +216,9 @@ void Log::run_rounds(uint32_t index) {
 }
 
 // Whether a waiting caller needs this logger. One case is that the logger has numbers to close. The
-// other case is that it has closed numbers without writing a frame, and another stream has had a
-// record since. Then it must write a frame with its closed number. Called under the mutex.
+// other case is that the logger has closed numbers without writing a frame, and another stream has
+// had a record since. Then the logger must write a frame with its closed number. Called under the
+// mutex.
 bool Log::is_due(const Logger& logger) const {
   const uint64_t wanted = wanted_.load();
   return wanted > logger.closed || (wanted > durable() && logger.written < logger.closed && logger.written < newest_number());

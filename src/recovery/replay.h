@@ -1,15 +1,17 @@
 // Replay: restores tables and rows from the data folders, first from the newest checkpoint, and
 // then from the log after it.
 //
-// The log is processed in windows of snapshot numbers. This bounds the memory, and a window's
+// The log is processed in windows of snapshot numbers. Windows bound the memory, and a window's
 // changes are still in the processor's caches when they are applied. Several threads parse the
 // pieces of segments of a window. Entries are partitioned by key and grouped by row
-// (changed_rows.h). Then several threads apply them to the rows. All entries of a row with smaller
-// numbers are in earlier windows. So it suffices to order a window's entries by sequence within
-// each commit group. A piece whose numbers are in several windows is read for each of them. The
-// memory needed is a piece per thread, and a window's entries with 40 more bytes each, at most
-// twice. It is more only if the log of a single number is larger than a window. Secondary indexes
-// are built last, from the rows.
+// (changed_rows.h). Then several threads apply the entries to the rows. All entries of a row with
+// smaller numbers are in earlier windows. So it suffices to order a window's entries by sequence
+// within each commit group. A piece whose numbers are in several windows is read for each of them.
+// Secondary indexes are built last, from the rows.
+//
+// Replay needs memory for one piece per thread, and for at most two copies of a window's entries,
+// with 40 more bytes for each entry. It needs more only if the log of a single number is larger
+// than a window.
 //
 // Thread safety: one thread at a time.
 #pragma once

@@ -1,9 +1,9 @@
 // RowLoader: writes rows without transactions while a database opens. The rows come from a
 // checkpoint, and the changes from the log.
 //
-// It does not keep versions, write a log or maintain secondary indexes, which are built afterwards
-// from the rows. Each thread has its own loader. Two threads must not write the same row at the
-// same time, and nothing else may run.
+// A loader does not keep versions, write a log or maintain secondary indexes, which are built
+// afterwards from the rows. Each thread has its own loader. Two threads must not write the same row
+// at the same time, and nothing else may run.
 //
 // Invariant: the memory limit does not apply during loading. The limit refuses growth, but the
 // contents of the files were accepted before. Loading may need more memory than the database did,

@@ -1,12 +1,12 @@
 // SnapshotRows: reads all rows of a database as of one snapshot number, to write a checkpoint while
 // transactions run.
 //
-// It reads like a read-only transaction, but in several threads with one number. Until it is
-// destroyed, old versions are kept for it, and nothing is reclaimed. Rows that are removed from a
-// table that it has read to the end are not kept for it. It returns the payload of a checkpoint's
-// blocks, which are rows of one table. Each row has its key (8 bytes), the sequence of each commit
-// group's commit word (8 bytes each), the size if it is a variable-size row (8 bytes), and its
-// bytes.
+// A SnapshotRows reads like a read-only transaction, but in several threads with one number. Until
+// it is destroyed, old versions are kept for it, and nothing is reclaimed. Rows that are removed
+// from a table that it has read to the end are not kept for it. next() returns the payload of a
+// checkpoint's blocks, which are rows of one table. Each row has its key (8 bytes), the sequence of
+// each commit group's commit word (8 bytes each), the size if it is a variable-size row (8 bytes),
+// and its bytes.
 //
 // Thread safety: any thread may call next(); one thread makes the other calls.
 #pragma once

@@ -163,7 +163,7 @@ class Row {
   const detail::KeyBytes* key(const Layout& layout) const {
     return reinterpret_cast<const detail::KeyBytes*>(reinterpret_cast<const std::byte*>(this) + layout.block_bytes());
   }
-  // Returns the protocol's data before the cell. It is zero when the row block is created.
+  // Returns the protocol's data before the cell. The data is zero when the row block is created.
   std::byte* protocol_bytes(const Layout& layout, uint32_t g) {
     return reinterpret_cast<std::byte*>(&cell(layout, g)) - layout.protocol_bytes();
   }

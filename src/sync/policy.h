@@ -1,29 +1,33 @@
-// Policy: the concept of a sync policy, which defines how an index operation as a whole and the
-// nodes of an index are guarded.
+// Policy: the concept of a sync policy. A sync policy defines how an index operation as a whole is
+// guarded, and how the nodes of an index are guarded.
 //
 // An index algorithm is written once, against this concept, and instantiated for each policy:
 //
-//   Latch                   one for each index, on a cache line of its own
+//   Latch                   one for each index, with a cache line of its own
 //   section(latch, operation, body)
-//                           runs body(), one attempt of one operation, and returns its result.
-//                           body starts and ends in section()'s frame. It must not allocate, free,
-//                           throw or make a system call. It passes results back by value, or in
-//                           locals of its caller that it sets before it reads them. So a policy may
-//                           run it under one lock, or as one hardware transaction (several times,
-//                           of which one counts). `operation` is its kind, for statistics
-//   ReadGuard(word)         starts to validate the node's reads; waits while a writer holds it
-//     obsolete()            the node has been unlinked: the caller must start over
-//     valid()               nothing has changed since the guard was made. Until then, what was read
-//                           is unreliable and may only be used to read on
-//     version()             the word when the guard was made; Witnesses are made from it
-//     resume(word, version) a guard for an earlier version, for example that of a hint
-//     current()             for a resumed guard, before any read: the node still has that version
-//   WriteGuard(word, read)  locks the node for writing if it is as `read` saw it. It never waits,
-//                           so nodes may be locked in any order, and deadlocks are impossible
+//                           runs body(), which is one attempt of one operation, and returns its
+//                           result. body() starts and ends in section()'s stack frame. It must not
+//                           allocate, free, throw or make a system call. It returns results by
+//                           value, or in locals of its caller that it sets before it reads them.
+//                           So a policy may run body() under one lock, or as one hardware
+//                           transaction, of which several attempts may run but one takes effect.
+//                           `operation` is the kind of the operation, for statistics
+//   ReadGuard(word)         starts to validate the node's reads; waits while a writer holds the
+//                           node
+//     obsolete()            the node has been unlinked, so the caller must start over
+//     valid()               the node has not changed since the guard was made. Before this check,
+//                           data that was read is unreliable, and may be used only to continue
+//                           reading
+//     version()             the version word when the guard was made; Witnesses are made from it
+//     resume(word, version) returns a guard for an earlier version, for example that of a hint
+//     current()             called on a resumed guard before any read: the node still has that
+//                           version
+//   WriteGuard(word, read)  locks the node for writing if the node is unchanged since `read`. It
+//                           never waits, so nodes may be locked in any order without deadlocks
 //     owns()                false: the caller must start over
-//     raise(), retire()     when the guard ends, the word gets the next version, or becomes
+//     raise(), retire()     when the guard ends, the version word gets the next version, or becomes
 //                           obsolete. By default it is restored
-//     after()               the word after the guard ends
+//     after()               the version word after the guard ends
 //   kConcurrent             whether operations may run concurrently
 //   kRegions                whether sections run as hardware transactions. If so, memory that a
 //                           body is the first to write is touched beforehand, and records and

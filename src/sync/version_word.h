@@ -28,8 +28,8 @@ class VersionWord {
   // acquire: the reads that follow see everything that the last writer wrote.
   uint64_t read() const { return word_.load(std::memory_order_acquire); }
 
-  // Returns true if the word is still `seen`, so that no writer has interfered. The fence keeps the
-  // reads that this validates before the load. For that reason the load can be relaxed. Partner:
+  // Returns true if the word is still `seen`, so that no writer has interfered. The fence orders
+  // the reads that the caller validates before this load, so the load can be relaxed. Partner:
   // lock_if().
   bool still(uint64_t seen) const {
     racy_read_fence();

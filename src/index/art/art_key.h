@@ -126,7 +126,8 @@ struct RadixTraits<uint64_t> {
   static unsigned common(Key a, Key b) { return static_cast<unsigned>(std::countl_zero(a ^ b)) / 8; }
 
   static bool is_leaf(const Entry& entry, unsigned depth, int at) { return position(entry.key, depth) == at; }
-  // Returns the handle if the slot holds this key's entry, or kNoHandle. It may also hold a child.
+  // Returns the handle if the slot holds this key's entry, or kNoHandle. The slot may also hold a
+  // child.
   static Handle handle_of(const Entry& entry, Key key) { return entry.key == key ? entry.word : kNoHandle; }
   // `entry` must not be a child.
   static Handle handle(const Entry& entry) { return entry.word; }
