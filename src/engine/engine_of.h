@@ -427,7 +427,7 @@ Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability 
   });
   finish_active(worker);
   this->take_due_checkpoint();
-  if (status.ok()) give_turn_back_to_wait(durability, number);  // the turn of an earlier call of this thread
+  if (status.ok()) give_turn_back_to_wait(durability, number);  // this thread may still have the turn of an earlier call
   return status.ok() ? store_.acknowledge(durability, number, commit_number, read_only) : status;
 }
 

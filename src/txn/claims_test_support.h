@@ -58,7 +58,7 @@ class Interleavings {
     int steps = 0;  // completed steps
     bool ended = false;
     unsigned read = 0, wrote = 0;  // one bit per item
-    bool stale = false;            // another transaction has committed a write of what it had read
+    bool stale = false;            // another transaction has committed a write to an item that this one had read
   };
 
   std::string run(const Operations& operations, const Order& order) {

@@ -132,7 +132,7 @@ class TransactionBase : public Transaction {
   Cause cause_ = Cause::kNone;  // the cause of a failed validation; the next members say where it failed
   detail::TableBase* cause_table_ = nullptr;
   KeyRef cause_key_;
-  Key cause_number_ = 0;                     // where cause_table_ is set: the key as a number, which outlives the key's bytes
+  Key cause_number_ = 0;                     // valid if cause_table_ is set: the key as a number, which outlives the key's bytes
   detail::TableBase* edited_table_ = nullptr;  // while kEditing
 
   Arena arena_;

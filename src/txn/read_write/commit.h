@@ -278,7 +278,7 @@ template <class Sync, class Claims>
   // Snapshots::begin_reading(), Cell::unchanged().
   fence_after_locked_rmw();
   ELIDER_TEST_POINT("occ.commit.after_lock");
-  log::Log* const log = store_.log;  // once: a commit in memory alone should know it from a register
+  log::Log* const log = store_.log;  // loaded only once, so that it stays in a register
   const uint64_t early = ELIDER_MUTANT(kNumberEarly) ? store_.snapshots.current() : 0;
   ELIDER_TEST_POINT("occ.commit.before_announcement");
   if (log != nullptr) [[unlikely]] log->begin_commit(worker_.id());

@@ -99,7 +99,7 @@ class TimestampOrdering {
     }
 
    private:
-    static constexpr uint32_t kDoublingsMax = 16;  // 11 minutes
+    static constexpr uint32_t kDoublingsMax = 16;  // limits the time to 11 minutes
     const std::lock_guard<sync::SpinLatch> lock_;
     std::atomic<uint64_t>& alone_for_ns_;
     Claims& claims_;

@@ -150,7 +150,7 @@ class Timestamps {
     std::atomic<uint64_t> open_since_ns{0};  // when an open transaction began; 0 for a procedure's
     std::atomic<uint64_t> patience_ns{kProcedurePatienceNs};
     std::atomic<const void*> thread{nullptr};  // the thread whose transactions patience_ns applies to, if it is longer than usual
-    uint64_t last_clock = 0;  // when the slot's last transaction began: a worker id may pass to another thread
+    uint64_t last_clock = 0;  // when the slot's last transaction began; stored here because a worker id may pass to another thread
   };
 
   const Workers& workers_;
