@@ -1,4 +1,4 @@
-// Options of `elider-lab` that make no sense are refused by an error that names them, before
+// Meaningless options of `elider-lab` are refused by an error that names them, before
 // anything runs.
 #include <string>
 #include <vector>
