@@ -66,8 +66,8 @@ class Site {
       run_off(policy);
       return false;
     }
-    // `useful` is whether the run's work is done. If not, the region was as useless as one that
-    // aborts.
+    // `useful` is whether the run's work is done. If the work is not done, the region was as
+    // useless as a region that aborts.
     void committed(const ElisionPolicy& policy, bool useful) {
       bump(useful ? commits_ : in_vain_);
       if (policy.window_runs != 0) end_run(policy, useful);

@@ -40,8 +40,8 @@ struct RtmAlone : Rtm {
 };
 static_assert(SuspendingBackend<RtmAlone>);
 
-// These instructions are also written as bytes: F2 0F 01 E8 and E9. They are undefined without
-// TSXLDTRK (CPUID leaf 7, EDX bit 16).
+// Like those of Rtm, these instructions are written as bytes, F2 0F 01 E8 and E9. Without TSXLDTRK
+// (CPUID leaf 7, EDX bit 16) they are undefined.
 struct RtmLoads : Rtm {
   static constexpr Suspension kSuspends = Suspension::kLoads;
   // XSUSLDTRK is not a fence. Without a fence, earlier stores could still be in the store buffer,

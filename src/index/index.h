@@ -82,8 +82,8 @@ struct Range {
 enum class Direction : uint8_t { kForward, kBackward };
 
 // The memory that a lookup should prefetch in an index whose handles are addresses. It is a list of
-// offsets of cache lines from that address. The lookup prefetches them as soon as it finds the
-// handle, so these misses overlap with those of the next keys.
+// offsets of cache lines from that address. The lookup prefetches these cache lines as soon as it
+// finds the handle, so their misses overlap with the misses of the next keys.
 using Ahead = std::span<const uint32_t>;
 inline void prefetch_ahead(Handle handle, Ahead ahead) {
   for (const uint32_t offset : ahead) __builtin_prefetch(reinterpret_cast<const char*>(handle) + offset, 0, 3);

@@ -2,8 +2,8 @@
 // implementation makes system calls (system_files()). Tests use implementations that record calls
 // and make some of them fail.
 //
-// A folder is opened once, and its files are accessed through the open folder. Its path is not
-// resolved again, so neither chdir() nor the renaming of a folder leads a call to other files.
+// A folder is opened once, and its files are accessed through the open folder. The folder's path is
+// not resolved again, so neither chdir() nor the renaming of a folder leads a call to other files.
 //
 // The interface does not cache. Bytes are with the system when a write returns, and on the disk
 // when sync() has succeeded. A file's name is on the disk once its folder is synced. A failed call

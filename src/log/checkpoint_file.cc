@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kPartMagic = 0x31504b43444c45;  // "ELDCKP1" and a zero
 constexpr uint32_t kBlockMagic = 0x4b4c4245;       // "EBLK"
 constexpr size_t kEndBytes = 24;
-// Periodic syncs leave little work for the sync at the end. They also keep that sync from delaying
+// Periodic syncs leave little work for the sync at the end. A short sync at the end hardly delays
 // the log's own syncs.
 constexpr uint64_t kSyncEveryBytes = 8u << 20;
 

@@ -42,8 +42,8 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
     if (Status status = directory->make_folders(folders); !status.ok()) return status;
   if (Status status = directory->hold_folders(rules.hold); !status.ok()) return status;
   Status status = directory->load(makes, rules);
-  // The database existed a moment ago, so the result must not be kNotFound. That would tell a
-  // caller that does not require a database that none exists.
+  // The database existed a moment ago, so the result must not be kNotFound. A caller for which a
+  // database is optional would conclude from kNotFound that none exists.
   if (status.not_found()) return file_error("read", directory->manifest_path(), ENOENT);
   if (!status.ok()) return status;
   *opened = std::move(directory);
@@ -338,8 +338,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
-  // Makes the names of the checkpoint's files durable, and those of the segments that become the
-  // first ones.
+  // Makes durable the names of the checkpoint's files, and the names of the segments that become
+  // the first of their streams.
   for (const auto& folder : folders_)
     if (Status status = sync(*folder); !status.ok()) return status;
   if (ELIDER_MUTANT(kRemoveLogEarly)) {

@@ -102,8 +102,8 @@ class RadixTree {
   RadixTree(const RadixTree&) = delete;
   RadixTree& operator=(const RadixTree&) = delete;
 
-  // Returns the key's handle, or kNoHandle. In either case, sets `witness` to that of the node that
-  // covers the key. `ahead` is prefetched as soon as the handle is found.
+  // Returns the key's handle, or kNoHandle. In either case, sets `witness` to the Witness of the
+  // node that covers the key. `ahead` is prefetched as soon as the handle is found.
   Handle get(const Key& key, Witness& witness, Ahead ahead = {});
   Handle get(const Key& key, Hint&, Witness& witness) { return get(key, witness); }
 

@@ -24,7 +24,8 @@ void RadixTree<Sync, KeyType>::multi_get(const BatchKey* keys, size_t count, Han
     const uint32_t failed = Sync::section(latch_, sync::Operation::kBatch, [&]() -> uint32_t {
       return get_group(group, size, handles + begin, seen, ahead);
     });
-    // A writer interfered, or another node covers the key. These lookups descend one by one.
+    // The failed lookups descend again, one by one. A lookup fails if a writer has interfered, or
+    // if another node covers the key.
     for (const uint32_t i : Bits(failed)) {
       handles[begin + i] = get_again(group[i], seen[i], ahead);
     }

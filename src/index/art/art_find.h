@@ -3,7 +3,8 @@
 // A descent reads a slot, validates the guard of its node, and continues with the child if the
 // child is not obsolete. A node's path never changes, and a node that is not obsolete is linked. So
 // the child covers the keys with its path, whatever happens above it. For this reason the parent
-// need not be validated again. Cache lines read: at most three per node, and those of the entry.
+// need not be validated again. A descent reads at most three cache lines per node, and the cache
+// lines of the entry.
 #pragma once
 
 #include "base/spin.h"

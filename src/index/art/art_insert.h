@@ -5,10 +5,10 @@
 // node replaces it. If an attempt needs memory, it ends. The operation then allocates the memory
 // outside its section, and continues at the same node if the node is unchanged.
 //
-// Cache lines written: those of the version word, of a byte and of a slot of the node. These are at
-// most four in a Node48, and all cache lines of a small node, at most five. A new node adds the
-// cache lines that are filled: 2 in a Node4, 6 in a Node16, 18 in a Node48, and 50 in a Node256
-// (which is cleared before the section).
+// An insertion writes the cache lines of the version word, of a byte and of a slot of the node.
+// That is at most four cache lines in a Node48, and at most five in a small node, which are all
+// that it has. A new node adds the cache lines that are filled: 2 in a Node4, 6 in a Node16, 18 in
+// a Node48, and 50 in a Node256 (which is cleared before the section).
 #pragma once
 
 #include "base/spin.h"

@@ -2,8 +2,8 @@
 //
 // Most removals clear one slot of one node. If one entry is left, that entry replaces the node. If
 // few entries are left, a smaller node replaces the node, provided that its memory can be
-// allocated. Cache lines written: those of the node, as in an insertion, and the version word and a
-// slot of the parent.
+// allocated. A removal writes the same cache lines of the node as an insertion, and those of the
+// version word and of a slot of the parent.
 #pragma once
 
 #include "base/spin.h"

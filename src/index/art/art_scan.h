@@ -3,8 +3,9 @@
 //
 // A walk descends to the position of the bound. From there it visits entries and children in order,
 // and returns to parents, until it has visited as many entries or nodes as a Contents can hold. At
-// its end it validates all these nodes, so its result is atomic. Cache lines read: those of a
-// descent, and the first cache line and one per entry of at most kNodesMax nodes.
+// its end it validates all these nodes, so its result is atomic. A walk reads the cache lines of a
+// descent. In addition, it reads the first cache line of at most kNodesMax nodes, and one cache
+// line per entry.
 #pragma once
 
 #include "base/spin.h"

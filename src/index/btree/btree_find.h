@@ -3,8 +3,8 @@
 // A descent couples guards: it acquires the child's guard, and then checks that the parent has not
 // changed since it was read. From then on, the child covers at least the range that the parent
 // assigned to it. That range shrinks only by a split of the child, which increases the child's
-// version. The range grows when a neighbour is unlinked, which is harmless. Cache lines read: four
-// in a leaf, seven in each inner node. Cache lines written: none.
+// version. The range grows when a neighbour is unlinked, which is harmless. A descent reads four
+// cache lines in a leaf and seven in each inner node, and does not write.
 #pragma once
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 // parent has room.
 //
 // An attempt splits one node or adds a root. So an insertion never allocates more nodes than it
-// needs, and a split needs room only in the parent. Cache lines written: the leaf's four; in a
-// split, those of the node, its new sibling and the parent.
+// needs, and a split needs room only in the parent. An insertion writes four cache lines of the
+// leaf. A split writes the cache lines of the node, its new sibling and the parent.
 #pragma once
 
 #include <new>

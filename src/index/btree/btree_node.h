@@ -171,8 +171,8 @@ struct BTreeInner : BTreeNode {
   BTreeNode* child(unsigned i) const { return children_[i].load(std::memory_order_acquire); }
   bool full() const { return count() == kKeys; }
 
-  // These prefetch like those of the leaf. A search loads all keys at once, but needs the children
-  // only later.
+  // The prefetching functions of an inner node correspond to those of a leaf. A search loads all
+  // keys at once, but needs the children only later.
   void prefetch_keys() const { prefetch_lines(this, children_); }
   void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
   void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }

@@ -4,8 +4,9 @@
 // every ancestor without another child. The lowest ancestor with at least two children, the anchor,
 // loses one of them, and a neighbour of that child covers the range from then on. The neighbour's
 // version need not increase, because a transaction that saw the range empty holds a witness of the
-// unlinked leaf, whose version has changed. Cache lines written: the leaf's four; if the leaf
-// becomes empty, also those of the anchor and of the version word of each node in between.
+// unlinked leaf, whose version has changed. A removal writes four cache lines of the leaf. If the
+// leaf becomes empty, it also writes those of the anchor, and of the version word of each node in
+// between.
 #pragma once
 
 #include <array>

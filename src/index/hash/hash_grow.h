@@ -2,8 +2,8 @@
 //
 // A step locks one bucket, divides its chain between that bucket and the new one, publishes the new
 // number of buckets, and unlocks. A step does not need memory. Because chains are dense, a chain of
-// c buckets divides into two chains that need at most c - 1 overflow buckets. Cache lines written:
-// those of the two chains and of the number of buckets.
+// c buckets divides into two chains that need at most c - 1 overflow buckets. A step writes the
+// cache lines of the two chains and of the number of buckets.
 #pragma once
 
 #include <algorithm>

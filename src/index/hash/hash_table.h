@@ -54,7 +54,8 @@ class HashTable {
   HashTable(const HashTable&) = delete;
   HashTable& operator=(const HashTable&) = delete;
 
-  // Returns the key's handle, or kNoHandle. In either case, sets `witness` to that of the bucket.
+  // Returns the key's handle, or kNoHandle. In either case, sets `witness` to the Witness of the
+  // key's bucket.
   Handle get(Key key, Witness& witness, Ahead ahead = {}) {
     const uint64_t hash = hash_of(key);
     Found found = Sync::section(
@@ -211,8 +212,8 @@ class HashTable {
   // The capacity of the directory, in pointers. Guarded by growing_.
   size_t directory_size_ = kFirstDirectory;
   alignas(128) mutable typename Sync::Latch latch_;
-  // One worker at a time grows the table, and the others continue without waiting. It is acquired
-  // before an index's latch.
+  // One worker at a time grows the table, and the others continue without waiting. This latch is
+  // acquired before an index's latch.
   sync::SpinLatch growing_;
   ShardedCounts counts_;
   std::array<Bucket*, kFirstDirectory> first_directory_{};
