@@ -4,7 +4,6 @@
 // flushed sooner than it would be otherwise.
 // Thread safety: one thread takes samples; once it has ended, another may read the results. The
 // log's threads record latencies concurrently.
-// threads record them meanwhile.
 #pragma once
 
 #include <condition_variable>

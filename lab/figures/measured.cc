@@ -53,7 +53,6 @@ std::string row_of(const std::string& x, const Json& line) {
 
 // Replaces the marked places of the figure in *text, which is the contents of `file`. Sets
 // *replaced if there is one.
-// was one.
 Status replace_places(const std::string& file, const std::string& name, const std::string& markdown, std::string* text, bool* replaced) {
   const std::string begin_mark = fmt::format("<!-- measured {} -->\n", name), end_mark = fmt::format("<!-- end of {} -->\n", name);
   for (size_t at = text->find(begin_mark); at != std::string::npos; at = text->find(begin_mark, at)) {

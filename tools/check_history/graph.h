@@ -17,7 +17,6 @@
 // transaction's beginning has an edge to the transaction.
 // The nodes are first the transactions, by position in the history, and then the moments.
 // Thread safety: constant after construction.
-// Thread safety: constant after construction.
 #pragma once
 
 #include <cstdint>
