@@ -44,7 +44,7 @@ class TickClock {
   }
 
  private:
-  // The values of both clocks at one time.
+  // A reading of both clocks at the same time.
   struct Reading {
     uint64_t ticks, ns;
   };

@@ -164,8 +164,8 @@ inline void racy_copy_out(void* shared_to, const void* private_from, size_t byte
 }
 
 // Copies memory that other threads no longer write, or cannot reach yet, so any race is an error.
-// Other threads read or have written this memory under guards that TSan sees only if this library
-// is compiled with TSan.
+// Other threads read this memory later, or have written it earlier, under guards of this library.
+// TSan sees these guards only if this library is also compiled with TSan.
 inline void guarded_copy(void* to, const void* from, size_t bytes) {
 #if ELIDER_TSAN
   std::memcpy(to, from, bytes);

@@ -69,7 +69,7 @@ void Worker::maintain() {
   if (behind_) countdown_ = 1;
 }
 
-// If another worker has advanced the epoch since the last check, this worker need not.
+// If another worker has advanced the epoch since the last check, this worker need not do so.
 void Worker::look_after_epoch() {
   if (workers_.epoch() == epoch_looked_after_ && !workers_.try_advance()) countdown_ = std::min(countdown_, kCountdown / kSoonerShare);
   epoch_looked_after_ = workers_.epoch();

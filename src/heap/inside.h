@@ -61,7 +61,8 @@ class HeapInside {
   bool has_regions() const { return regions_.run != nullptr; }
   // Returns the position of this offset in the file, for messages.
   std::string where(uint64_t offset) const { return "'" + path_ + "', at offset " + std::to_string(geometry_.heap_at + offset) + ","; }
-  // Enlarges the heap up to this offset. kMemoryLimit: capacity_bytes is reached. kIoError.
+  // Enlarges the heap up to this offset. kMemoryLimit: capacity_bytes is reached. kIoError: the
+  // file could not be enlarged.
   Status grow_to(uint64_t bytes);
   // After this call, nothing can become durable any more.
   void stop(const Status& why) noexcept;

@@ -35,8 +35,8 @@ inline constexpr uint32_t kSelfTestRegions = 1000;
 // The self-test succeeds if at least this many of its regions commit within the allowed retries.
 inline constexpr uint32_t kSelfTestCommitsMin = 990;
 
-// Fills in self_test_... of `found`. Returns true if enough regions committed, each with its
-// effect.
+// Fills in self_test_... of `found`. Returns true if enough regions committed, and the effect of
+// each is visible.
 template <Backend B>
 bool self_test(Hardware& found) {
   constexpr uint32_t kTriesMax = 100;

@@ -11,8 +11,8 @@
 // index has:
 //
 //   Handle get(Key key, Hint& hint, Witness& witness)
-//       Returns the handle, or kNoHandle. In either case `witness` is that of the leaf or bucket
-//       that was read.
+//       Returns the handle, or kNoHandle. In either case `witness` is set to the Witness of the
+//       leaf or bucket that was read.
 //   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint& hint)
 //       Finds the key, or inserts it with `candidate` (DBX's get-with-insert).
 //   bool remove(Worker& worker, Key key, Handle expected)
@@ -21,7 +21,7 @@
 //   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead)
 //       Calls get() for each key, with overlapping cache misses.
 //   size_t size()
-//       Approximate while other threads write.
+//       Returns the number of entries. The result is approximate while other threads write.
 //   size_t memory_bytes()
 //   Status verify()
 //   void dump(ostream)

@@ -141,10 +141,11 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // kNotFound: the folder does not exist. kInvalidArgument: no folder can have this path. kIoError.
+  // kNotFound: the folder does not exist. kInvalidArgument: no folder can have this path. kIoError:
+  // the system reported another error.
   virtual Status open_folder(const std::string& path, std::unique_ptr<Folder>* folder) = 0;
-  // Creates a folder. Ok if it already exists; *made is true if this call created it.
-  // kInvalidArgument, kIoError.
+  // Creates a folder. The result is also ok if the folder already exists; *made is true if this
+  // call created it. The errors are kInvalidArgument and kIoError, as in open_folder().
   virtual Status make_folder(const std::string& path, bool* made) = 0;
   // Returns the path as messages show it.
   virtual std::string absolute(const std::string& path) const { return path; }

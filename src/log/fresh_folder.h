@@ -18,13 +18,14 @@ namespace elider::log {
 
 class FreshFolder {
  public:
-  // kInvalidArgument: the folder is not empty, or another process has locked it. kIoError.
+  // kInvalidArgument: the folder is not empty, or another process has locked it. kIoError: the file
+  // system reported an error.
   static Status make(FileSystem& files, const std::string& path, std::unique_ptr<FreshFolder>* fresh);
   ~FreshFolder();
 
   Folder& folder() { return *folder_; }
   // Makes the folder a database of its own. All files that the manifest lists must be in the folder
-  // and synced. kIoError.
+  // and synced. kIoError: the file system reported an error.
   Status publish(Manifest manifest);
 
   FreshFolder(const FreshFolder&) = delete;

@@ -14,8 +14,7 @@
 // A node, and its Witness, covers the keys that start with its path, except for keys that start
 // with the path of a child. So an absent key is covered by the last node whose whole path is a
 // prefix of the key. If a node is replaced by a larger or smaller one, it becomes obsolete. The
-// version of its parent is unchanged then, because the contents of the range that the parent covers
-// have not changed.
+// parent's version does not change then, because the keys that the parent covers have not changed.
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent.
 //

@@ -6,9 +6,9 @@
 // outside its section, and continues at the same node if the node is unchanged.
 //
 // An insertion writes the cache lines of the version word, of a byte and of a slot of the node.
-// That is at most four cache lines in a Node48, and at most five in a small node, which are all
-// that it has. A new node adds the cache lines that are filled: 2 in a Node4, 6 in a Node16, 18 in
-// a Node48, and 50 in a Node256 (which is cleared before the section).
+// That is at most four cache lines in a Node48. A small node has at most five cache lines, and an
+// insertion may write all of them. A new node adds the cache lines that are filled: 2 in a Node4, 6
+// in a Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the section).
 #pragma once
 
 #include "base/spin.h"

@@ -84,8 +84,8 @@ auto RadixTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Han
   return attempt;
 }
 
-// Replaces the node with its other entry. The parent then covers the node's range. A transaction
-// that has read the node holds a witness of the node, whose version has changed.
+// Replaces the node with its remaining entry. The parent then covers the node's range. A
+// transaction that has read the node holds a witness of the node, whose version has changed.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveAttempt attempt) -> RemoveAttempt {
   ELIDER_TEST_POINT("art.before_merge");
