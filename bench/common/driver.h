@@ -101,7 +101,7 @@ struct RunResult {
   Statistics::Lookups lookups;  // with --count-lookups
   LogUse log;
   Statistics at_end;
-  uint64_t resident_bytes = 0;  // of the process, at the end
+  uint64_t resident_bytes = 0;  // resident memory of the process at the end
   uint64_t resident_huge_bytes = 0;
 
   double throughput() const { return seconds > 0 ? static_cast<double>(committed) / seconds : 0; }
@@ -111,7 +111,7 @@ struct RunResult {
 template <class W>
 struct Outcome {
   RunResult result;
-  std::vector<std::unique_ptr<W>> workers;  // as their threads left them, for checks and own counters
+  std::vector<std::unique_ptr<W>> workers;  // the workers after the run, for checks and for their own counters
 };
 
 // The state that the threads of one run share. It does not depend on the worker's type. Callers use

@@ -12,10 +12,10 @@
 
 namespace elider::bench {
 
-// --flag TYPE sets the database's option `name`. When the option is parsed, take(options) is called
-// with options that have the new value, and the defaults otherwise. `before` is put before the
-// description in --help. `instead`, unless it is empty, replaces the default value at the end of
-// the description.
+// --flag TYPE sets the database's option `name`. When the flag is parsed, take(options) is called.
+// Its argument has the new value of `name` and the defaults of all other options. `before` is put
+// before the description in --help. `instead`, unless it is empty, replaces the default value at
+// the end of the description.
 Option add_engine_option(Command command, const char* flag, const char* type, std::string_view name,
                          std::function<void(const Options& options)> take, const std::string& before = {}, std::string_view instead = {});
 // --flag calls take(), which turns the option `name` off. If the option is off by default, take()

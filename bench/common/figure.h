@@ -1,5 +1,5 @@
 // Figure: a figure of a paper, measured again. It has the axes, the series, and a description of
-// what the paper reports. It is printed as a table and written as JSON (docs/benchmarks.md). This
+// what the paper reports. A figure is printed as a table and written as JSON (docs/benchmarks.md). This
 // file does not measure anything. Thread safety: values.
 #pragma once
 

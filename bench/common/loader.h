@@ -26,7 +26,7 @@ class LoadProgress {
 };
 
 struct LoadResult {
-  Status status;  // of the first part that failed; the remaining parts were not loaded
+  Status status;  // status of the first part that failed; the remaining parts were not loaded
   uint64_t rows = 0;
   double seconds = 0;
   double rows_per_s() const { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }

@@ -34,7 +34,7 @@ double quantile(std::vector<double>& values, double share) {
 
 struct Latency {
   double p50_us = 0, p99_us = 0, per_s = 0, batch_bytes = 0, batch_records = 0;
-  double p99_by_time_us = 0;  // of syncs: longer syncs make up 1% of the total time
+  double p99_by_time_us = 0;  // only for syncs: longer syncs make up 1% of the total time
 };
 
 // A request that arrives at a random time is more likely to arrive during a long call than during a

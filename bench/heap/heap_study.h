@@ -27,12 +27,12 @@ namespace elider::bench {
 
 struct HeapStudyOptions {
   std::vector<std::string> studies;        // empty: all
-  HeapMedium medium = HeapMedium::kDelay;  // of reads and updates
+  HeapMedium medium = HeapMedium::kDelay;  // for reads and updates
   HeapIsolation isolation = HeapIsolation::kSerializable;
-  HtmBackend backend = HtmBackend::kAutomatic;  // of reads, updates and tpcc
+  HtmBackend backend = HtmBackend::kAutomatic;  // for reads, updates and tpcc
   bool suspended_reads = true;                  // HeapOptions::suspended_reads
   uint32_t flush_ns = 310;
-  uint32_t threads = 2;  // of reads: one of these threads writes
+  uint32_t threads = 2;  // for reads, one of these threads writes
   double seconds = 2;    // of each figure
   uint32_t repeat = 3;
   uint64_t words = 1u << 20;              // number of words that reads and updates choose from
@@ -41,7 +41,7 @@ struct HeapStudyOptions {
   uint32_t group = 64;                    // of map: puts of one thread before it waits for the disk
   uint64_t replayed = 400'000;            // of replay: number of transactions, each of 1 to 20 words
   uint64_t replay_words = 1u << 24;       // of replay: number of words, 128 MiB as in the paper (section 4.5)
-  tpcc::Sizes sizes = {.warehouses = 0};  // of tpcc; 0 warehouses: one per thread
+  tpcc::Sizes sizes = {.warehouses = 0};  // for tpcc; 0 warehouses: one per thread
   std::string figure_of_tpcc;             // of tpcc: the mixes of this figure of the paper; empty: all
   std::string folder;                     // where files are made; empty: the temporary folder
   uint64_t seed = 1;
@@ -50,18 +50,19 @@ struct HeapStudyOptions {
 
 struct HeapSeries {
   std::string variant;
-  std::vector<double> values;  // by repetition
+  std::vector<double> values;  // one value per repetition
 };
 struct HeapFigure {
   static constexpr size_t kNone = ~size_t{0};
   std::string study, unit;
-  std::string mix;  // of tpcc
+  std::string mix;  // for tpcc: the name of the mix
   std::vector<HeapSeries> series;
   size_t subject = 0;  // the variant that the others are compared with; kNone: no comparison
 };
 
-// An error: a file could not be created, or a variant found an impossible state; the message names
-// it. If interrupted, it returns the figures that are complete.
+// An error means that a file could not be created, or that a variant found an impossible state. The
+// message names the file or the variant. If the run is interrupted, the result contains the complete
+// figures.
 Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options);
 // The names of the studies: reads, updates, map, tpcc, lines, replay.
 const std::vector<std::string>& heap_studies();

@@ -137,7 +137,7 @@ class Claims : public Workload {
     }
     Status status = put_claim(txn, operation, key, row, yields);
     if (status.ok()) {
-      attempt->did.read_list(operation.key, {});  // it was accepted, so the slot was free
+      attempt->did.read_list(operation.key, {});  // the claim was accepted, so the slot was free
       attempt->did.append(operation.key, operation.value);
       return {};
     }

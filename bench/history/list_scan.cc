@@ -31,7 +31,7 @@ class ListScan : public Workload {
 
   Status resume(Database& db, int64_t* values) override {
     int64_t last = -1;
-    uint64_t position = 0;  // of the previous element
+    uint64_t position = 0;  // position of the previous element
     std::string wrong;
     Status status = for_each_row(db, by_list_, [&](Key row_key, const View<ElementRow>& view) {
       const int64_t list = static_cast<int64_t>(row_key / kWritesPerKey);

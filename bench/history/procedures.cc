@@ -42,7 +42,7 @@ constexpr uint32_t kPostsOfACall = 16;  // a call makes at most as many pledges
 constexpr int64_t kListsOfPosts = int64_t{1} << 62;
 constexpr int64_t kKeysFilledMax = 64;
 
-constexpr int64_t kCellsScanned = 5;  // at most
+constexpr int64_t kCellsScanned = 5;  // the maximum number of cells that one scan reads
 constexpr size_t kWordsOfAStep = kCellsScanned * (3 + 2 * kWritesPerKey);
 
 class Procedures : public Workload {

@@ -129,7 +129,7 @@ class Prepared final : public PreparedCall {
 class Workload {
  public:
   virtual ~Workload() = default;
-  virtual Schema schema() const = 0;  // of the workload's table
+  virtual Schema schema() const = 0;  // the schema of the workload's table
   virtual Status create(Database& db) = 0;
   // Called after create(), once the history is being recorded. Inserts the rows that the run starts
   // with.
@@ -174,7 +174,7 @@ std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
 std::unique_ptr<Workload> make_posts(const HistoryOptions& options);
 std::unique_ptr<Workload> make_procedures(const HistoryOptions& options);
 
-// Null: no workload has this name.
+// Returns null if no workload has this name.
 std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
 
 // -- what several workloads share -----------------------------------------------------------------

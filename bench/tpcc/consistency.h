@@ -23,7 +23,7 @@ struct RunTotals {
   uint64_t new_orders = 0;
   uint64_t payments = 0;
   uint64_t delivered = 0;
-  std::vector<uint64_t> history_keys;  // by thread: number of keys used by its Payments
+  std::vector<uint64_t> history_keys;  // number of keys used by each thread's Payments
 };
 
 struct Condition {

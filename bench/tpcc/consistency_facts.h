@@ -50,7 +50,7 @@ struct GlobalFacts {
 
 struct CustomerFacts {
   int64_t balance = 0, ytd_payment = 0;
-  int64_t delivered_amount = 0;  // of the order lines with a delivery date
+  int64_t delivered_amount = 0;  // the sum of the order lines with a delivery date
   uint32_t delivery_count = 0;
 };
 
@@ -59,7 +59,7 @@ struct OrderFacts {
   uint16_t customer = 0;
   uint8_t carrier = 0, line_count = 0;
   uint32_t lines_found = 0;
-  uint32_t lines_dated = 0;  // with a delivery date
+  uint32_t lines_dated = 0;  // number of order lines with a delivery date
 };
 
 struct DistrictFacts {

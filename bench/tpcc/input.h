@@ -52,11 +52,11 @@ const Text<16>& last_name(uint32_t number);
 struct Workload {
   Sizes sizes;
   Mix mix = kStandardMix;
-  int crossing_percent = -1;  // of the NewOrders and Payments that touch another warehouse; -1: as the specification says
+  int crossing_percent = -1;  // the share of NewOrders and Payments that use another warehouse; -1: the specification's
   NonUniformConstants constants{};
   uint64_t seed = 1;
   uint32_t threads = 1;
-  std::vector<uint64_t> history_keys = {};  // by thread: number of keys that earlier runs' Payments used; 0 for further threads
+  std::vector<uint64_t> history_keys = {};  // number of keys that earlier runs' Payments used, by thread; 0 for further threads
 };
 
 // A customer, chosen by number or, in 60 of 100 cases, by last name. By last name, the number is 0.

@@ -11,7 +11,7 @@ namespace elider::bench::tpcc {
 
 struct Earlier {
   Sizes sizes;
-  RunTotals totals;  // of all runs since loading, computed from the rows
+  RunTotals totals;  // totals of all runs since loading, computed from the rows
 };
 
 // kInvalidArgument: a table does not have the rows that complete loading creates; the message names

@@ -115,7 +115,7 @@ class Terminal {
   std::vector<std::variant<NewOrderCall, PaymentCall, DeliveryCall>> pieces_;
   std::vector<ProcedureCall> chopped_calls_;
   std::vector<Status> part_outcomes_;
-  std::vector<uint32_t> partitions_;  // of a call
+  std::vector<uint32_t> partitions_;  // the partitions that a call uses
   // Outputs of the last transaction. They are members so that the compiler cannot omit what a
   // transaction outputs.
   NewOrderOutput new_order_output_;

@@ -57,7 +57,7 @@ struct PaymentOutput {
   Text<2> middle{}, credit{};
   int64_t since = 0, credit_limit = 0, balance = 0;
   uint32_t discount = 0;
-  Text<200> data{};  // of a customer with bad credit
+  Text<200> data{};  // set for a customer with bad credit
 };
 
 struct OrderStatusOutput {
@@ -74,7 +74,7 @@ struct OrderStatusOutput {
 };
 
 struct DeliveryOutput {
-  std::array<uint32_t, kDistricts> order{};  // by district - 1; 0: there was nothing to deliver
+  std::array<uint32_t, kDistricts> order{};  // the delivered order, by district - 1; 0: no order was waiting
 };
 
 struct StockLevelOutput {
@@ -103,7 +103,7 @@ Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput
 
 // -- computations, independent of where the rows are stored ---------------------------------------
 
-bool is_original(const Text<50>& data);  // of an item or of a stock row
+bool is_original(const Text<50>& data);  // `data` is that of an item or of a stock row
 Order order_of(const NewOrderInput& input, const NewOrderOutput& output);
 // Computes the total of the order, after all of its lines are known.
 void add_up(const NewOrderInput& input, NewOrderOutput* output);
@@ -145,7 +145,7 @@ struct PaymentCall {
 struct DeliveryCall {
   struct Batch {
     uint32_t count = 0;                  // number of districts with a waiting order
-    std::array<Key, kDistricts> orders;  // of NewOrder and Order rows
+    std::array<Key, kDistricts> orders;  // the keys of the NewOrder rows and of the Order rows
     std::array<Key, kDistricts> customers;
     std::array<uint32_t, kDistricts> line_counts;
     std::array<int64_t, kDistricts> amounts;

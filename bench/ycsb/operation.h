@@ -19,8 +19,8 @@ namespace elider::bench {
 
 struct Operation {
   Key key = 0;
-  uint64_t counter = 0;    // of an update: the new value of the counter
-  uint32_t scan_rows = 0;  // of a scan: the maximum number of rows
+  uint64_t counter = 0;    // for an update: the new value of the counter
+  uint32_t scan_rows = 0;  // for a scan: the maximum number of rows
   OperationKind kind = OperationKind::kRead;
 
   bool writes() const { return kind != OperationKind::kRead && kind != OperationKind::kScan; }

@@ -77,7 +77,7 @@ class YcsbWorker {
   const bool of_one_operation_;
   GroupPolicy policy_;
   const bool partitioned_;
-  std::vector<uint32_t> partitions_;  // of one transaction
+  std::vector<uint32_t> partitions_;  // the partitions that one transaction uses
   OperationStream stream_;
   ValueTable values_;
   std::vector<Call> calls_;  // the calls of a group, or one call

@@ -1,5 +1,5 @@
-// Baselines for comparison with small hardware transactions, for one backend: one runs whole
-// transactions as hardware transactions, the other holds a spinlock during commits.
+// Two baselines for comparison with small hardware transactions, for one backend. The first runs
+// whole transactions as hardware transactions. The second holds a spinlock during commits.
 #pragma once
 
 #include "engine/registration.h"

@@ -108,7 +108,7 @@ TEST_F(RowLocksTest, ARetryHasTheAgeOfItsFirstAttempt) {
   younger_.begin(2);
   ASSERT_TRUE(younger_.write(one_.its_cell()));
   EXPECT_FALSE(third.write(one_.its_cell()));
-  EXPECT_FALSE(third.await());  // it is the younger one, so it dies
+  EXPECT_FALSE(third.await());  // the younger transaction dies
   third.end();
 }
 

@@ -63,7 +63,7 @@ Thread* end_timed_wait() {
   bool any_blocked = false;
   for (uint32_t i = 0; i < machine.threads_end; ++i) {
     Thread& thread = machine.threads[i];
-    if (thread.state == ThreadState::kAway) return nullptr;  // it may return and wake another thread
+    if (thread.state == ThreadState::kAway) return nullptr;  // the thread may return and wake another thread
     if (thread.state != ThreadState::kBlocked) continue;
     any_blocked = true;
     if (!thread.timed) continue;

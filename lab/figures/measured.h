@@ -16,7 +16,7 @@ namespace elider::bench {
 struct MeasuredFigure {
   tools::Json figure;
   bool quick = false;  // measured with --quick
-  std::string commit;  // of the program that measured it
+  std::string commit;  // commit of the program that measured the figure
 };
 // The key is the figure's name. If several documents have a figure, the last one is used.
 using Measured = std::map<std::string, MeasuredFigure>;

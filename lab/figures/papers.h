@@ -14,7 +14,7 @@ struct PaperFigure {
 };
 
 struct Paper {
-  const char* name;  // on the command line
+  const char* name;  // the paper's name on the command line
   const char* title;
   std::span<const PaperFigure> figures;
 };

@@ -18,7 +18,7 @@ namespace elider::check {
 
 struct CycleStep {
   uint32_t txn = 0;
-  EdgeKind kind = EdgeKind::kWw;  // of the edge from this transaction to the next (from the last one to the first)
+  EdgeKind kind = EdgeKind::kWw;  // kind of the edge to the next transaction; for the last transaction, to the first
 };
 
 struct CycleSearch {

@@ -31,7 +31,7 @@ struct RecordedOperation {
 
 struct RecordedRow {
   Key key = 0;
-  uint64_t version = 0;  // of commit group 0, or of the group in an adjacent read of the row; 0: the transaction's own write
+  uint64_t version = 0;  // version of commit group 0, or of the group in an adjacent read of the row; 0: the transaction's own write
 };
 
 struct RecordedScan {

@@ -255,7 +255,7 @@ class Replayer {
   const RecordedHistory& history_;
   const uint64_t absences_max_;
   const bool strictly_;
-  std::vector<WriteIndex> current_;  // by item
+  std::vector<WriteIndex> current_;  // the current write of each item
   PresenceSet present_;              // items whose row exists
   IndexModel indexes_;
   bool index_phantoms_ = false;
