@@ -1,6 +1,7 @@
 // Figure: a figure of a paper, measured again. It has the axes, the series, and a description of
-// what the paper reports. A figure is printed as a table and written as JSON (docs/benchmarks.md). This
-// file does not measure anything. Thread safety: values.
+// what the paper reports. A figure is printed as a table and written as JSON (docs/benchmarks.md).
+// This file does not measure anything.
+// Thread safety: values.
 #pragma once
 
 #include <string>

@@ -61,8 +61,8 @@ struct HeapFigure {
 };
 
 // An error means that a file could not be created, or that a variant found an impossible state. The
-// message names the file or the variant. If the run is interrupted, the result contains the complete
-// figures.
+// message names the file or the variant. If the run is interrupted, the result contains the
+// complete figures.
 Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options);
 // The names of the studies: reads, updates, map, tpcc, lines, replay.
 const std::vector<std::string>& heap_studies();
