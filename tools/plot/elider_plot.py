@@ -12,7 +12,7 @@ import statistics
 import sys
 import textwrap
 
-# Colours that stay apart for colour-blind readers (Okabe and Ito).
+# Colours that colour-blind readers can distinguish (Okabe and Ito).
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
 SPEAKS_FOR_ITSELF = {"benchmark", "workload", "mix", "index", "distribution"}
 NOT_A_DIFFERENCE = {"seed", "round", "commit", "compiler", "build", "machine", "history", "sync_used", "htm_used"}
@@ -403,7 +403,7 @@ def main():
     except OSError as error:
         raise Problem(f"{arguments.output}: {error.strerror}") from error
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError) as error:
-        # Of the right shape above, and not below: no benchmark wrote it.
+        # The outer structure is right but an inner value is not, so a benchmark did not write the file.
         words = " ".join(f"{type(error).__name__}: {error}".split())
         raise Problem(f"{', '.join(arguments.files)}: not what a benchmark wrote ({words})", 2) from error
 
