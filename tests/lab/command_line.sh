@@ -58,7 +58,7 @@ expect 1 'dbx-17: .*logs' bash -c "trap '' XFSZ; ulimit -f 64; exec \"\$@\"" lim
 [ -z "$(ls -A "$folder/logs")" ] || { echo "FAILED: elider-lab protocols left $(ls -A "$folder/logs")"; failed=1; }
 expect 1 "cannot create a folder below '/proc'" "$elider-lab" protocols --quick --figure dbx-16 --data /proc
 expect 2 "'/no/such/folder' is not a folder" "$elider-lab" protocols --figure dbx-16 --data /no/such/folder
-expect 2 'resume.*not for tickets' "$elider-lab" tickets --data "$folder/tickets" --resume
+expect 2 'resume.*not supported by tickets' "$elider-lab" tickets --data "$folder/tickets" --resume
 expect 0 '^# HyPer-HTM' "$elider-lab" figures --no-run
 expect 0 'Written by .elider-lab figures --paper hyper --no-run.' "$elider-lab" figures --paper hyper --no-run
 expect 0 '^### Figure 19: ' "$elider-lab" figures --paper hyper --from "$folder/protocols.json"
@@ -76,7 +76,7 @@ expect 0 '^### Figure 9: ' "$elider-lab" figures --paper dumbo --from "$folder/d
 index=("$elider-lab" index --records 2000 --seconds 0.02 --keys sparse --index btree)
 expect 0 'growing/s' "${index[@]}" --mix 50/25/25
 expect 2 "mix.*'50'.*50/25/25" "${index[@]}" --mix 50
-expect 2 "mix.*'50/25/26' is not 100%" "${index[@]}" --mix 50/25/26
+expect 2 "mix.*'50/25/26' do not add up to 100" "${index[@]}" --mix 50/25/26
 expect 2 "mix.*'99/1/0'.*inserts" "${index[@]}" --mix 99/1/0
 expect 0 '' "$elider-lab" elision --htm always-aborts --records 500 --seconds 0.1 --bounds 3,10 --quiet --data "$folder/elision" \
   --history "$folder/elision.jsonl"
