@@ -3,8 +3,8 @@
 # must make the one test fail that is named with it, which passes without: histories would find them by luck alone, or after minutes.
 # presets: dev
 set -u
-race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test" txn="$ELIDER_BUILD_DIR/txn_test" heap="$ELIDER_BUILD_DIR/heap_test"
-for program in "$race" "$conformance" "$index" "$txn" "$heap"; do
+race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test" txn="$ELIDER_BUILD_DIR/txn_test" lab="$ELIDER_BUILD_DIR/lab_test" heap="$ELIDER_BUILD_DIR/heap_test"
+for program in "$race" "$conformance" "$index" "$txn" "$lab" "$heap"; do
   [ -x "$program" ] || { echo "skipped: $program is not built"; exit 77; }
 done
 failures=0
@@ -59,9 +59,9 @@ commit_ended conformance ReadClaimsTest.WhatHasBeenEndedDoesNotCommit
 bound_before_cells conformance ZonedTest.AFreshSlotHoldsNoRowYet
 scan_newest_rows conformance ZonedTest.AReadOnlyTransactionSeesItsSnapshot
 skip_shared_lock conformance LocksTest.WriteSkewIsRefused
-upgrade_at_once txn RowLocksTest.OfTwoThatBothWantToWriteWhatTheyReadOneDies
+upgrade_at_once lab RowLocksTest.OfTwoThatBothWantToWriteWhatTheyReadOneDies
 release_early conformance LocksTest.LocksAreKeptUntilTheCommitHasEnded
-wait_for_the_older txn RowLocksTest.TheYoungerOneDies
+wait_for_the_older lab RowLocksTest.TheYoungerOneDies
 publish_timestamp_once txn TimestampsTest.NoneIsBelowASafeOneThatSomebodyComputedMeanwhile
 forget_sibling txn ChoppingModelTest.EveryInterleavingOfPiecesIsSerializable
 leave_cycle txn ChoppingModelTest.EveryInterleavingOfPiecesIsSerializable
