@@ -1,7 +1,7 @@
 // The stock of a shop, as an example of column groups, additions, a secondary index and scans.
 //
 // Each article has columns that rarely change (supplier, price) and two counters that change often
-// (in stock, views). The counters are separate commit groups. So a customer who looks at the price
+// (in stock, views). The counters are separate column groups. So a customer who looks at the price
 // does not conflict with a customer who buys, and with `add` any number of customers can count
 // views concurrently.
 #include <atomic>
