@@ -141,35 +141,37 @@ class Database {
   //   kSchemaMismatch   the message names the first difference
   //   kInvalidArgument  the message names what is wrong
   //   kIoError          the log could not be written; the table was not created
-  template <class Row>
-  Result<Table<Row>> create_table(const SchemaOf<Row>& schema) {
+  //   kUnsupported      byte keys in a database with data folders
+  template <class Row, class KeyType>
+  Result<Table<Row, KeyType>> create_table(const SchemaOf<Row, KeyType>& schema) {
     auto table = create_table(schema.schema());
     if (!table.ok()) return table.status();
-    return Table<Row>(table->base());
+    return Table<Row, KeyType>(table->base());
   }
   Result<TableRef> create_table(const Schema& schema);
 
   // Finds a table.
   //   kNotFound        no table has this name
-  //   kSchemaMismatch  the table's rows do not have the size of Row
-  template <class Row>
-  Result<Table<Row>> table(std::string_view name) const {
-    auto table = find_table(name, sizeof(Row));
+  //   kSchemaMismatch  the table's rows do not have the size of Row, or its keys are of the other
+  //                    kind
+  template <class Row, class KeyType = Key>
+  Result<Table<Row, KeyType>> table(std::string_view name) const {
+    auto table = find_table(name, sizeof(Row), ByteKeyType<KeyType> ? KeyKind::kBytes : KeyKind::kNumbers);
     if (!table.ok()) return table.status();
-    return Table<Row>(table->base());
+    return Table<Row, KeyType>(table->base());
   }
-  Result<TableRef> table(std::string_view name) const { return find_table(name, 0); }
+  Result<TableRef> table(std::string_view name) const { return find_table(name, 0, KeyKind::kNumbers); }
   std::vector<TableRef> tables() const;
 
   // Finds a secondary index.
   //   kNotFound         no index of the table has this name, or the table was opened without its
   //                     indexes (Options::leave_out_indexes)
   //   kInvalidArgument  the table belongs to another database
-  template <class Row>
-  Result<Index<Row>> index(const Table<Row>& table, std::string_view name) const {
+  template <class Row, class KeyType>
+  Result<Index<Row, KeyType>> index(const Table<Row, KeyType>& table, std::string_view name) const {
     auto index = find_index(table, name);
     if (!index.ok()) return index.status();
-    return Index<Row>{*index};
+    return Index<Row, KeyType>{*index};
   }
   Result<IndexRef> index(const TableRef& table, std::string_view name) const { return find_index(table, name); }
 
@@ -406,7 +408,8 @@ class Database {
   Status run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy);
   class CallsOfGroup;
   Status call_any(const detail::ProcedureName& procedure, void* arguments, const RunPolicy& policy);
-  Result<TableRef> find_table(std::string_view name, uint32_t row_bytes) const;
+  // If row_bytes is 0, rows of any size and keys of any kind are accepted.
+  Result<TableRef> find_table(std::string_view name, uint32_t row_bytes, KeyKind keys) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
   Status refuse_unusable() const;  // fails if the database is closed or was opened before a fork
   // Never null. A closed database has an engine that refuses every call, so the calls need not

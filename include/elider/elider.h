@@ -3,6 +3,7 @@
 
 #include "elider/language.h"
 
+#include "elider/byte_key.h"
 #include "elider/database.h"
 #include "elider/elision.h"
 #include "elider/files.h"

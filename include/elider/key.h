@@ -45,7 +45,9 @@ struct IndexPosition {
 
 namespace detail {
 struct EntryRange;
-}
+class ByteRangeKeys;
+class ByteIndexRangeKeys;
+}  // namespace detail
 
 // A range of a secondary index. It is a range of values, or the rest of such a range after or
 // before a position. A range of values contains either all rows with a value or none of them. To

@@ -10,6 +10,7 @@
 
 #include "elider/language.h"
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/byte_key.h"
 #include "elider/key.h"
 
 namespace elider {
@@ -49,6 +51,9 @@ constexpr bool is_ordered(KeyIndex kind) { return kind != KeyIndex::kHashed; }
 std::string_view name_of(KeyIndex kind);  // "btree", "hash", "art"
 bool parse(std::string_view name, KeyIndex* kind);  // returns false if the name is unknown
 
+// The keys of a table are 64-bit numbers or byte strings (elider/byte_key.h).
+enum class KeyKind : uint8_t { kNumbers, kBytes };
+
 inline constexpr uint32_t kColumnsMax = 64;
 inline constexpr uint32_t kCommitGroupsMax = 4;
 inline constexpr uint32_t kRowBytesMax = 1u << 20;
@@ -77,6 +82,9 @@ inline constexpr uint32_t kZonesAutomatic = ~uint32_t{0};  // Schema::zones
 struct Schema {
   std::string name;
   KeyIndex key_index = KeyIndex::kOrdered;
+  // Byte keys need key_index kRadix, a database without data folders, and neither zones nor
+  // inline_rows.
+  KeyKind key_kind = KeyKind::kNumbers;
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
@@ -131,10 +139,13 @@ uint32_t offset_of(Member Row::*member) {
 //       .group({"balance"})
 //       .index("by_owner", {"owner"}, [](const Account& a) { return a.owner; })
 //
+// SchemaOf<Account, std::string_view> describes a table whose keys are byte strings.
+//
 // Mistakes, such as a column that is named twice or an unknown column in a group, are reported by
 // Database::create_table.
-template <class Row>
+template <class Row, class KeyType = Key>
 class SchemaOf {
+  static_assert(std::same_as<KeyType, Key> || ByteKeyType<KeyType>, "a key is a uint64_t, a std::string_view or an elider::Bytes");
   static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");
   static_assert(sizeof(Row) <= kRowBytesMax);
   static_assert(alignof(Row) <= kRowAlignmentMax, "copies of a row are not aligned more strictly");
@@ -143,6 +154,10 @@ class SchemaOf {
   explicit SchemaOf(std::string name) {
     schema_.name = std::move(name);
     schema_.row_bytes = sizeof(Row);
+    if constexpr (ByteKeyType<KeyType>) {
+      schema_.key_kind = KeyKind::kBytes;
+      schema_.key_index = KeyIndex::kRadix;
+    }
   }
   SchemaOf& ordered() { schema_.key_index = KeyIndex::kOrdered; return *this; }
   SchemaOf& hashed() { schema_.key_index = KeyIndex::kHashed; return *this; }

@@ -15,8 +15,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "elider/byte_key.h"
 #include "elider/key.h"
 #include "elider/schema.h"
+#include "elider/status.h"
 
 namespace elider {
 
@@ -42,6 +44,7 @@ struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
+bool has_byte_keys(const TableBase* table);  // false if the table is null
 
 // Prints that the view is empty, or that its transaction has ended, and aborts the process.
 [[noreturn, gnu::cold]] void wrong_view(bool empty) noexcept;
@@ -52,14 +55,24 @@ const Schema& schema_of(const TableBase& table);
 class TableRef {
  public:
   TableRef() = default;
-  explicit TableRef(detail::TableBase* table) : table_(table) {}
+  explicit TableRef(detail::TableBase* table) : table_(table), byte_keys_(detail::has_byte_keys(table)) {}
   explicit operator bool() const { return table_ != nullptr; }
   const Schema& schema() const { return detail::schema_of(*table_); }
+  bool byte_keys() const { return byte_keys_; }  // Schema::key_kind is kBytes
   detail::TableBase* base() const { return table_; }
 
  private:
   detail::TableBase* table_ = nullptr;
+  bool byte_keys_ = false;
 };
+
+namespace detail {
+// Reports that the caller passed a number key to a table with byte keys.
+[[gnu::cold]] Status refuse_number(const TableRef& table, Key key);
+// Reports that the caller passed a byte key to a table with number keys, or a key of more than
+// kKeyBytesMax bytes.
+[[gnu::cold]] Status refuse_bytes(const TableRef& table, Bytes key);
+}  // namespace detail
 
 // Some columns of a table without a row type.
 class ColumnsRef {
@@ -85,10 +98,12 @@ struct IndexRef {
   TableRef table;
   uint32_t position = 0;
 };
-template <class Row>
+template <class Row, class KeyType = Key>
 struct Index : IndexRef {};
 
-template <class Row>
+// The key type is uint64_t (elider::Key), std::string_view or Bytes. With the last two types, the
+// table has byte keys, and scans and views return keys of that type.
+template <class Row, class KeyType = Key>
 class Table : public TableRef {
  public:
   Table() = default;
@@ -118,7 +133,9 @@ class RawView {
   explicit operator bool() const { return bytes_ != nullptr; }
   const std::byte* bytes() const { return bytes_; }
   uint32_t size() const { return must_show(), header_->bytes; }  // size of the row in bytes
-  Key key() const { return must_show(), header_->key.number(); }
+  Key key() const { return must_show(), header_->key.number(); }  // only for tables with number keys
+  // Returns the row's key in a table with byte keys. The key is valid as long as the view.
+  Bytes key_bytes() const { return must_show(), detail::bytes_of(header_->key); }
   const detail::ImageHeader* header() const { return header_; }
   // False for an empty view, and after the memory of its transaction has been reused.
   bool shows() const { return header_->generation == generation_; }
@@ -134,11 +151,16 @@ class RawView {
   uint32_t generation_ = 0;
 };
 
-template <class Row>
+template <class Row, class KeyType = Key>
 class View : public RawView {
  public:
   View() = default;
   explicit View(RawView raw) : RawView(raw) {}
+  // A byte key is valid as long as the view.
+  KeyType key() const {
+    if constexpr (ByteKeyType<KeyType>) return must_show(), detail::KeyFace<KeyType>::given(header()->key);
+    else return RawView::key();
+  }
   [[gnu::always_inline]] const Row& operator*() const { return must_show(), *reinterpret_cast<const Row*>(bytes()); }
   [[gnu::always_inline]] const Row* operator->() const { return must_show(), reinterpret_cast<const Row*>(bytes()); }
 };

@@ -13,7 +13,10 @@
 
 #include "elider/language.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -27,9 +30,10 @@ struct Touch {
   enum class Place : uint8_t { kRow, kRange, kIndexRange };
   TableBase* table;
   const ColumnSet* columns;  // null: all
-  Key key;
-  uint32_t index;  // the index's position, for kIndexRange
+  KeyRef key;                // an index value for kIndexRange
+  uint32_t index;            // the index's position, for kIndexRange
   Place place;
+  bool byte_key = false;
 };
 }  // namespace detail
 
@@ -40,8 +44,12 @@ class Touches {
   void row(const TableRef& table, Key key, const ColumnsRef& columns = {}) noexcept {
     add({table.base(), columns.set(), key, 0, detail::Touch::Place::kRow});
   }
+  void row(const TableRef& table, Bytes key, const ColumnsRef& columns = {}) noexcept {
+    add(table, columns.set(), key, detail::Touch::Place::kRow);
+  }
   // Touches the starting point of an ascending or descending scan.
   void range(const TableRef& table, Key from) noexcept { add({table.base(), nullptr, from, 0, detail::Touch::Place::kRange}); }
+  void range(const TableRef& table, Bytes from) noexcept { add(table, nullptr, from, detail::Touch::Place::kRange); }
   // Touches the starting point of a scan of a secondary index; `from` is an index value.
   void range(const IndexRef& index, Key from) noexcept {
     add({index.table.base(), nullptr, from, index.position, detail::Touch::Place::kIndexRange});
@@ -71,6 +79,7 @@ class Touches {
   void begin_group() {
     all_.clear();
     partitions_.clear();
+    blocks_used_ = used_ = 0;
   }
   void begin_call(bool is_read_only, uint32_t id) {
     read_only_ = is_read_only;
@@ -86,7 +95,33 @@ class Touches {
     }
   }
 
+  // Copies the key. A key that is too long for a table is ignored.
+  void add(const TableRef& table, const detail::ColumnSet* columns, Bytes key, detail::Touch::Place place) noexcept {
+    if (key.size() > kKeyBytesMax) return;
+    try {
+      auto* bytes = new (take(sizeof(detail::KeyBytes) + key.size())) detail::KeyBytes{static_cast<uint32_t>(key.size())};
+      if (!key.empty()) std::memcpy(bytes->data(), key.data(), key.size());
+      add({table.base(), columns, detail::KeyRef(bytes), 0, place, true});
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  std::byte* take(size_t bytes) {
+    static_assert(kBlockBytes >= sizeof(detail::KeyBytes) + kKeyBytesMax);
+    if (blocks_used_ == 0 || kBlockBytes - used_ < bytes) {
+      if (blocks_used_ == blocks_.size()) blocks_.push_back(std::make_unique<std::byte[]>(kBlockBytes));
+      ++blocks_used_;
+      used_ = 0;
+    }
+    std::byte* const taken = blocks_[blocks_used_ - 1].get() + used_;
+    used_ += (bytes + 7) / 8 * 8;
+    return taken;
+  }
+
+  static constexpr size_t kBlockBytes = 16384;
   std::vector<detail::Touch> all_;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;  // contain the byte keys
+  size_t blocks_used_ = 0;                            // the number of blocks that this group uses
+  size_t used_ = 0;                                   // the number of bytes used in the last of these blocks
   std::vector<uint32_t> partitions_;
   bool all_partitions_ = false;  // memory for the list of partitions was exhausted
   bool read_only_ = false;

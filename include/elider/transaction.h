@@ -25,11 +25,15 @@
 
 #include "elider/language.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <new>
 #include <span>
 #include <type_traits>
 
+#include "elider/byte_key.h"
 #include "elider/function_ref.h"
 #include "elider/status.h"
 #include "elider/table.h"
@@ -189,23 +193,134 @@ class Transaction {
 
   // Removes a row.
   //   kNotFound  the key does not exist
-  Status remove(const TableRef& table, Key key) { return do_remove(table, key); }
+  Status remove(const TableRef& table, Key key) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+    return do_remove(table, key);
+  }
+
+  // -- byte keys ----------------------------------------------------------------------------------
+  // These are the calls above for tables whose key type is std::string_view or Bytes. A key can be
+  // anything that converts to Bytes, such as a string literal. A key that a scan passes to its
+  // visitor is valid until the visitor returns. The key of a view is valid as long as the view.
+  //   kInvalidArgument  the key has more than kKeyBytesMax bytes
+
+  template <class Row, ByteKeyType KeyType>
+  Result<View<Row, KeyType>> get(const Table<Row, KeyType>& table, Bytes key, const Columns<Row>& columns = {}) {
+    RawView view;
+    if (Status status = get(table, key, columns, &view); !status.ok()) [[unlikely]] return status;
+    return View<Row, KeyType>(view);
+  }
+  template <class Row, ByteKeyType KeyType>
+  Status multi_get(const Table<Row, KeyType>& table, std::span<const std::type_identity_t<KeyType>> keys,
+                   std::span<View<Row, KeyType>> views, const Columns<Row>& columns = {}) {
+    static_assert(sizeof(View<Row, KeyType>) == sizeof(RawView));
+    if (keys.size() != views.size()) return Status::invalid_argument("multi_get: as many views as keys are needed");
+    return multi_get_bytes(table, keys.size(), [&](size_t i) { return Bytes(keys[i]); }, columns, static_cast<RawView*>(views.data()));
+  }
+  // Calls visit(KeyType, const View<Row, KeyType>&) for each row.
+  template <class Row, ByteKeyType KeyType, class Visitor>
+  Status scan(const Table<Row, KeyType>& table, const ByteRange& range, const ScanOptions& options, Visitor&& visit) {
+    const auto call = [&](detail::KeyRef key, const RawView& view) {
+      return visit(detail::KeyFace<KeyType>::given(key), View<Row, KeyType>(view));
+    };
+    const detail::ByteRangeKeys keys(range);
+    return visited<detail::KeyRef, RawView>(call, [&](EachRow each) { return do_scan(table, keys.range(), options, each); });
+  }
+  // Calls visit(KeyType, const View<Row, KeyType>&) for each row. The visitor can take a
+  // ByteIndexPosition instead of the key.
+  template <class Row, ByteKeyType KeyType, class Visitor>
+  Status scan(const Index<Row, KeyType>& index, const ByteIndexRange& range, const ScanOptions& options, Visitor&& visit) {
+    const auto call = [&](detail::KeyRef key, uint64_t value, const RawView& view) {
+      if constexpr (std::is_invocable_v<Visitor&, KeyType, View<Row, KeyType>>)
+        return visit(detail::KeyFace<KeyType>::given(key), View<Row, KeyType>(view));
+      else return visit(ByteIndexPosition{value, detail::bytes_of(key)}, View<Row, KeyType>(view));
+    };
+    const detail::ByteIndexRangeKeys keys(range);
+    return visited<detail::KeyRef, uint64_t, RawView>(
+        call, [&](EachEntry each) { return do_scan_index(index, keys.range(), options, each); });
+  }
+  template <class Row, ByteKeyType KeyType>
+  Status insert(const Table<Row, KeyType>& table, Bytes key, const std::type_identity_t<Row>& row) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_insert(table, ref, &row, sizeof(Row)); });
+  }
+  template <class Row, ByteKeyType KeyType>
+  Status put(const Table<Row, KeyType>& table, Bytes key, const std::type_identity_t<Row>& row) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_put(table, ref, &row, sizeof(Row)); });
+  }
+  template <class Row, ByteKeyType KeyType, class Change>
+    requires std::is_invocable_v<Change, Row&>
+  Status update(const Table<Row, KeyType>& table, Bytes key, const Columns<Row>& columns, Change&& change) {
+    return with_key(table, key, [&](detail::KeyRef ref) -> Status {
+      void* image = nullptr;
+      if (Status status = do_edit(table, ref, columns, &image); !status.ok()) [[unlikely]] return status;
+      apply(change, *static_cast<Row*>(image), table, ref);
+      return do_edited(table, image);
+    });
+  }
+  template <class Row, ByteKeyType KeyType, class Change>
+    requires std::is_invocable_v<Change, Row&>
+  Status update(const Table<Row, KeyType>& table, const View<Row, KeyType>& view, const Columns<Row>& columns, Change&& change) {
+    void* image = nullptr;
+    if (Status status = do_edit_view(table, view, columns, &image); !status.ok()) [[unlikely]] return status;
+    apply(change, *static_cast<Row*>(image), table, view.header()->key);
+    return do_edited(table, image);
+  }
+  template <class Row, ByteKeyType KeyType>
+  Status write(const Table<Row, KeyType>& table, Bytes key, const Columns<Row>& columns, const std::type_identity_t<Row>& row) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_write(table, ref, columns, &row); });
+  }
+  template <class Row, ByteKeyType KeyType, class Member>
+    requires std::is_arithmetic_v<Member>
+  Status add(const Table<Row, KeyType>& table, Bytes key, Member Row::*member, std::type_identity_t<Member> delta) {
+    return with_key(table, key,
+                    [&](detail::KeyRef ref) { return do_add(table, ref, offset_of(member), column_type_of<Member>(), &delta); });
+  }
+  Status remove(const TableRef& table, Bytes key) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
+  }
 
   // -- the same operations without a row type -----------------------------------------------------
   // `row` has schema().row_bytes bytes. In a table with Schema::sized_rows, it has any number of
-  // bytes.
+  // bytes. A call with a key of the wrong kind returns kInvalidArgument and does not change
+  // anything.
 
-  Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) { return do_get(table, key, columns, view); }
+  Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+    return do_get(table, key, columns, view);
+  }
+  Status get(const TableRef& table, Bytes key, const ColumnsRef& columns, RawView* view) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_get(table, ref, columns, view); });
+  }
   Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, count == 0 ? 0 : keys[0]);
     return do_multi_get(table, refs(keys), count, columns, views);
   }
+  Status multi_get(const TableRef& table, const Bytes* keys, size_t count, const ColumnsRef& columns, RawView* views) {
+    return multi_get_bytes(table, count, [&](size_t i) { return keys[i]; }, columns, views);
+  }
+  Status scan(const TableRef& table, const ByteRange& range, const ScanOptions& options, FunctionRef<bool(Bytes, RawView)> visit) {
+    if (!table.byte_keys()) [[unlikely]] return detail::refuse_bytes(table, {});
+    const detail::ByteRangeKeys keys(range);
+    return do_scan(table, keys.range(), options, [&](detail::KeyRef key, RawView view) { return visit(detail::bytes_of(key), view); });
+  }
+  Status scan(const IndexRef& index, const ByteIndexRange& range, const ScanOptions& options,
+              FunctionRef<bool(ByteIndexPosition, RawView)> visit) {
+    if (!index.table.byte_keys()) [[unlikely]] return detail::refuse_bytes(index.table, {});
+    const detail::ByteIndexRangeKeys keys(range);
+    return do_scan_index(index, keys.range(), options, [&](detail::KeyRef key, uint64_t value, RawView view) {
+      return visit(ByteIndexPosition{value, detail::bytes_of(key)}, view);
+    });
+  }
   Status scan(const TableRef& table, KeyRange range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, range.first);
     return do_scan(table, range, options, [&](detail::KeyRef key, RawView view) { return visit(key.number(), view); });
   }
   Status scan(const IndexRef& index, const IndexRange& range, const ScanOptions& options, FunctionRef<bool(Key, RawView)> visit) {
+    if (index.table.byte_keys()) [[unlikely]] return detail::refuse_number(index.table, 0);
     return do_scan_index(index, range, options, [&](detail::KeyRef key, uint64_t, RawView view) { return visit(key.number(), view); });
   }
   Status scan(const IndexRef& index, const IndexRange& range, const ScanOptions& options, FunctionRef<bool(IndexPosition, RawView)> visit) {
+    if (index.table.byte_keys()) [[unlikely]] return detail::refuse_number(index.table, 0);
     return do_scan_index(index, range, options, [&](detail::KeyRef key, uint64_t value, RawView view) {
       return visit(IndexPosition{value, key.number()}, view);
     });
@@ -214,11 +329,19 @@ class Transaction {
     return do_scan_rows(table, options, visit);
   }
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
+  Status insert(const TableRef& table, Bytes key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
+  Status put(const TableRef& table, Bytes key, std::span<const std::byte> row);
   // Sets *image to a buffer in the row's layout, with these columns filled in. Modify only these
   // columns, before the next call on this transaction, and then call edited(). If a secondary index
   // reads the columns and edited() is not called, the commit fails with kInvalidArgument.
-  Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) { return do_edit(table, key, columns, image); }
+  Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+    return do_edit(table, key, columns, image);
+  }
+  Status edit(const TableRef& table, Bytes key, const ColumnsRef& columns, void** image) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_edit(table, ref, columns, image); });
+  }
   // Like edit() by key, for a row that this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
     return do_edit_view(table, view, columns, image);
@@ -226,8 +349,18 @@ class Transaction {
   Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
   //   kInvalidArgument  the table has variable-size rows, and `columns` are all columns; the size
   //                     of the row is then unknown
-  Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) { return do_write(table, key, columns, row); }
+  Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+    return do_write(table, key, columns, row);
+  }
+  Status write(const TableRef& table, Bytes key, const ColumnsRef& columns, const void* row) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_write(table, ref, columns, row); });
+  }
+  Status add(const TableRef& table, Bytes key, uint32_t offset, ColumnType type, const void* delta) {
+    return with_key(table, key, [&](detail::KeyRef ref) { return do_add(table, ref, offset, type, delta); });
+  }
   Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
     return do_add(table, key, offset, type, delta);
   }
 
@@ -292,8 +425,43 @@ class Transaction {
       return scan([&](Arguments... arguments) -> bool { return call(arguments...); });
     }
   }
+  // Returns operation(key) with the key in the engine's format. If the table does not accept the
+  // key, returns the reason.
+  template <class Operation>
+  static Status with_key(const TableRef& table, Bytes key, Operation&& operation) {
+    if (!table.byte_keys() || key.size() > kKeyBytesMax) [[unlikely]] return detail::refuse_bytes(table, key);
+    const detail::KeyBuffer buffer(key);
+    return operation(buffer.ref());
+  }
+  // key_at(i) -> Bytes. Each call of the engine gets as many keys as a buffer on the stack holds.
+  template <class KeyAt>
+  Status multi_get_bytes(const TableRef& table, size_t count, KeyAt&& key_at, const ColumnsRef& columns, RawView* views) {
+    for (size_t i = 0; i < count; ++i) {
+      const Bytes key = key_at(i);
+      if (!table.byte_keys() || key.size() > kKeyBytesMax) [[unlikely]] return detail::refuse_bytes(table, key);
+    }
+    constexpr size_t kKeysMax = 32, kBufferBytes = 4096;
+    static_assert(kBufferBytes >= sizeof(detail::KeyBuffer));
+    alignas(8) std::byte buffer[kBufferBytes];
+    detail::KeyRef refs[kKeysMax];
+    size_t begin = 0;
+    do {
+      size_t size = 0, used = 0;
+      for (; begin + size < count && size < kKeysMax; ++size) {
+        const Bytes key = key_at(begin + size);
+        if (used + sizeof(detail::KeyBytes) + key.size() > kBufferBytes) break;
+        auto* bytes = new (buffer + used) detail::KeyBytes{static_cast<uint32_t>(key.size())};
+        if (!key.empty()) std::memcpy(bytes->data(), key.data(), key.size());
+        refs[size] = detail::KeyRef(bytes);
+        used += (sizeof(detail::KeyBytes) + key.size() + 7) / 8 * 8;
+      }
+      if (Status status = do_multi_get(table, refs, size, columns, views + begin); !status.ok()) return status;
+      begin += size;
+    } while (begin < count);
+    return {};
+  }
   template <class Row, class Change>
-  void apply(Change& change, Row& image, const TableRef& table, Key key) {
+  void apply(Change& change, Row& image, const TableRef& table, detail::KeyRef key) {
     try {
       change(image);
     } catch (...) {

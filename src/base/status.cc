@@ -6,6 +6,9 @@
 #include <map>
 #include <mutex>
 
+#include "base/key_text.h"
+#include "base/utf8.h"
+
 namespace elider {
 
 namespace {
@@ -106,6 +109,21 @@ void Status::release_text() noexcept {
   if (detail_.text->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_.text;
 }
 
+Status::Status(Code code, Cause cause, uint32_t table_name_id, std::string_view key_bytes) noexcept
+    : head_{code, cause, false, false, table_name_id} {
+  try {
+    detail_ = {.text = new Text(0, {}, key_bytes, true)};
+    head_.has_key = head_.has_text = true;
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+std::string quoted_key(std::string_view bytes) {
+  constexpr size_t kShown = 64;
+  if (bytes.size() <= kShown) return '"' + printable(bytes) + '"';
+  return '"' + printable(bytes.substr(0, kShown)) + "...\" of " + std::to_string(bytes.size()) + " bytes";
+}
+
 std::string Status::message() const {
   std::string words(name_of(code()));
   // If the cause has the same name as the code, the message contains the name only once.
@@ -128,7 +146,7 @@ std::string Status::message() const {
   if (has_key()) {
     if (!table_name.empty()) words += ", ";
     words += "key ";
-    words += std::to_string(key());
+    words += has_key_bytes() ? quoted_key(key_bytes()) : std::to_string(key());
   }
   words += ')';
   return words;

@@ -92,14 +92,28 @@ Status check_size(const TableRef& table, size_t bytes) {
 }  // namespace
 
 Status Transaction::insert(const TableRef& table, Key key, std::span<const std::byte> row) {
+  if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
   if (table)
     if (Status status = check_size(table, row.size()); !status.ok()) return status;
   return do_insert(table, key, row.data(), row.size());
 }
 Status Transaction::put(const TableRef& table, Key key, std::span<const std::byte> row) {
+  if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
   if (table)
     if (Status status = check_size(table, row.size()); !status.ok()) return status;
   return do_put(table, key, row.data(), row.size());
+}
+Status Transaction::insert(const TableRef& table, Bytes key, std::span<const std::byte> row) {
+  return with_key(table, key, [&](detail::KeyRef ref) -> Status {
+    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+    return do_insert(table, ref, row.data(), row.size());
+  });
+}
+Status Transaction::put(const TableRef& table, Bytes key, std::span<const std::byte> row) {
+  return with_key(table, key, [&](detail::KeyRef ref) -> Status {
+    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+    return do_put(table, ref, row.data(), row.size());
+  });
 }
 
 // -- Database -------------------------------------------------------------------------------------
@@ -216,7 +230,7 @@ Result<TableRef> Database::create_table(const Schema& schema) {
 }
 std::vector<TableRef> Database::tables() const { return engine_->in_child() ? std::vector<TableRef>() : engine_->tables(); }
 
-Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes) const {
+Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes, KeyKind keys) const {
   if (Status status = refuse_unusable(); !status.ok()) return status;
   detail::TableBase* table = engine_->find_table(name);
   if (table == nullptr) return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist");
@@ -226,6 +240,9 @@ Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes)
   if (row_bytes != 0 && row_bytes != table->schema().row_bytes)
     return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has rows of " + std::to_string(table->schema().row_bytes) +
                                              " bytes, but the struct has " + std::to_string(row_bytes));
+  if (row_bytes != 0 && keys != table->schema().key_kind)
+    return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has " +
+                                             (keys == KeyKind::kBytes ? "number keys, not byte keys" : "byte keys, not number keys"));
   return TableRef(table);
 }
 

@@ -82,8 +82,8 @@ Status check_unique_indexes(txn::Table<Sync>& table) {
       if (any && value == value_before)
         status =
             Status(Code::kSchemaMismatch, "the unique index '" + described.name + "' of table '" + table.schema().name + "' has value " +
-                                              std::to_string(value) + " for keys " + std::to_string(table.number_of(key_before)) + " and " +
-                                              std::to_string(table.number_of(key)) +
+                                              std::to_string(value) + " for keys " + table.key_text(key_before) + " and " +
+                                              table.key_text(key) +
                                               ": its key function differs from the one used when the rows were written");
       value_before = value;
       key_before = key;

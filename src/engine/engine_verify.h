@@ -78,7 +78,7 @@ template <class Sync>
 std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image) {
   const storage::Layout& layout = table.layout();
   storage::Row* row = TableType::as_row(handle);
-  const std::string named = "the row of key " + std::to_string(table.number_of(key));
+  const std::string named = "the row of key " + table.key_text(key);
   txn::PrimaryHint hint;
   index::Witness unneeded;
   if (table.find(key, hint, unneeded) != row) return named + " cannot be found by its key";
@@ -87,7 +87,7 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
     const uint64_t of_group = row->cell(layout, g).load();
     if (storage::word::locked(of_group) || storage::word::removed(of_group)) return named + " is locked or removed";
     if (storage::word::absent(of_group) != storage::word::absent(w))
-      return "some column groups of key " + std::to_string(table.number_of(key)) + " are missing";
+      return "some column groups of key " + table.key_text(key) + " are missing";
   }
   if (storage::word::absent(w)) return {};
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
@@ -112,7 +112,7 @@ std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_
   txn::PrimaryHint hint;
   index::Witness unneeded;
   if (table.find(key, hint, unneeded) != row)
-    return named + "a row block that is not the row of key " + std::to_string(table.number_of(key));
+    return named + "a row block that is not the row of key " + table.key_text(key);
   if (row->cell(layout, 0).snapshot() != 0) {
     txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
     if (table.index_value(i, image) == value) return {};
@@ -123,7 +123,7 @@ std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_
   if (listed != table.stale().by_row.end())
     for (const txn::StaleEntry& stale : listed->second)
       if (stale.index == i && stale.value == value) return {};
-  return named + "key " + std::to_string(table.number_of(key)) + ", whose row has a different value, and the entry will not be removed";
+  return named + "key " + table.key_text(key) + ", whose row has a different value, and the entry will not be removed";
 }
 
 }  // namespace elider::detail

@@ -8,15 +8,20 @@
 #include <cstring>
 #include <type_traits>
 
+#include "elider/byte_key.h"
 #include "elider/key.h"
+#include "elider/schema.h"
+#include "elider/options.h"
 #include "index/index.h"
+#include "sync/policy.h"
 
 namespace elider::index {
 
 using elider::detail::KeyBytes;
 using elider::detail::KeyRef;
 
-inline constexpr uint32_t kKeyBytesMax = 1024;
+using elider::KeyKind;
+using elider::kKeyBytesMax;
 
 // A reference to bytes that it does not own. Keys are ordered as by memcmp, and a prefix is less
 // than a longer key. A null pointer means an empty key, which is the smallest.
@@ -32,19 +37,22 @@ struct ByteKey {
   friend bool operator==(const ByteKey& a, const ByteKey& b) { return (a <=> b) == 0; }
 };
 
-// The kind of a table's keys.
-enum class KeyKind : uint8_t { kNumbers, kBytes };
+template <sync::Policy Sync, class KeyType>
+class RadixTree;
 
-// Selects the ordered index of byte keys for tables under a sync policy. By default, tables do not
-// support byte keys. A specialization names the type of the index. It also provides kind_of(schema,
-// options) -> KeyKind, which returns the kind of keys of a new table.
+// Selects the ordered index of byte keys for tables under a sync policy. By default, this index is
+// the radix tree, and the schema of a new table determines the kind of its keys. Tests specialize
+// the template to run another index, or to use byte keys in tables whose callers use number keys. A
+// specialization names the type of the index. It also provides kind_of(schema, options) -> KeyKind,
+// which returns the kind of keys of a new table.
 //
 // The index implements the interface of an ordered index (index.h) with ByteKey as its key, except
 // that it does not use hints: get() and read_leaf() take a NoHint, and get_or_insert() does not
 // take a hint. multi_get() takes KeyRefs.
 template <class Sync>
 struct ByteIndexOf {
-  using type = void;
+  using type = RadixTree<Sync, ByteKey>;
+  static KeyKind kind_of(const Schema& schema, const Options&) { return schema.key_kind; }
 };
 
 // These convert an index's key to the key type of the layer above, and back. An entry's byte key

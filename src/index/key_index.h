@@ -26,26 +26,16 @@
 namespace elider::index {
 
 template <class Sync>
-inline constexpr bool kHasByteKeys = !std::is_void_v<typename ByteIndexOf<Sync>::type>;
-
-// Returns the kind of keys of a new table.
-template <class Sync>
-KeyKind key_kind_of([[maybe_unused]] const Schema& schema, [[maybe_unused]] const Options& options) {
-  if constexpr (kHasByteKeys<Sync>) return ByteIndexOf<Sync>::kind_of(schema, options);
-  else return KeyKind::kNumbers;
-}
-
-template <class Sync>
 class KeyIndexOf {
  public:
   using Ordered = BTree<Sync, Key>;
   using Hashed = HashTable<Sync>;
   using Radix = RadixTree<Sync, Key>;
-  using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Ordered>;
+  using Bytes = typename ByteIndexOf<Sync>::type;
   using Hint = typename Ordered::Hint;  // the B+-tree's hint; other kinds of index do not use hints
 
   KeyIndexOf(KeyIndex kind, KeyKind keys) {
-    if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
+    if (keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
     else if (kind == KeyIndex::kOrdered) ordered_ = std::make_unique<Ordered>();
     else if (kind == KeyIndex::kRadix) radix_ = std::make_unique<Radix>();
     else hashed_ = std::make_unique<Hashed>();
@@ -58,44 +48,39 @@ class KeyIndexOf {
   [[gnu::always_inline]] inline Index& as() const {
     if constexpr (std::is_same_v<Index, Hashed>) return *hashed_;
     else if constexpr (std::is_same_v<Index, Radix>) return *radix_;
-    else if constexpr (kHasByteKeys<Sync> && std::is_same_v<Index, Bytes>) return *bytes_;
+    else if constexpr (std::is_same_v<Index, Bytes>) return *bytes_;
     else return *ordered_;
   }
   // Calls f(index).
   template <class F>
   [[gnu::always_inline]] inline decltype(auto) visit(F&& f) const {
     if (ordered_ != nullptr) return f(*ordered_);
-    if constexpr (kHasByteKeys<Sync>)
-      if (bytes_ != nullptr) return f(*bytes_);
     if (hashed_ != nullptr) return f(*hashed_);
-    return f(*radix_);
+    if (radix_ != nullptr) return f(*radix_);
+    return f(*bytes_);
   }
 
   // `ahead` says which parts of the row the caller will access next. The hash table and the radix
   // tree prefetch them as soon as they find the row.
   [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
     if (ordered_ != nullptr) return ordered_->get(key.number(), hint, witness);
-    if constexpr (kHasByteKeys<Sync>) {
-      NoHint none;
-      if (bytes_ != nullptr) return bytes_->get(ByteKey{key.bytes()}, none, witness);
-    }
     if (hashed_ != nullptr) return get_hashed(*hashed_, key, witness, ahead);
-    return radix_->get(key.number(), witness, ahead);
+    if (radix_ != nullptr) return radix_->get(key.number(), witness, ahead);
+    NoHint none;
+    return bytes_->get(ByteKey{key.bytes()}, none, witness);
   }
   void multi_get(const KeyRef* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
-    if constexpr (kHasByteKeys<Sync>)
-      if (bytes_ != nullptr) return bytes_->multi_get(keys, count, handles, witnesses, ahead);
     const auto* const numbers = reinterpret_cast<const Key*>(keys);
     if (ordered_ != nullptr) ordered_->multi_get(numbers, count, handles, witnesses, ahead);
     else if (hashed_ != nullptr) hashed_->multi_get(numbers, count, handles, witnesses, ahead);
-    else radix_->multi_get(numbers, count, handles, witnesses, ahead);
+    else if (radix_ != nullptr) radix_->multi_get(numbers, count, handles, witnesses, ahead);
+    else bytes_->multi_get(keys, count, handles, witnesses, ahead);
   }
   InsertResult get_or_insert(Worker& worker, KeyRef key, Handle candidate, Hint& hint) {
     if (ordered_ != nullptr) return ordered_->get_or_insert(worker, key.number(), candidate, hint);
-    if constexpr (kHasByteKeys<Sync>)
-      if (bytes_ != nullptr) return bytes_->get_or_insert(worker, {key.bytes()}, candidate);
     if (hashed_ != nullptr) return hashed_->get_or_insert(worker, key.number(), candidate);
-    return radix_->get_or_insert(worker, key.number(), candidate);
+    if (radix_ != nullptr) return radix_->get_or_insert(worker, key.number(), candidate);
+    return bytes_->get_or_insert(worker, {key.bytes()}, candidate);
   }
   bool remove(Worker& worker, KeyRef key, Handle expected) {
     return visit([&]<class Index>(Index& index) { return index.remove(worker, key_of<typename Index::Key>(key), expected); });
@@ -128,7 +113,7 @@ class KeyIndexOf {
 class ByteEntry {
  public:
   explicit ByteEntry(uint64_t value, ByteKey primary = {}) {
-    assert(primary.size() <= kKeyBytesMax);
+    assert(primary.size() <= kKeyBytesMax + 1);  // the end of a range may have one more byte
     auto* bytes = new (memory_) KeyBytes{static_cast<uint32_t>(sizeof value) + primary.size()};
     for (uint32_t i = 0; i < sizeof value; ++i) bytes->data()[i] = static_cast<std::byte>(value >> (56 - 8 * i));
     if (primary.size() != 0) std::memcpy(bytes->data() + sizeof value, primary.bytes->data(), primary.size());
@@ -137,7 +122,7 @@ class ByteEntry {
   ByteKey key() const { return {reinterpret_cast<const KeyBytes*>(memory_)}; }
 
  private:
-  alignas(KeyBytes) std::byte memory_[sizeof(KeyBytes) + sizeof(uint64_t) + kKeyBytesMax];
+  alignas(KeyBytes) std::byte memory_[sizeof(KeyBytes) + sizeof(uint64_t) + kKeyBytesMax + 1];
 };
 
 inline uint64_t value_of(const SecondaryKey& entry) { return entry.value; }
@@ -149,29 +134,25 @@ template <class Sync>
 class SecondaryIndexOf {
  public:
   using Numbers = BTree<Sync, SecondaryKey>;
-  using Bytes = std::conditional_t<kHasByteKeys<Sync>, typename ByteIndexOf<Sync>::type, Numbers>;
+  using Bytes = typename ByteIndexOf<Sync>::type;
   using Hint = typename Numbers::Hint;
   static constexpr size_t kTouchesMax = 32;
 
   explicit SecondaryIndexOf(KeyKind keys) {
-    if (kHasByteKeys<Sync> && keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
+    if (keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
     else numbers_ = std::make_unique<Numbers>();
   }
 
   template <class F>
   [[gnu::always_inline]] inline decltype(auto) visit(F&& f) const {
-    if constexpr (kHasByteKeys<Sync>)
-      if (bytes_ != nullptr) return f(*bytes_);
-    return f(*numbers_);
+    return numbers_ != nullptr ? f(*numbers_) : f(*bytes_);
   }
 
   // Looks up the entry of the row with this value and this key.
   Handle get(uint64_t value, KeyRef primary, Hint& hint, Witness& witness) {
-    if constexpr (kHasByteKeys<Sync>) {
-      NoHint none;
-      if (bytes_ != nullptr) return bytes_->get(ByteEntry(value, primary).key(), none, witness);
-    }
-    return numbers_->get({value, primary.number()}, hint, witness);
+    if (numbers_ != nullptr) return numbers_->get({value, primary.number()}, hint, witness);
+    NoHint none;
+    return bytes_->get(ByteEntry(value, primary).key(), none, witness);
   }
   // Brings the cache lines of these values, at most kTouchesMax, into the cache with overlapping
   // misses. `found` must have room for `count` handles. Its contents are meaningless afterwards.
@@ -182,14 +163,12 @@ class SecondaryIndexOf {
     numbers_->multi_get(keys, count, found, nullptr, {});
   }
   InsertResult get_or_insert(Worker& worker, uint64_t value, KeyRef primary, Handle candidate, Hint& hint) {
-    if constexpr (kHasByteKeys<Sync>)
-      if (bytes_ != nullptr) return bytes_->get_or_insert(worker, ByteEntry(value, primary).key(), candidate);
-    return numbers_->get_or_insert(worker, {value, primary.number()}, candidate, hint);
+    if (numbers_ != nullptr) return numbers_->get_or_insert(worker, {value, primary.number()}, candidate, hint);
+    return bytes_->get_or_insert(worker, ByteEntry(value, primary).key(), candidate);
   }
   bool remove(Worker& worker, uint64_t value, KeyRef primary, Handle expected) {
-    if constexpr (kHasByteKeys<Sync>)
-      if (bytes_ != nullptr) return bytes_->remove(worker, ByteEntry(value, primary).key(), expected);
-    return numbers_->remove(worker, {value, primary.number()}, expected);
+    if (numbers_ != nullptr) return numbers_->remove(worker, {value, primary.number()}, expected);
+    return bytes_->remove(worker, ByteEntry(value, primary).key(), expected);
   }
 
  private:

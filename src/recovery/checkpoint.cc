@@ -266,6 +266,9 @@ Status back_up_rows(RecoveryTarget& target, io::FileSystem& files, const std::st
   if (Status status = log::FreshFolder::make(files, folder, &fresh); !status.ok()) return status;
   std::unique_ptr<SnapshotRows> rows = target.read_snapshot();
   if (rows == nullptr) return no_snapshot();
+  for (const TableBase* table : rows->tables())
+    if (table->byte_keys())
+      return Status(Code::kUnsupported, "table '" + table->schema().name + "': byte keys cannot be stored in a backup yet");
   const log::DatabaseId database = log::Directory::new_database_id();
   CheckpointWriter writer(
       {{&fresh->folder()}, database, threads_for(target, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});

@@ -292,7 +292,7 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
         found.push_back({table.index_value(i, image.data()), key, handle});
       } catch (...) {
         return Status(Code::kProcedureThrew, "the key function of index '" + table.schema().indexes[i].name + "' of table '" +
-                                                 table.schema().name + "' threw for key " + std::to_string(table.number_of(key)));
+                                                 table.schema().name + "' threw for key " + table.key_text(key));
       }
     }
     // Sorts the entries, so that neighbours in the index are inserted one after the other.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/key_text.h"
 #include "base/utf8.h"
 
 namespace elider {
@@ -78,6 +79,14 @@ Status check_rows(const Schema& schema) {
     return wrong(schema,
                  "a row has " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
   if (static_cast<size_t>(schema.key_index) >= std::size(kKeyIndexes)) return wrong(schema, "its key index has an unknown kind");
+  if (schema.key_kind > KeyKind::kBytes) return wrong(schema, "its keys have an unknown kind");
+  if (schema.key_kind == KeyKind::kBytes) {
+    if (schema.key_index != KeyIndex::kRadix)
+      return wrong(schema, "byte keys need the key index '" + std::string(elider::name_of(KeyIndex::kRadix)) + "'; it has '" +
+                               std::string(elider::name_of(schema.key_index)) + "'");
+    if (schema.inline_rows != 0) return wrong(schema, "inline_rows needs number keys");
+    if (schema.zones != 0) return wrong(schema, "zones need number keys");
+  }
   if (schema.inline_rows != 0) {
     if (schema.key_index != KeyIndex::kHashed) return wrong(schema, "inline_rows needs a hashed table");
     if (schema.sized_rows) return wrong(schema, "inline_rows needs fixed-size rows");
@@ -168,6 +177,7 @@ std::string difference(const Schema& a, const Schema& b) {
   if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " versus " + std::to_string(b.row_bytes) + " bytes";
   if (a.sized_rows != b.sized_rows) return a.sized_rows ? "variable-size versus fixed-size rows" : "fixed-size versus variable-size rows";
   if ((a.zones != 0) != (b.zones != 0)) return a.zones != 0 ? "zoned versus not zoned" : "not zoned versus zoned";
+  if (a.key_kind != b.key_kind) return a.key_kind == KeyKind::kBytes ? "byte keys versus number keys" : "number keys versus byte keys";
   if (a.key_index != b.key_index)
     return "key index '" + std::string(name_of(a.key_index)) + "' versus '" + std::string(name_of(b.key_index)) + "'";
   if (a.columns.size() != b.columns.size())
@@ -187,6 +197,15 @@ namespace detail {
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count) { return &table.layout().of_spans(spans, count); }
 const ColumnSet* all_columns(const TableBase& table) { return &table.layout().all(); }
 const Schema& schema_of(const TableBase& table) { return table.schema(); }
+bool has_byte_keys(const TableBase* table) { return table != nullptr && table->schema().key_kind == KeyKind::kBytes; }
+
+Status TableBase::bytes_error(Code code, Cause cause, KeyRef key) const {
+  if (schema_.key_kind == KeyKind::kNumbers) return Status(code, cause, name_id_, number_of(key));  // the caller does not know the bytes
+  return Status(code, cause, name_id_, bytes_of(key).text());
+}
+std::string TableBase::key_text(KeyRef key) const {
+  return byte_keys() && schema_.key_kind == KeyKind::kBytes ? quoted_key(bytes_of(key).text()) : std::to_string(number_of(key));
+}
 
 void TableBase::make_zones(Memory& memory) {
   if (schema_.zones == 0 || byte_keys()) return;

@@ -74,12 +74,18 @@ class TableBase {
 
   // True if keys are byte strings; otherwise they are numbers.
   bool byte_keys() const { return layout_.byte_keys(); }
-  // The key, or the first eight bytes of a byte-string key as a number.
+  // The key, or the first eight bytes of a byte key as a number. Statistics use it, and they may
+  // therefore count two byte keys as one.
   Key number_of(KeyRef key) const {
     if (!byte_keys()) [[likely]] return key.number();
     return key.bytes() == nullptr ? 0 : key.bytes()->prefix();
   }
-  Status error(Code code, Cause cause, KeyRef key) const { return Status(code, cause, name_id_, number_of(key)); }
+  Status error(Code code, Cause cause, KeyRef key) const {
+    if (byte_keys()) [[unlikely]] return bytes_error(code, cause, key);
+    return Status(code, cause, name_id_, key.number());
+  }
+  // Returns the key for messages, for example 42 or "acct-eu-000123".
+  std::string key_text(KeyRef key) const;
 
   // Greater than the sequences of all unlinked row blocks. A new block of the same key starts here,
   // so the sequence of a key never decreases.
@@ -96,6 +102,8 @@ class TableBase {
   void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
 
  private:
+  [[gnu::noinline]] Status bytes_error(Code code, Cause cause, KeyRef key) const;
+
   const Schema schema_;
   storage::Layout layout_;
   std::unique_ptr<storage::InlineRows> inline_rows_;  // null if the table does not have inline places

@@ -90,7 +90,7 @@ class Reads : public TransactionBase {
   // the key. If the index does not contain the key, tracks the absent key and returns null.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
-    if (Row* const known = known_row(table, key)) return known;
+    if (Row* const known = known_row(table, key)) return key = table.key_of(known, key), known;
     Row* row = table.find(key, hints_.primary(table, key), witness, set.lines);
     if (row == nullptr) [[unlikely]] return derived().track_absent(table, witness, key), nullptr;
     key = table.key_of(row, key);
@@ -136,7 +136,10 @@ class Reads : public TransactionBase {
   // index uses.
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
-    Row* row = known_row(table, key);
+    constexpr bool kBytes = std::is_same_v<typename Index::Key, index::ByteKey>;
+    Row* row = touched_row(table, key);
+    if constexpr (!kBytes)
+      if (row == nullptr) row = hot_row(table, key);
     if constexpr (!Index::kOrdered)
       if (row == nullptr) row = table.find_inline(key);
     if (row == nullptr) [[likely]] {
@@ -152,8 +155,12 @@ class Reads : public TransactionBase {
         derived().track_absent(table, index::Witness(witness), key);  // a copy, so that `witness` stays in registers
         return answer_absent(table, key);
       }
+      if constexpr (!kBytes)
+        if (hot_.on()) hot_.keep(table, key.number(), row);
+    }
+    if constexpr (kBytes) {
       key = table.key_of(row, key);
-      keep_hot(table, key, row);
+      arena_.mark_when_cleared();  // the key is stored in the row, which may be reclaimed after the transaction
     }
     return view_row(table, row, key, set, view);
   }
@@ -164,6 +171,7 @@ class Reads : public TransactionBase {
     auto& table = static_cast<TableType&>(*ref.base());
     index::Handle rows[kBatch];
     index::Witness witnesses[kBatch];
+    if (table.byte_keys()) [[unlikely]] arena_.mark_when_cleared();  // as in get_from()
     for (size_t begin = 0; begin < count; begin += kBatch) {
       const size_t size = count - begin < kBatch ? count - begin : kBatch;
       if (touched_.empty()) [[likely]] table.find_many(keys + begin, size, *set, rows, witnesses);
@@ -325,7 +333,7 @@ class Reads : public TransactionBase {
     for (size_t left = std::min(touched_.size(), kTouchedAhead); left > 0; --left) {
       if (at >= touched_.size()) at = 0;
       const TouchedRow& touched = touched_[at++];
-      if (touched.table != &table || touched.key != key.number()) continue;
+      if (touched.table != &table || !touched.is_of(key)) continue;
       next_touched_ = at;
       if (touched.row == nullptr) return nullptr;
       if (word::removed(touched.row->cell(table.layout(), 0).load()) && !ELIDER_MUTANT(kKeepTouchedRow)) [[unlikely]] return nullptr;
@@ -340,14 +348,22 @@ class Reads : public TransactionBase {
   // Returns the row that a lookup would find now, if the row can be determined without a lookup.
   // Otherwise returns null.
   [[gnu::always_inline]] inline Row* known_row(const TableType& table, KeyRef key) {
-    if (!touched_.empty()) [[unlikely]]
-      if (Row* const row = find_touched(table, key)) return row;
-    return hot_.on() && !bytes_as_keys(table) ? hot_.find(table, key.number()) : nullptr;
+    if (Row* const row = touched_row(table, key)) return row;
+    return table.byte_keys() ? nullptr : hot_row(table, key);
+  }
+  // touched_row() returns a row that the group has already found. hot_row() returns a row that is
+  // cached because it is read often. It requires a table with number keys. Both return null if they
+  // do not have the row.
+  [[gnu::always_inline]] inline Row* touched_row(const TableType& table, KeyRef key) {
+    if (touched_.empty()) [[likely]] return nullptr;
+    return find_touched(table, key);
+  }
+  [[gnu::always_inline]] inline Row* hot_row(const TableType& table, KeyRef key) {
+    return hot_.on() ? hot_.find(table, key.number()) : nullptr;
   }
   [[gnu::always_inline]] inline void keep_hot(const TableType& table, KeyRef key, Row* row) {
-    if (hot_.on() && !bytes_as_keys(table)) hot_.keep(table, key.number(), row);
+    if (hot_.on() && !table.byte_keys()) hot_.keep(table, key.number(), row);
   }
-  static bool bytes_as_keys(const TableType& table) { return TableType::kByteKeys && table.byte_keys(); }
 
   static constexpr size_t kBatch = 32;         // the number of keys that multi_get looks up together
   static constexpr size_t kTouchedAhead = 16;  // tolerates touches that are not exactly in the order of the accesses

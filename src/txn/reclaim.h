@@ -77,20 +77,17 @@ template <class Sync>
 class OwnKey {
  public:
   OwnKey(const Table<Sync>& table, KeyRef key) : key_(key) {
-    if constexpr (Table<Sync>::kByteKeys) {
-      if (!table.byte_keys()) return;
-      const size_t bytes = sizeof(detail::KeyBytes) + key.bytes()->size;
-      copy_ = std::make_shared<std::byte[]>(bytes);
-      std::memcpy(copy_.get(), key.bytes(), bytes);
-      key_ = KeyRef(reinterpret_cast<const detail::KeyBytes*>(copy_.get()));
-    }
+    if (!table.byte_keys()) [[likely]] return;
+    const size_t bytes = sizeof(detail::KeyBytes) + key.bytes()->size;
+    copy_ = std::make_shared<std::byte[]>(bytes);
+    std::memcpy(copy_.get(), key.bytes(), bytes);
+    key_ = KeyRef(reinterpret_cast<const detail::KeyBytes*>(copy_.get()));
   }
   operator KeyRef() const { return key_; }
 
  private:
-  struct None {};
   KeyRef key_;
-  [[no_unique_address]] std::conditional_t<Table<Sync>::kByteKeys, std::shared_ptr<std::byte[]>, None> copy_;
+  std::shared_ptr<std::byte[]> copy_;  // null: the key is a number
 };
 
 template <class Sync>

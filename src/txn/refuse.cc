@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/key_text.h"
+
 namespace elider::txn {
 
 namespace {
@@ -61,10 +63,10 @@ Status refuse_index(const TableRef& table, uint32_t position) {
   return Status::invalid_argument("table '" + table.schema().name + "' does not have a secondary index " + std::to_string(position));
 }
 
-Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder) {
+Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, const std::string& holder) {
   return Status(
       at.code(), at.cause(), at,
-      "unique index '" + index.name + "' already has value " + std::to_string(value) + ", in the row of key " + std::to_string(holder));
+      "unique index '" + index.name + "' already has value " + std::to_string(value) + ", in the row of key " + holder);
 }
 
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
@@ -81,3 +83,20 @@ Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
 }
 
 }  // namespace elider::txn
+
+namespace elider::detail {
+
+Status refuse_number(const TableRef& table, Key key) {
+  return Status::invalid_argument("table '" + table.schema().name + "' has byte keys; the number key " + std::to_string(key) +
+                                  " was given");
+}
+Status refuse_bytes(const TableRef& table, Bytes key) {
+  if (!table) return Status::invalid_argument("the operation names no table");
+  if (!table.byte_keys())
+    return Status::invalid_argument("table '" + table.schema().name + "' has number keys; the byte key " + quoted_key(key.text()) +
+                                    " was given");
+  return Status::invalid_argument("table '" + table.schema().name + "': the key " + quoted_key(key.text()) +
+                                  " is too long; a key has at most " + std::to_string(kKeyBytesMax));
+}
+
+}  // namespace elider::detail

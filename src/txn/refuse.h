@@ -35,7 +35,7 @@ inline constexpr unsigned kScanThreadsMax = 256;
 Status refuse_scan_threads(unsigned threads);
 Status refuse_index(const TableRef& table, uint32_t position);
 // `at` names the row that cannot have the value.
-Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, Key holder);
+Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, const std::string& holder);
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 
 }  // namespace elider::txn

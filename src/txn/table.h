@@ -73,8 +73,6 @@ class Table final : public detail::TableBase {
  public:
   using KeyIndexType = index::KeyIndexOf<Sync>;
   using Secondary = index::SecondaryIndexOf<Sync>;
-  // Whether keys may be bytes under this policy.
-  static constexpr bool kByteKeys = index::kHasByteKeys<Sync>;
 
   Table(Schema described, index::KeyKind keys, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes)
       : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, keys == index::KeyKind::kBytes),
@@ -128,9 +126,7 @@ class Table final : public detail::TableBase {
   // Returns the row's key, which is valid as long as the row block. The row block contains byte
   // keys.
   [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
-    if constexpr (kByteKeys)
-      if (byte_keys()) return KeyRef(row->key(layout()));
-    return key;
+    return byte_keys() ? KeyRef(row->key(layout())) : key;
   }
 
   // Returns the value of a row in secondary index i.

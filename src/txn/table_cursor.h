@@ -31,7 +31,7 @@ class TableCursor {
   bool next(size_t count, Entries* entries) {
     entries->clear();
     const bool more = cursor_->next(count, entries);
-    if constexpr (Table<Sync>::kByteKeys)
+    if (table_.byte_keys())
       for (auto& [key, handle] : *entries) key = table_.key_of(Table<Sync>::as_row(handle), key);
     return more;
   }

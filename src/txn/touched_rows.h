@@ -24,8 +24,14 @@ namespace elider::txn {
 
 struct TouchedRow {
   const detail::TableBase* table = nullptr;  // null: the touch could not be looked up
-  Key key = 0;
+  KeyRef key;
   Row* row = nullptr;
+
+  // Returns whether this is the row of `other`, which is a key of the same table.
+  bool is_of(KeyRef other) const {
+    if (!table->byte_keys()) [[likely]] return key == other;
+    return index::ByteKey{key.bytes()} == index::ByteKey{other.bytes()};
+  }
 };
 
 // Prefetches the cache lines that a read of these columns of a row touches.
@@ -72,7 +78,8 @@ inline void TouchedRows::sort(std::span<const detail::Touch> touches) {
     for (; looked_at < count; ++looked_at) {
       if (at >= count) at = 0;
       const detail::Touch& like = *lookups_[at].like;
-      if (touch.table == like.table && touch.place == like.place && touch.index == like.index) break;
+      if (touch.table == like.table && touch.place == like.place && touch.index == like.index && touch.byte_key == like.byte_key)
+        break;
       ++at;
     }
     if (looked_at == count) {
@@ -90,7 +97,7 @@ template <class Sync>
 void TouchedRows::find_in_index(const Lookups& lookups, std::span<const detail::Touch> touches) {
   auto& table = static_cast<Table<Sync>&>(*lookups.like->table);
   uint32_t positions[kBatch];
-  Key keys[kBatch];
+  KeyRef keys[kBatch];
   index::Handle handles[kBatch];
   static_assert(kBatch <= Table<Sync>::Secondary::kTouchesMax);
   static_assert(sizeof(KeyRef) == sizeof(Key));
@@ -101,10 +108,10 @@ void TouchedRows::find_in_index(const Lookups& lookups, std::span<const detail::
       keys[count++] = touches[i].key;
     }
     if (lookups.like->place == detail::Touch::Place::kIndexRange) {
-      table.secondary(lookups.like->index).touch(keys, count, handles);
+      table.secondary(lookups.like->index).touch(reinterpret_cast<const uint64_t*>(keys), count, handles);
       continue;
     }
-    table.find_many(reinterpret_cast<const KeyRef*>(keys), count, table.layout().none(), handles, nullptr);
+    table.find_many(keys, count, table.layout().none(), handles, nullptr);
     if (lookups.like->place != detail::Touch::Place::kRow) continue;
     for (uint32_t found = 0; found < count; ++found) {
       const detail::Touch& touch = touches[positions[found]];
@@ -123,9 +130,10 @@ void TouchedRows::find(uint64_t database_id, std::span<const detail::Touch> touc
   sort(touches);
   rows_.resize(touches.size());
   for (const Lookups& lookups : lookups_) {
-    // The operation itself will refuse invalid arguments. Byte keys cannot be announced yet.
+    // The operation itself will refuse invalid arguments.
     const detail::TableBase* const table = lookups.like->table;
-    if (accept_arguments<Purpose::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr || table->byte_keys()) continue;
+    if (accept_arguments<Purpose::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr) continue;
+    if (lookups.like->place != detail::Touch::Place::kIndexRange && lookups.like->byte_key != table->byte_keys()) continue;
     const uint32_t secondary_count = static_cast<const Table<Sync>*>(table)->secondary_count();
     if (lookups.like->place == detail::Touch::Place::kIndexRange && lookups.like->index >= secondary_count) continue;
     find_in_index<Sync>(lookups, touches);

@@ -33,7 +33,7 @@ struct elider::index::ByteIndexOf<elider::test::ByteKeyedSync> {
 #endif
   // Data folders hold no byte keys yet.
   static KeyKind kind_of(const Schema& schema, const Options& options) {
-    return schema.key_index == KeyIndex::kOrdered && options.data_folders.empty() ? KeyKind::kBytes : KeyKind::kNumbers;
+    return schema.key_index == KeyIndex::kOrdered && options.data_folders.empty() ? KeyKind::kBytes : schema.key_kind;
   }
 };
 
@@ -129,7 +129,8 @@ class ByteKeyed : public Base {
   }
 
  private:
-  static bool has_byte_keys(const TableRef& table) { return table && table.base()->byte_keys(); }
+  // Returns whether the table stores byte keys while its callers use number keys.
+  static bool has_byte_keys(const TableRef& table) { return table && table.base()->byte_keys() && !table.byte_keys(); }
   template <class F>
   static Status with_key(const TableRef& table, KeyRef key, F&& operation) {
     if (!has_byte_keys(table)) return operation(key);

@@ -5,58 +5,129 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/model/model.h"
+#include "tests/support/byte_keys.h"
 #include "tests/support/database_test.h"
 
 namespace elider::test {
 
 class EngineSide {
  public:
-  EngineSide(Database& database, KeyIndex key_index, uint32_t tables) {
+  virtual ~EngineSide() = default;
+  virtual Outcome apply(Transaction& txn, const Operation& operation) const = 0;
+};
+
+// The model's keys are numbers. With byte keys, each number has a text, and the texts have the same
+// order as the numbers.
+template <class KeyType>
+class EngineSideOf final : public EngineSide {
+ public:
+  EngineSideOf(Database& database, KeyIndex key_index, uint32_t tables) {
     for (uint32_t t = 0; t < tables; ++t) add_table(database, key_index, t);
   }
 
-  Outcome apply(Transaction& txn, const Operation& operation) const {
+  Outcome apply(Transaction& txn, const Operation& operation) const override {
     using Kind = Operation::Kind;
     const TableSide& side = tables_[operation.table];
-    const Table<Item>& table = side.table;
+    const Table<Item, KeyType>& table = side.table;
+    const Given key(operation.key);
     const Columns<Item>& columns = side.columns[operation.columns];
     const auto change = [&](Item& item) { copy_columns(item, operation.changed(item), operation.columns); };
     switch (operation.kind) {
       case Kind::kGet: return get(txn, side, operation);
       case Kind::kMultiGet: return multi_get(txn, side, operation);
-      case Kind::kScan: return scan(txn, table, operation.scanned_keys(), side, operation);
-      case Kind::kScanBranch: return scan(txn, side.by_branch, operation.entries(), side, operation);
-      case Kind::kScanOwner: return scan(txn, side.by_owner, operation.entries(), side, operation);
-      case Kind::kInsert: return {txn.insert(table, operation.key, operation.item).code(), {}};
-      case Kind::kPut: return {txn.put(table, operation.key, operation.item).code(), {}};
-      case Kind::kUpdate: return {txn.update(table, operation.key, columns, change).code(), {}};
+      case Kind::kScan: return scan(txn, table, KeysOf(operation).range(), side, operation);
+      case Kind::kScanBranch: return scan(txn, side.by_branch, EntriesOf(operation).range(), side, operation);
+      case Kind::kScanOwner: return scan(txn, side.by_owner, EntriesOf(operation).range(), side, operation);
+      case Kind::kInsert: return {txn.insert(table, key.value(), operation.item).code(), {}};
+      case Kind::kPut: return {txn.put(table, key.value(), operation.item).code(), {}};
+      case Kind::kUpdate: return {txn.update(table, key.value(), columns, change).code(), {}};
       case Kind::kUpdateView: {
-        auto view = txn.get(table, operation.key, columns);
+        auto view = txn.get(table, key.value(), columns);
         if (!view.ok()) return {view.status().code(), {}};
         return {txn.update(table, *view, columns, change).code(), {}};
       }
-      case Kind::kWrite: return {txn.write(table, operation.key, columns, operation.item).code(), {}};
-      case Kind::kAdd: return {txn.add(table, operation.key, &Item::balance, operation.delta).code(), {}};
-      case Kind::kRemove: return {txn.remove(table, operation.key).code(), {}};
+      case Kind::kWrite: return {txn.write(table, key.value(), columns, operation.item).code(), {}};
+      case Kind::kAdd: return {txn.add(table, key.value(), &Item::balance, operation.delta).code(), {}};
+      case Kind::kRemove: return {txn.remove(table, key.value()).code(), {}};
     }
     return {};
   }
 
  private:
+  static constexpr bool kBytes = ByteKeyType<KeyType>;
+
+  // A key of the type that the calls take.
+  class Given {
+   public:
+    explicit Given(Key number) : number_(number), text_(kBytes ? text_of_number(number) : std::string()) {}
+    KeyType value() const {
+      if constexpr (kBytes) return text_;
+      else return number_;
+    }
+
+   private:
+    Key number_;
+    std::string text_;
+  };
+  static Key number(KeyType key) {
+    if constexpr (kBytes) return number_of_text(key);
+    else return key;
+  }
+  // The range of keys of a scan, and the range of entries of a scan through an index.
+  class KeysOf {
+   public:
+    explicit KeysOf(const Operation& operation)
+        : operation_(operation),
+          first_(operation.range.first),
+          last_(operation.range.last),
+          after_(operation.after ? operation.after->key : 0),
+          before_(operation.before ? operation.before->key : 0) {}
+    auto range() const {
+      if constexpr (kBytes) {
+        ByteRange rest(first_.value(), last_.value());
+        if (operation_.after) rest = rest.after(after_.value());
+        if (operation_.before) rest = rest.before(before_.value());
+        return rest;
+      } else {
+        return operation_.scanned_keys();
+      }
+    }
+
+   protected:
+    const Operation& operation_;
+    const Given first_, last_, after_, before_;
+  };
+  class EntriesOf : public KeysOf {
+   public:
+    using KeysOf::KeysOf;
+    auto range() const {
+      if constexpr (kBytes) {
+        ByteIndexRange rest(this->operation_.range);
+        if (this->operation_.after) rest = rest.after({this->operation_.after->value, this->after_.value()});
+        if (this->operation_.before) rest = rest.before({this->operation_.before->value, this->before_.value()});
+        return rest;
+      } else {
+        return this->operation_.entries();
+      }
+    }
+  };
+
   struct TableSide {
-    Table<Item> table;
-    Index<Item> by_branch, by_owner;
+    Table<Item, KeyType> table;
+    Index<Item, KeyType> by_branch, by_owner;
     std::array<Columns<Item>, kAllColumns + 1> columns;  // by ColumnBits
   };
 
   // Table 0 has three commit groups and a unique index; table 1 one group and none;
   // table 2 as 0, in two groups.
   void add_table(Database& database, KeyIndex key_index, uint32_t t) {
-    SchemaOf<Item> schema("items_" + std::to_string(t));
+    SchemaOf<Item, KeyType> schema("items_" + std::to_string(t));
     schema.key_index(key_index)
         .column("owner", &Item::owner)
         .column("balance", &Item::balance)
@@ -88,18 +159,21 @@ class EngineSide {
   }
 
   static Outcome get(Transaction& txn, const TableSide& side, const Operation& operation) {
-    auto view = txn.get(side.table, operation.key, side.columns[operation.columns]);
+    auto view = txn.get(side.table, Given(operation.key).value(), side.columns[operation.columns]);
     if (!view.ok()) return {view.status().code(), {}};
-    return {Code::kOk, {{view->key(), only_columns(**view, operation.columns)}}};
+    return {Code::kOk, {{number(view->key()), only_columns(**view, operation.columns)}}};
   }
 
   static Outcome multi_get(Transaction& txn, const TableSide& side, const Operation& operation) {
-    std::vector<View<Item>> views(operation.keys.size());
+    const std::vector<Given> given(operation.keys.begin(), operation.keys.end());
+    std::vector<KeyType> keys;
+    for (const Given& key : given) keys.push_back(key.value());
+    std::vector<View<Item, KeyType>> views(keys.size());
     Outcome outcome;
-    outcome.code = txn.multi_get<Item>(side.table, operation.keys, views, side.columns[operation.columns]).code();
+    outcome.code = txn.multi_get(side.table, keys, std::span(views), side.columns[operation.columns]).code();
     if (outcome.code != Code::kOk) return outcome;
-    for (const View<Item>& view : views)
-      if (view) outcome.rows.emplace_back(view.key(), only_columns(*view, operation.columns));
+    for (const View<Item, KeyType>& view : views)
+      if (view) outcome.rows.emplace_back(number(view.key()), only_columns(*view, operation.columns));
     return outcome;
   }
 
@@ -107,8 +181,8 @@ class EngineSide {
   static Outcome scan(Transaction& txn, const Source& source, const Range& range, const TableSide& side, const Operation& operation) {
     ScanOptions options{operation.limit, operation.reverse, side.columns[operation.columns]};
     Outcome outcome;
-    const Status status = txn.scan(source, range, options, [&](Key key, const View<Item>& view) {
-      outcome.rows.emplace_back(key, only_columns(*view, operation.columns));
+    const Status status = txn.scan(source, range, options, [&](KeyType key, const View<Item, KeyType>& view) {
+      outcome.rows.emplace_back(number(key), only_columns(*view, operation.columns));
       return true;
     });
     outcome.code = status.code();

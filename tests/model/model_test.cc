@@ -49,7 +49,8 @@ class ModelTest : public DatabaseTest {
     mix_ = mix;
     mix_.tables = kTables;
     mix_.ordered = GetParam().ordered();
-    engine_ = std::make_unique<EngineSide>(db_, GetParam().key_index, kTables);
+    if (byte_keys_) engine_ = std::make_unique<EngineSideOf<std::string_view>>(db_, GetParam().key_index, kTables);
+    else engine_ = std::make_unique<EngineSideOf<Key>>(db_, GetParam().key_index, kTables);
     model_ = std::make_unique<Model>(kTables);
   }
 
@@ -171,6 +172,7 @@ class ModelTest : public DatabaseTest {
     return {commits, ended - commits};
   }
 
+  bool byte_keys_ = false;
   TestRandom random_;
   OperationMix mix_;
   std::unique_ptr<EngineSide> engine_;
@@ -226,6 +228,41 @@ TEST_P(InterleavedModelTest, ManyKeysSeveralWritersMostlyCommit) {
 TEST_P(InterleavedModelTest, TwoKeysTwoWriters) {
   start({}, {.keys = 2, .branches = 2, .owners = 3});
   run_interleaved(scaled(15'000), 2);
+}
+
+// Runs the programs with byte keys: the empty key, keys with long shared prefixes, keys with the
+// same first 8 bytes, and keys of up to 1,024 bytes.
+class ByteModelTest : public ModelTest {
+ protected:
+  ByteModelTest() { byte_keys_ = true; }
+};
+INSTANTIATE_TEST_SUITE_P(On, ByteModelTest, testing::ValuesIn(combinations_of_byte_keys(false)), combination_name);
+
+class InterleavedByteModelTest : public ByteModelTest {};
+INSTANTIATE_TEST_SUITE_P(On, InterleavedByteModelTest, testing::ValuesIn(combinations_of_byte_keys(true)), combination_name);
+
+TEST_P(ByteModelTest, FewKeysOneWriter) {
+  start({}, {});
+  run_one_writer(scaled(1000), 6);
+}
+
+TEST_P(ByteModelTest, ManyKeysOneWriterRowsAsBlocks) {
+  Options options;
+  options.block_threshold_bytes = 64;
+  start(options, {.keys = 2000, .branches = 300, .owners = 20'000, .reading_percent = 15});
+  run_one_writer(scaled(800), 3);
+}
+
+TEST_P(InterleavedByteModelTest, FewKeysSeveralWriters) {
+  start({}, {});
+  const auto [commits, conflicts] = run_interleaved(scaled(10'000), 4);
+  EXPECT_GT(commits, 0u);
+  EXPECT_GT(conflicts, 0u);
+}
+
+TEST_P(InterleavedByteModelTest, TwoKeysTwoWriters) {
+  start({}, {.keys = 2, .branches = 2, .owners = 3});
+  run_interleaved(scaled(10'000), 2);
 }
 
 }  // namespace

@@ -214,10 +214,10 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
   Status refuse_order(const WriteEntry& write) {
     const detail::TableBase& table = *write.table;
-    const Key key = table.number_of(write.key);
+    const KeyRef key = write.key;         // a byte key is stored in the row, which outlives this call
     this->unlock_writes(writes_.size());  // first, because composing the message may throw
     free_unused(worker_, writes_);
-    return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + std::to_string(key) +
+    return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + table.key_text(key) +
                                       ": another call has written it at a later snapshot, a conflict that the declaration rules out");
   }
 };

@@ -55,11 +55,11 @@ template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
-  Key holder = 0;
+  KeyRef holder;
   const size_t looked_at = nodes_.size();
   const auto visit = [&](KeyRef found, uint64_t, const RawView& view) {
     taken = view.header()->row != row;
-    holder = table.number_of(found);
+    holder = found;
     return !taken;
   };
   Status status = scan_secondary(table, i, IndexRange(value, value), {}, table.layout().index_columns(i), visit);
@@ -68,7 +68,8 @@ Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, 
     for (size_t n = looked_at; n < nodes_.size(); ++n) nodes_[n].witness = {&never_changes, 0};
   }
   if (status.ok() && taken)
-    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value, holder);
+    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value,
+                        table.key_text(holder));
   return status;
 }
 

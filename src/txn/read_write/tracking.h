@@ -17,8 +17,7 @@ void ReadWriteTransaction<Sync, Claims>::track_key(TableType& table, const index
   // If a leaf was read twice at two versions, the first witness fails at validation. This is
   // correct.
   if (known != PointerMap::kNone && is_this(nodes_[known])) return;
-  if constexpr (TableType::kByteKeys)
-    if (table.byte_keys()) key = kept_key(arena_, ByteKey{key.bytes()});
+  if (table.byte_keys()) [[unlikely]] key = kept_key(arena_, ByteKey{key.bytes()});
   add_node({witness, &table, key, {}, 0, NodeEntry::Kind::kKey}, known == PointerMap::kNone);
 }
 

@@ -111,7 +111,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
 
   // -- tracking.h: leaves and buckets -------------------------------------------------------------
   static bool same_key(const TableType& table, KeyRef a, KeyRef b) {
-    return a == b || (TableType::kByteKeys && table.byte_keys() && ByteKey{a.bytes()} == ByteKey{b.bytes()});
+    return a == b || (table.byte_keys() && ByteKey{a.bytes()} == ByteKey{b.bytes()});
   }
   void track_key(TableType& table, const index::Witness& witness, KeyRef key);
   uint32_t add_node(const NodeEntry& node, bool is_new);

@@ -1,0 +1,264 @@
+// Bytes, ByteRange: keys that are byte strings, and ranges of such keys.
+//
+// A table has number keys or byte keys (Schema::key_kind). A byte key has 0 to kKeyBytesMax bytes.
+// Byte keys are ordered bytewise, and bytes are compared as unsigned numbers. A prefix is less than
+// a longer key. The empty key is valid, and it is the smallest key.
+//
+// Bytes and ByteRange refer to the caller's bytes and do not own them. The bytes must remain valid
+// until the call that takes the object returns. Thread safety: values and pure functions.
+#pragma once
+
+#include "elider/language.h"
+
+#include <algorithm>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "elider/key.h"
+
+namespace elider {
+
+inline constexpr uint32_t kKeyBytesMax = 1024;
+
+// A view of a byte string. Every type that converts to std::string_view converts to Bytes. So do
+// spans of std::byte. A string literal ends at its first zero character, as for std::string_view.
+class Bytes {
+ public:
+  constexpr Bytes() = default;  // an empty string
+  constexpr Bytes(const std::byte* data, size_t size) : data_(data), size_(size) {}
+  constexpr Bytes(std::span<const std::byte> bytes) : data_(bytes.data()), size_(bytes.size()) {}
+  template <class Text>
+    requires(std::convertible_to<const Text&, std::string_view> && !std::same_as<Text, Bytes>)
+  Bytes(const Text& text) {
+    const std::string_view view = text;
+    data_ = reinterpret_cast<const std::byte*>(view.data());
+    size_ = view.size();
+  }
+
+  constexpr const std::byte* data() const { return data_; }
+  constexpr size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+  std::string to_string() const { return std::string(text()); }
+  constexpr std::span<const std::byte> span() const { return {data_, size_}; }
+
+  // Compares bytewise. Bytes are compared as unsigned numbers.
+  friend std::strong_ordering operator<=>(const Bytes& a, const Bytes& b) {
+    const size_t common = std::min(a.size_, b.size_);
+    if (const int order = common == 0 ? 0 : std::memcmp(a.data_, b.data_, common); order != 0) return order <=> 0;
+    return a.size_ <=> b.size_;
+  }
+  friend bool operator==(const Bytes& a, const Bytes& b) { return (a <=> b) == 0; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// A range of byte keys.
+class ByteRange {
+ public:
+  // Contains the keys from `first` to `last`, including both. Empty if first > last.
+  ByteRange(Bytes first, Bytes last) : from_(first), to_(last), end_(End::kThrough) {}
+  static ByteRange all() { return {Bytes(), Bytes(), End::kNone}; }
+  static ByteRange from(Bytes first) { return {first, Bytes(), End::kNone}; }
+  // Returns the range of all keys from `first` on that are smaller than `end`.
+  static ByteRange until(Bytes first, Bytes end) { return {first, end, End::kBefore}; }
+  // Returns the range of all keys that begin with these bytes. It includes the key that consists of
+  // exactly these bytes.
+  static ByteRange prefix(Bytes bytes) { return {bytes, bytes, End::kPrefix}; }
+
+  // Returns the range of all keys that are tuples and begin with the fields of this prefix. The
+  // prefix is a result of elider::prefix() (elider/tuple.h), and its status() must be ok. It must
+  // remain valid as long as the range, because the range refers to it.
+  template <class TuplePrefix>
+    requires requires(const TuplePrefix& prefix) { Bytes(prefix.from()), Bytes(prefix.to()), prefix.to_end(); }
+  static ByteRange of(const TuplePrefix& prefix) {
+    return prefix.to_end() ? from(Bytes(prefix.from())) : until(Bytes(prefix.from()), Bytes(prefix.to()));
+  }
+
+  // Returns the keys of this range that are greater, or smaller, than `key`. They are the rest of a
+  // scan, or of a reverse scan, that has reached this key. The key need not exist in the table.
+  ByteRange after(Bytes key) const {
+    ByteRange rest = *this;
+    if (key < from_) return rest;
+    rest.from_ = key;
+    rest.after_ = true;
+    return rest;
+  }
+  ByteRange before(Bytes key) const {
+    ByteRange rest = *this;
+    if (!below_end(key)) return rest;
+    rest.to_ = key;
+    rest.end_ = End::kBefore;
+    return rest;
+  }
+
+ private:
+  friend class detail::ByteRangeKeys;
+  enum class End : uint8_t { kNone, kBefore, kThrough, kPrefix };
+  ByteRange(Bytes from, Bytes to, End end) : from_(from), to_(to), end_(end) {}
+  // Returns whether the key is smaller than the first key after the range.
+  bool below_end(Bytes key) const {
+    if (end_ == End::kNone) return true;
+    if (end_ == End::kBefore) return key < to_;
+    if (end_ == End::kThrough) return key <= to_;
+    return key <= to_ || key.text().starts_with(to_.text());
+  }
+
+  Bytes from_, to_;
+  bool after_ = false;  // `from_` is not part of the range
+  End end_;
+};
+
+// A row's position in a secondary index of a table with byte keys.
+struct ByteIndexPosition {
+  uint64_t value = 0;
+  Bytes key;
+};
+
+// A range of a secondary index of a table with byte keys; see IndexRange.
+class ByteIndexRange {
+ public:
+  ByteIndexRange() = default;  // the whole index
+  // Contains all rows whose value is from `first` to `last`, including both. Empty if first > last.
+  ByteIndexRange(uint64_t first, uint64_t last) : first_(first), last_(last) {}
+  ByteIndexRange(KeyRange values) : ByteIndexRange(values.first, values.last) {}
+
+  // Returns the rows of this range whose position is greater, or smaller, than `position`.
+  ByteIndexRange after(ByteIndexPosition position) const {
+    ByteIndexRange rest = *this;
+    if (position.value < first_ || (starts_after_ && position.value == first_ && position.key < from_)) return rest;
+    rest.first_ = position.value;
+    rest.from_ = position.key;
+    rest.starts_after_ = true;
+    return rest;
+  }
+  ByteIndexRange before(ByteIndexPosition position) const {
+    ByteIndexRange rest = *this;
+    if (position.value > last_ || (ends_before_ && position.value == last_ && position.key > to_)) return rest;
+    rest.last_ = position.value;
+    rest.to_ = position.key;
+    rest.ends_before_ = true;
+    return rest;
+  }
+
+ private:
+  friend class detail::ByteIndexRangeKeys;
+  uint64_t first_ = 0, last_ = ~uint64_t{0};
+  Bytes from_, to_;
+  bool starts_after_ = false;  // the range starts after (first_, from_), otherwise with all rows of first_
+  bool ends_before_ = false;   // the range ends before (last_, to_), otherwise after all rows of last_
+};
+
+namespace detail {
+
+// Stores a byte key in the format of the engine. It can also store the end of a range, which may be
+// one byte longer than a key.
+class KeyBuffer {
+ public:
+  KeyBuffer() {}  // NOLINT: the bytes remain uninitialized
+  explicit KeyBuffer(Bytes key) { set(key); }
+  // Stores at most the first kKeyBytesMax of these bytes, and then the given number of zeros, which
+  // is at most 1.
+  void set(Bytes key, uint32_t zeros = 0) {
+    const auto size = static_cast<uint32_t>(std::min<size_t>(key.size(), kKeyBytesMax));
+    auto* bytes = new (memory_) KeyBytes{size + zeros};
+    if (size != 0) std::memcpy(bytes->data(), key.data(), size);
+    if (zeros != 0) bytes->data()[size] = std::byte{0};
+  }
+  // Stores the first key after all keys that begin with these bytes. Returns false if such a key
+  // does not exist.
+  bool set_after_prefix(Bytes prefix) {
+    size_t size = std::min<size_t>(prefix.size(), kKeyBytesMax);
+    while (size > 0 && prefix.data()[size - 1] == std::byte{0xff}) --size;
+    set(Bytes(prefix.data(), size));
+    if (size == 0) return false;
+    std::byte& last = reinterpret_cast<KeyBytes*>(memory_)->data()[size - 1];
+    last = static_cast<std::byte>(std::to_integer<unsigned>(last) + 1);
+    return true;
+  }
+  KeyRef ref() const { return KeyRef(reinterpret_cast<const KeyBytes*>(memory_)); }
+
+ private:
+  alignas(8) std::byte memory_[(sizeof(KeyBytes) + kKeyBytesMax + 1 + 7) / 8 * 8];
+};
+
+inline Bytes bytes_of(KeyRef key) { return key.bytes() == nullptr ? Bytes() : Bytes(key.bytes()->data(), key.bytes()->size); }
+
+// Stores the two ends of a range. Bytes after the first kKeyBytesMax are ignored, because keys are
+// not longer. Therefore a range from a longer string begins after the key that consists of the
+// first kKeyBytesMax bytes of the string.
+class ByteRangeKeys {
+ public:
+  explicit ByteRangeKeys(const ByteRange& range) {
+    using End = ByteRange::End;
+    const auto too_long = [](Bytes bytes) { return bytes.size() > kKeyBytesMax; };
+    from_.set(range.from_, range.after_ || too_long(range.from_) ? 1 : 0);
+    switch (range.end_) {
+      case End::kNone: to_end_ = true; to_.set(Bytes()); break;
+      case End::kBefore: to_.set(range.to_, too_long(range.to_) ? 1 : 0); break;
+      case End::kThrough: to_.set(range.to_, 1); break;
+      case End::kPrefix:
+        if (too_long(range.to_)) to_.set(Bytes());  // a key cannot have this prefix
+        else to_end_ = !to_.set_after_prefix(range.to_);
+        break;
+    }
+  }
+  KeyRefRange range() const { return {from_.ref(), to_.ref(), to_end_}; }
+
+ private:
+  KeyBuffer from_, to_;
+  bool to_end_ = false;
+};
+
+class ByteIndexRangeKeys {
+ public:
+  explicit ByteIndexRangeKeys(const ByteIndexRange& range) : values_(range.first_, range.last_) {
+    from_.set(range.from_, range.starts_after_ || range.from_.size() > kKeyBytesMax ? 1 : 0);
+    to_.set(range.to_, range.to_.size() > kKeyBytesMax ? 1 : 0);
+    ends_before_ = range.ends_before_;
+  }
+  EntryRange range() const {
+    EntryRange range(EntryRange(values_), from_.ref(), to_.ref());
+    if (ends_before_) {
+      range.to_value = last();
+      range.to_end = false;
+    }
+    return range;
+  }
+
+ private:
+  uint64_t last() const { return EntryRange(values_).to_value - 1; }
+  const IndexRange values_;
+  KeyBuffer from_, to_;
+  bool ends_before_;
+};
+
+// Converts the engine's keys to this key type. It is not defined for number keys.
+template <class KeyType>
+struct KeyFace {};
+template <>
+struct KeyFace<Bytes> {
+  static Bytes given(KeyRef key) { return bytes_of(key); }
+};
+template <>
+struct KeyFace<std::string_view> {
+  static std::string_view given(KeyRef key) { return bytes_of(key).text(); }
+};
+
+}  // namespace detail
+
+// The types of byte keys are std::string_view and Bytes. Scans and views return keys of this type.
+template <class KeyType>
+concept ByteKeyType = requires(detail::KeyRef key) { detail::KeyFace<KeyType>::given(key); };
+
+}  // namespace elider
