@@ -35,6 +35,45 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Returns a byte key as a JSON string. Each byte becomes the character with this number.
+std::string json_key(std::string_view bytes) {
+  std::string text = "\"";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte > 0x7e || c == '"' || c == '\\') text += fmt::format("\\u{:04x}", byte);
+    else text += c;
+  }
+  return text + '"';
+}
+
+// Writes an operation on a table with byte keys.
+void write_bytes_operation(std::string& line, const HistoryOperation& operation) {
+  using Kind = HistoryOperation::Kind;
+  const char letter = kind_letter(operation.kind);
+  const std::string key = json_key(operation.key_bytes);
+  const std::string end = operation.to_end ? "null" : json_key(operation.end_bytes);
+  const bool index_scan = operation.kind == Kind::kIndexScan;
+  if (operation.kind == Kind::kIndexValue) {
+    line += fmt::format(R"(["{}",{},{},{},{}])", letter, operation.table, operation.index, key, operation.value);
+    return;
+  }
+  if (index_scan)
+    line += fmt::format(R"(["{}",{},{},{},{},{},{},[)", letter, operation.table, operation.index, operation.range.first,
+                        operation.range.last, operation.reverse, operation.stopped);
+  else if (operation.kind == Kind::kScan)
+    line += fmt::format(R"(["{}",{},{},{},{},[)", letter, operation.table, key, end, operation.reverse);
+  else {
+    line += fmt::format(R"(["{}",{},{},{},{}])", letter, operation.table, operation.group, key, operation.version);
+    return;
+  }
+  for (size_t i = 0; i < operation.rows.size(); ++i) {
+    const std::string row = json_key(operation.row_keys[i]);
+    line += i == 0 ? "" : ",";
+    line += index_scan ? fmt::format("[{},{}]", operation.rows[i].first, row) : fmt::format("[{},{}]", row, operation.rows[i].second);
+  }
+  line += index_scan ? fmt::format("],{},{}]", key, end) : "]]";
+}
+
 void write_operation(std::string& line, const HistoryOperation& operation) {
   using Kind = HistoryOperation::Kind;
   const char letter = kind_letter(operation.kind);
@@ -83,13 +122,16 @@ void HistoryFile::append(const std::string& line) {
 }
 
 void HistoryFile::on_table(uint32_t position, const Schema& schema) {
+  const bool bytes = schema.key_kind == KeyKind::kBytes;
+  if (bytes && position < byte_keys_.size()) byte_keys_[position].store(true, std::memory_order_relaxed);
   uint32_t groups = 1;
   for (const Column& column : schema.columns) groups = std::max(groups, column.group + 1);
-  const nlohmann::ordered_json line = {{"t", "table"},
-                                       {"position", position},
-                                       {"name", schema.name},
-                                       {"ordered", is_ordered(schema.key_index)},
-                                       {"groups", groups}};
+  nlohmann::ordered_json line = {{"t", "table"},
+                                 {"position", position},
+                                 {"name", schema.name},
+                                 {"ordered", is_ordered(schema.key_index)},
+                                 {"groups", groups}};
+  if (bytes) line["byte_keys"] = true;
   append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
@@ -104,7 +146,8 @@ void HistoryFile::on_transaction(const HistoryTransaction& transaction) {
   for (const HistoryOperation& operation : transaction.operations) {
     if (!first) line.push_back(',');
     first = false;
-    write_operation(line, operation);
+    if (byte_keys_[operation.table].load(std::memory_order_relaxed)) write_bytes_operation(line, operation);  // set before any use
+    else write_operation(line, operation);
   }
   line += "]}\n";
   append(line);

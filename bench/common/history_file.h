@@ -6,6 +6,9 @@
 // Thread safety: all threads may call on_transaction(); one thread opens and closes the file.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -36,7 +39,10 @@ class HistoryFile : public HistorySink {
   HistoryFile(std::string path, std::FILE* file);
   void append(const std::string& line);
 
+  static constexpr size_t kTablesMax = 1024;  // the greatest number of tables of a database
+
   const std::string path_;
+  std::array<std::atomic<bool>, kTablesMax> byte_keys_{};  // whether a table has byte keys, by position
   std::mutex mutex_;   // guards all below; a leaf lock: only the C library is called while it is held
   std::FILE* file_;    // null after close()
   int error_ = 0;      // errno of the first write that failed

@@ -41,6 +41,19 @@ struct HistoryOperation {
   Key last_key = kKeyMax;
   bool stopped = false;
   uint64_t value = 0;       // kIndexValue: the row's value in this index from this commit on
+
+  // If the table has byte keys, these members replace the number keys above:
+  // - key_bytes replaces `key`.
+  // - A scan covers the keys from key_bytes up to, but not including, end_bytes. If to_end is true,
+  //   it covers all keys from key_bytes on.
+  // - A scan through a secondary index covers the positions from (range.first, key_bytes) up to,
+  //   but not including, (range.last, end_bytes). If to_end is true, it includes all rows of
+  //   range.last.
+  // - row_keys contains the key of each element of `rows`.
+  std::string key_bytes;
+  std::string end_bytes;
+  bool to_end = false;
+  std::vector<std::string> row_keys;
 };
 
 struct HistoryTransaction {

@@ -1,7 +1,6 @@
 // HistoryRecorder: records the operations of a transaction for the history (elider/history.h). If
 // no history is recorded, each call costs only a branch.
 //
-// A history identifies keys by numbers. The number of a byte key is TableBase::number_of.
 // Thread safety: none. A recorder belongs to one transaction.
 #pragma once
 
@@ -62,59 +61,48 @@ class HistoryRecorder {
    public:
     // A scan by key.
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, const detail::KeyRefRange& keys, bool reverse)
-        : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, recorder.on() ? numbers_of(table, keys) : KeyRange{}, reverse) {}
+        : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, reverse) {
+      if (on_) [[unlikely]] take_range(table, keys);
+    }
     // A scan through a secondary index.
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, uint32_t index, const detail::EntryRange& entries, bool reverse)
-        : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, {}, reverse) {
+        : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, reverse) {
       if (on_) [[unlikely]] take_range(table, entries);
     }
 
     // The scan found a row with this key, of version version().
     template <class Version>
     void found(const detail::TableBase& table, KeyRef key, Version&& version) {
-      if (on_) [[unlikely]] operation_.rows.emplace_back(table.number_of(key), version());
+      if (on_) [[unlikely]] add_row(table, key, version());
     }
-    // The scan found an entry with this value, for the key key().
-    template <class KeyOf>
-    void found(uint64_t value, KeyOf&& key) {
-      if (on_) [[unlikely]] operation_.rows.emplace_back(value, key());
+    // The scan found an entry with this value, for the row of this key.
+    void found(const detail::TableBase& table, uint64_t value, KeyRef key) {
+      if (on_) [[unlikely]] add_entry(table, value, key);
     }
     // The scan stopped at the row that was found last, which has this key.
     void stopped(const detail::TableBase& table, KeyRef key) {
       if (!on_) [[likely]] return;
       if (operation_.kind == HistoryOperation::Kind::kIndexScan) operation_.stopped = true;
-      else (operation_.reverse ? operation_.range.first : operation_.range.last) = table.number_of(key);
+      else stop_at(table, key);
     }
     void done() {
       if (on_) [[unlikely]] recorder_.operations_.push_back(std::move(operation_));
     }
 
    private:
-    Scan(HistoryRecorder& recorder, HistoryOperation::Kind kind, const detail::TableBase& table, uint32_t index, KeyRange range,
-         bool reverse)
+    Scan(HistoryRecorder& recorder, HistoryOperation::Kind kind, const detail::TableBase& table, uint32_t index, bool reverse)
         : recorder_(recorder), on_(recorder.on()) {
       if (!on_) [[likely]] return;
       operation_.kind = kind;
       operation_.table = table.id();
       operation_.index = index;
-      operation_.range = range;
       operation_.reverse = reverse;
     }
-    static KeyRange numbers_of(const detail::TableBase& table, const detail::KeyRefRange& keys) {
-      if (keys.to_end) return {table.number_of(keys.from), kKeyMax};
-      const Key to = table.number_of(keys.to);
-      return to == 0 ? KeyRange{1, 0} : KeyRange{table.number_of(keys.from), to - 1};
-    }
-    // Ranges in a history include both ends.
-    void take_range(const detail::TableBase& table, const detail::EntryRange& entries) {
-      operation_.range.first = entries.from_value;
-      operation_.first_key = table.number_of(entries.from);
-      if (entries.to_end) return;
-      const Key to = table.number_of(entries.to);
-      operation_.range.last = entries.to_value - (to == 0 ? 1 : 0);
-      operation_.last_key = to - 1;
-      if (entries.to_value == 0 && to == 0) operation_.range = {1, 0};
-    }
+    void take_range(const detail::TableBase& table, const detail::KeyRefRange& keys);
+    void take_range(const detail::TableBase& table, const detail::EntryRange& entries);
+    void add_row(const detail::TableBase& table, KeyRef key, uint64_t version);
+    void add_entry(const detail::TableBase& table, uint64_t value, KeyRef key);
+    void stop_at(const detail::TableBase& table, KeyRef key);
     HistoryRecorder& recorder_;
     const bool on_;
     HistoryOperation operation_;

@@ -289,7 +289,7 @@ class Reads : public TransactionBase {
       const bool matches = status.ok() && derived().index_value(table, i, key, view.bytes()) == value;
       tracked.entry(row, value, matches);
       if (!matches) return true;  // the row is absent, or has a value other than the entry's
-      history.found(value, [&] { return table.number_of(key); });
+      history.found(table, value, key);
       const bool more = visit(key, value, view);
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
       if (more && ++visited != options.limit) return true;

@@ -48,6 +48,32 @@ TEST(LoadHistory, whole_history_keeps_every_field) {
   EXPECT_EQ(history->rows[1].key, 3u);
 }
 
+TEST(LoadHistory, byte_keys_are_ordered_bytewise_and_ends_are_left_out) {
+  const std::string table = R"({"t":"table","position":0,"name":"x","ordered":true,"groups":1,"byte_keys":true})" "\n";
+  const std::string lines = table + txn(R"(["r",0,0,"b",4],["r",0,0,"\u00ff",4],["r",0,0,"",1],["s",0,"a","b",false,[["a\u0000",2]]],)"
+                                        R"(["s",0,"",null,false,[]],["i",0,0,1,2,false,false,[[1,"b"]],"",null],["v",0,0,"b",7])");
+  std::istringstream stream(lines);
+  auto history = load_history(stream, "h.jsonl");
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  const std::vector<std::string> sorted{"", "a", std::string("a\0", 2), "b", "\xff"};
+  EXPECT_EQ(history->tables[0].byte_keys, sorted);
+  EXPECT_EQ(history->operations[0].key, 7u);
+  EXPECT_EQ(history->operations[1].key, 9u);
+  EXPECT_EQ(history->operations[2].key, 1u);
+  EXPECT_EQ(history->scans[0].range.first, 3u);
+  EXPECT_EQ(history->scans[0].range.last, 6u);  // before "b"
+  EXPECT_EQ(history->rows[0].key, 5u);
+  EXPECT_EQ(history->scans[1].range.first, 1u);
+  EXPECT_EQ(history->scans[1].range.last, kKeyMax);
+  EXPECT_EQ(history->index_rows[0].key, 7u);
+  EXPECT_EQ(history->index_scans[0].last.key, kKeyMax);
+  EXPECT_EQ(history->index_values[0].entry.key, 7u);
+  EXPECT_EQ(key_text(history->tables[0], 5), "\"a\\x00\"");
+  EXPECT_THAT(refusal(table + txn(R"(["r",0,0,1,4])")), HasSubstr("a key is 1, not a string"));
+  EXPECT_THAT(refusal(table + txn(R"(["r",0,0,"\u0100",4])")), HasSubstr("above U+00FF"));
+  EXPECT_THAT(refusal(table + txn(R"(["i",0,0,1,2,false,false,[]])")), HasSubstr("does not have 10 elements"));
+}
+
 TEST(LoadHistory, truncated_file_is_refused_with_its_line) {
   const std::string whole = kTable + txn(R"(["r",0,0,1,4])");
   EXPECT_EQ(refusal(whole), "");

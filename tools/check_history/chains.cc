@@ -156,7 +156,8 @@ void Chains::resolve_scans(uint32_t txn) {
       }
       const bool first = row == scan.rows_begin;
       if (!first && (scan.reverse ? got.key >= history_.rows[row - 1].key : got.key <= history_.rows[row - 1].key)) {
-        report("scan out of order", txn, "was given " + name_of_item(item) + " after key " + std::to_string(history_.rows[row - 1].key));
+        report("scan out of order", txn,
+               "was given " + name_of_item(item) + " after key " + key_text(history_.tables[scan.table], history_.rows[row - 1].key));
       }
       if (got.version != 0) row_seen_[row] = is_of_another_group(scan.table, got) ? kUnknown : resolve_read(txn, item, got.version);
       else if (!may_have_written_row(txn, scan.table, got.key)) {
@@ -191,7 +192,8 @@ void Chains::check_index_scans(uint32_t txn) {
       const IndexEntry* before = row == scan.rows_begin ? nullptr : &history_.index_rows[row - 1];
       if (before != nullptr && (scan.reverse ? got >= *before : got <= *before))
         report("scan out of order", txn,
-               was_given + " after key " + std::to_string(before->key) + " with value " + std::to_string(before->value));
+               was_given + " after key " + key_text(history_.tables[scan.table], before->key) + " with value " +
+                   std::to_string(before->value));
     }
   }
 }
@@ -319,7 +321,7 @@ std::string Chains::name_of_txn(uint32_t txn) const { return "T" + std::to_strin
 
 std::string Chains::name_of_item(uint32_t item) const {
   const Item& named = items_[item];
-  std::string name = history_.tables[named.table].name + "[" + std::to_string(named.key) + "]";
+  std::string name = history_.tables[named.table].name + "[" + key_text(history_.tables[named.table], named.key) + "]";
   if (named.group != 0) name += "." + std::to_string(named.group);
   return name;
 }
@@ -331,8 +333,8 @@ std::string Chains::name_of_version(WriteIndex seen) const {
 }
 
 std::string Chains::name_of_entry(uint32_t table, uint32_t index, const IndexEntry& entry) const {
-  return history_.tables[table].name + "[" + std::to_string(entry.key) + "] with value " + std::to_string(entry.value) + " of index " +
-         std::to_string(index);
+  return history_.tables[table].name + "[" + key_text(history_.tables[table], entry.key) + "] with value " +
+         std::to_string(entry.value) + " of index " + std::to_string(index);
 }
 
 void Chains::report(std::string kind, uint32_t txn, std::string words) {

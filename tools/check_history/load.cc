@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "elider/schema.h"
@@ -84,7 +85,11 @@ class Loader {
     throw LineError{"\"t\" is \"" + kind + "\", not \"table\" or \"txn\""};
   }
 
-  RecordedHistory take() { return std::move(builder_.history()); }
+  RecordedHistory take() {
+    RecordedHistory& history = builder_.history();
+    for (uint32_t table = 0; table < byte_keys_.size(); ++table) sort_byte_keys(table, &history);
+    return std::move(history);
+  }
 
  private:
   void table(const Json& object) {
@@ -95,6 +100,9 @@ class Loader {
     }
     const uint32_t groups = small_number(field(object, "groups"), "\"groups\"", kCommitGroupsMax);
     builder_.table(text(field(object, "name"), "\"name\""), groups);
+    const auto byte_keys = object.find("byte_keys");
+    byte_keys_.emplace_back();
+    byte_keys_.back().used = byte_keys != object.end() && boolean(*byte_keys, "\"byte_keys\"");
   }
 
   void transaction(const Json& object, uint64_t line_number) {
@@ -136,39 +144,45 @@ class Loader {
     else
       throw LineError{"operation kind \"" + kind + "\" is unknown; the kinds are r, a, w, d, +, s, i and v"};
     if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " does not have 5 elements"};
-    builder_.operation(operation_kind, table_position(entry[1]), static_cast<uint16_t>(small_number(entry[2], "a commit group", 0xffff)),
-                       number(entry[3], "a key"), number(entry[4], "a version"));
+    const uint32_t table = table_position(entry[1]);
+    builder_.operation(operation_kind, table, static_cast<uint16_t>(small_number(entry[2], "a commit group", 0xffff)),
+                       key(table, entry[3], "a key"), number(entry[4], "a version"));
   }
 
   void scan(const Json& entry) {
     if (entry.size() != 6) throw LineError{"scan " + shown(entry) + " does not have 6 elements"};
-    const KeyRange range{number(entry[2], "a range's first key"), number(entry[3], "a range's last key")};
+    const uint32_t table = table_position(entry[1]);
+    const KeyRange range{key(table, entry[2], "a range's first key"), last_key(table, entry[3], "a range's last key")};
     const bool reverse = boolean(entry[4], "a scan's direction");
     if (!entry[5].is_array()) throw LineError{"the rows of scan " + shown(entry) + " are not an array"};
-    builder_.scan(table_position(entry[1]), range, reverse);
+    builder_.scan(table, range, reverse);
     for (const Json& row : entry[5]) {
       if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of a scan is not [key, version]"};
-      builder_.row(number(row[0], "a row's key"), number(row[1], "a row's version"));
+      builder_.row(key(table, row[0], "a row's key"), number(row[1], "a row's version"));
     }
   }
 
   void index_scan(const Json& entry) {
     if (entry.size() != 8 && entry.size() != 10) throw LineError{"index scan " + shown(entry) + " does not have 8 or 10 elements"};
+    const uint32_t table = table_position(entry[1]);
+    if (byte_keys_[table].used && entry.size() != 10) throw LineError{"index scan " + shown(entry) + " does not have 10 elements"};
     IndexEntry first{number(entry[3], "a range's first value"), 0}, last{number(entry[4], "a range's last value"), kKeyMax};
-    if (entry.size() == 10) first.key = number(entry[8], "a range's first key"), last.key = number(entry[9], "a range's last key");
+    if (entry.size() == 10)
+      first.key = key(table, entry[8], "a range's first key"), last.key = last_key(table, entry[9], "a range's last key");
     const bool reverse = boolean(entry[5], "a scan's direction"), stopped = boolean(entry[6], "whether a scan was stopped");
     if (!entry[7].is_array()) throw LineError{"the rows of index scan " + shown(entry) + " are not an array"};
     if (stopped && entry[7].empty()) throw LineError{"index scan " + shown(entry) + " was stopped at a row, but does not list any rows"};
-    builder_.index_scan(table_position(entry[1]), index_position(entry[2]), first, last, reverse, stopped);
+    builder_.index_scan(table, index_position(entry[2]), first, last, reverse, stopped);
     for (const Json& row : entry[7]) {
       if (!row.is_array() || row.size() != 2) throw LineError{"row " + shown(row) + " of an index scan is not [value, key]"};
-      builder_.index_row({number(row[0], "a row's value"), number(row[1], "a row's key")});
+      builder_.index_row({number(row[0], "a row's value"), key(table, row[1], "a row's key")});
     }
   }
 
   void index_value(const Json& entry) {
     if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " does not have 5 elements"};
-    builder_.index_value(table_position(entry[1]), index_position(entry[2]), {number(entry[4], "a value"), number(entry[3], "a key")});
+    const uint32_t table = table_position(entry[1]);
+    builder_.index_value(table, index_position(entry[2]), {number(entry[4], "a value"), key(table, entry[3], "a key")});
   }
 
   static uint32_t index_position(const Json& value) { return small_number(value, "an index's position", kSecondaryIndexesMax - 1); }
@@ -181,7 +195,64 @@ class Loader {
     return static_cast<uint32_t>(position);
   }
 
+  // While the file is read, byte keys are numbered in the order in which they occur.
+  struct ByteKeys {
+    bool used = false;
+    std::map<std::string, uint64_t> numbers;
+  };
+  Key key(uint32_t table, const Json& value, const char* name) {
+    return byte_keys_[table].used ? 2 * byte_key(table, value, name) + 1 : number(value, name);
+  }
+  // A range of byte keys does not include its end. If the end is null, the range is unbounded.
+  Key last_key(uint32_t table, const Json& value, const char* name) {
+    if (!byte_keys_[table].used) return number(value, name);
+    return value.is_null() ? kKeyMax : 2 * byte_key(table, value, name);
+  }
+  uint64_t byte_key(uint32_t table, const Json& value, const char* name) {
+    std::string bytes;
+    const std::string& utf8 = text(value, name);
+    for (size_t i = 0; i < utf8.size(); ++i) {
+      const auto first = static_cast<unsigned char>(utf8[i]);
+      if (first < 0x80) bytes += utf8[i];
+      else if ((first == 0xc2 || first == 0xc3) && ++i < utf8.size()) bytes += static_cast<char>((first & 3) << 6 | (utf8[i] & 0x3f));
+      else throw LineError{std::string(name) + " is " + shown(value) + ", which has characters above U+00FF"};
+    }
+    auto& numbers = byte_keys_[table].numbers;
+    return numbers.emplace(std::move(bytes), numbers.size()).first->second;
+  }
+  // Replaces each number by the position of the key in the order of all keys.
+  void sort_byte_keys(uint32_t table, RecordedHistory* history) {
+    const auto& numbers = byte_keys_[table].numbers;
+    if (numbers.empty()) return;
+    std::vector<uint64_t> places(numbers.size());
+    std::vector<std::string>& sorted = history->tables[table].byte_keys;
+    for (const auto& [bytes, given] : numbers) {
+      places[given] = sorted.size();
+      sorted.push_back(bytes);
+    }
+    const auto place = [&](Key& key) {
+      if (key != kKeyMax) key = 2 * places[key / 2] + key % 2;
+    };
+    const auto place_all = [&](auto& all, auto&& keys) {
+      for (auto& each : all)
+        if (each.table == table) keys(each);
+    };
+    place_all(history->operations, [&](RecordedOperation& o) { place(o.key); });
+    place_all(history->scans, [&](RecordedScan& scan) {
+      place(scan.range.first);
+      place(scan.range.last);
+      for (uint32_t i = 0; i < scan.rows_count; ++i) place(history->rows[scan.rows_begin + i].key);
+    });
+    place_all(history->index_scans, [&](RecordedIndexScan& scan) {
+      place(scan.first.key);
+      place(scan.last.key);
+      for (uint32_t i = 0; i < scan.rows_count; ++i) place(history->index_rows[scan.rows_begin + i].key);
+    });
+    place_all(history->index_values, [&](RecordedIndexValue& value) { place(value.entry.key); });
+  }
+
   HistoryBuilder builder_;
+  std::vector<ByteKeys> byte_keys_;  // by position
 };
 
 }  // namespace

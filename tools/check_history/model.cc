@@ -4,8 +4,20 @@
 
 namespace elider::check {
 
+std::string key_text(const RecordedTable& table, Key key) {
+  if (table.byte_keys.empty() || key / 2 >= table.byte_keys.size()) return std::to_string(key);
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = key % 2 == 0 ? "before \"" : "\"";
+  for (const char c : table.byte_keys[key / 2]) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) text += c;
+    else text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return text + '"';
+}
+
 uint32_t HistoryBuilder::table(std::string name, uint32_t groups) {
-  history_.tables.push_back({std::move(name), groups});
+  history_.tables.push_back({std::move(name), groups, {}});
   return static_cast<uint32_t>(history_.tables.size() - 1);
 }
 

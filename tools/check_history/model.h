@@ -91,7 +91,13 @@ struct RecordedTransaction {
 struct RecordedTable {
   std::string name;
   uint32_t groups = 1;  // number of commit groups
+  // The byte keys and the ends of ranges, in ascending order. Key 2 * i + 1 is the i-th of them.
+  // Key 2 * i is the end of a range that ends before the i-th. Empty if the table has number keys.
+  std::vector<std::string> byte_keys;
 };
+
+// Returns the key for messages, for example 42 or "user:0000001".
+std::string key_text(const RecordedTable& table, Key key);
 
 struct RecordedHistory {
   std::vector<RecordedTable> tables;    // by position
