@@ -141,7 +141,6 @@ class Database {
   //   kSchemaMismatch   the message names the first difference
   //   kInvalidArgument  the message names what is wrong
   //   kIoError          the log could not be written; the table was not created
-  //   kUnsupported      byte keys in a database with data folders
   template <class Row, class KeyType>
   Result<Table<Row, KeyType>> create_table(const SchemaOf<Row, KeyType>& schema) {
     auto table = create_table(schema.schema());

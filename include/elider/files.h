@@ -104,6 +104,8 @@ struct LoggedChange {
   std::string table_name;     // empty if the table's schema was not found
   uint32_t group = 0;         // the column group
   uint64_t key = 0;
+  bool byte_key = false;  // the key is `key_bytes` instead of `key`
+  std::string key_bytes;
   uint64_t sequence = 0;  // the column group's version
   uint64_t bytes = 0;
   std::vector<LoggedColumn> columns;  // one column with all bytes if the schema was not found

@@ -82,8 +82,7 @@ inline constexpr uint32_t kZonesAutomatic = ~uint32_t{0};  // Schema::zones
 struct Schema {
   std::string name;
   KeyIndex key_index = KeyIndex::kOrdered;
-  // Byte keys need key_index kRadix, a database without data folders, and neither zones nor
-  // inline_rows.
+  // A table with byte keys needs key_index kRadix. It cannot have zones or inline_rows.
   KeyKind key_kind = KeyKind::kNumbers;
   uint32_t row_bytes = 0;
   std::vector<Column> columns;

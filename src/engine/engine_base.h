@@ -243,8 +243,6 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
     return Status::invalid_argument("table '" + schema.name + "': the database already has " + std::to_string(txn::kTablesMax) +
                                     " tables, the maximum");
   const KeyKind keys = index::ByteIndexOf<Sync>::kind_of(schema, store_.options);
-  if (keys == KeyKind::kBytes && !store_.options.data_folders.empty())
-    return Status(Code::kUnsupported, "table '" + schema.name + "': byte keys cannot be stored in data folders yet");
   auto made = std::make_unique<TableType>(schema, keys, static_cast<uint32_t>(tables_.size()), store_.id,
                                           store_.options.block_threshold_bytes, protocol_bytes_);
   made->make_zones(memory_);

@@ -183,7 +183,8 @@ Status PartReader::next(CheckpointBlock* block) {
   *block = {static_cast<BlockKind>(get<uint32_t>(header + 16)), get<uint32_t>(header + 20), get<uint32_t>(header + 24), at, payload};
   if (block->kind == BlockKind::kEnd) {
     if (Status status = check_end(*block); !status.ok()) return status;
-  } else if (block->kind != BlockKind::kTable && block->kind != BlockKind::kRows && block->kind != BlockKind::kSizedRows) {
+  } else if (block->kind != BlockKind::kTable && block->kind != BlockKind::kRows && block->kind != BlockKind::kSizedRows &&
+             block->kind != BlockKind::kKeyedRows) {
     return refuse(at, "block " + std::to_string(facts_.blocks) + " is of an unknown kind");
   }
   if (get<uint32_t>(header + 28) != 0)

@@ -19,7 +19,7 @@
 
 namespace elider::log {
 
-inline constexpr uint32_t kCheckpointVersion = 2;  // since 2, tables are stored as tagged records; version 1 can still be read
+inline constexpr uint32_t kCheckpointVersion = 3;  // since 3, tables may have byte keys; versions 1 and 2 can still be read
 inline constexpr size_t kCheckpointHeaderBytes = 64;
 inline constexpr size_t kBlockHeaderBytes = 40;
 // A writer ends a block or a part that has reached this size.
@@ -33,6 +33,7 @@ enum class BlockKind : uint32_t {
   kTable = 1,      // a table's description
   kRows = 2,       // rows of one table
   kSizedRows = 3,  // rows of one table whose rows have variable sizes
+  kKeyedRows = 4,  // rows of one table with byte keys
 };
 
 struct CheckpointBlock {

@@ -452,7 +452,7 @@ TEST(CheckpointDamage, AFailureLeavesTheOldOneAndTheLog) {
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 
-// The contents of tests/golden/checkpoint-v1 and -v2: a checkpoint at number 6 in two parts, and a
+// The contents of tests/golden/checkpoint-v1 to -v3: a checkpoint at number 6 in two parts, and a
 // manifest of version 2.
 MemoryFiles::Contents golden() {
   MemoryFiles files;
@@ -488,7 +488,7 @@ std::vector<std::byte> contents_of(const std::filesystem::path& path) {
 
 TEST(CheckpointFormat, TheGoldenFilesAreWhatIsWrittenToday) {
   for (const auto& [path, bytes] : golden()) {
-    const std::filesystem::path file = kGolden / "checkpoint-v2" / path.substr(3);
+    const std::filesystem::path file = kGolden / "checkpoint-v3" / path.substr(3);
     if (std::getenv("ELIDER_WRITE_GOLDEN") != nullptr)
       std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     EXPECT_EQ(contents_of(file), bytes) << file;
@@ -496,7 +496,7 @@ TEST(CheckpointFormat, TheGoldenFilesAreWhatIsWrittenToday) {
 }
 
 TEST(CheckpointFormat, TheGoldenFilesAreRead) {
-  for (const char* version : {"checkpoint-v1", "checkpoint-v2"}) {
+  for (const char* version : {"checkpoint-v1", "checkpoint-v2", "checkpoint-v3"}) {
     SCOPED_TRACE(version);
     MemoryFiles::Contents contents;
     for (const auto& [path, bytes] : golden()) contents[path] = contents_of(kGolden / version / path.substr(3));

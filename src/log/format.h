@@ -20,7 +20,7 @@ namespace elider::log {
 using Bytes = std::span<const std::byte>;
 using DatabaseId = std::array<uint64_t, 2>;  // random, drawn when the database is created
 
-inline constexpr uint32_t kFormatVersion = 2;    // of segments. Since 2, tables are stored as tagged records; version 1 can still be read
+inline constexpr uint32_t kFormatVersion = 3;    // of segments. Since 3, tables may have byte keys; versions 1 and 2 can still be read
 inline constexpr uint32_t kManifestVersion = 2;  // version 1 does not have checkpoints, and can still be read
 inline constexpr uint32_t kStreamsMax = 255;
 inline constexpr SnapshotNumber kNumberMax = ~uint64_t{0};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr DatabaseId kDatabase = {0x1122334455667788, 0x99aabbccddeeff00};
 
-// The contents of tests/golden/log-v1 and log-v2: one stream, two frames, three records.
+// The contents of tests/golden/log-v1 to log-v3: one stream, two frames, three records.
 MemoryFiles::Contents golden() {
   const SegmentName name{1, 0, 0};
   std::vector<std::byte> segment;
@@ -51,7 +51,7 @@ const std::filesystem::path kGolden = std::filesystem::path(ELIDER_TEST_SOURCE_D
 
 TEST(Format, TheGoldenFilesAreWhatIsWrittenToday) {
   for (const auto& [path, bytes] : golden()) {
-    const std::filesystem::path file = kGolden / "log-v2" / path.substr(3);
+    const std::filesystem::path file = kGolden / "log-v3" / path.substr(3);
     if (std::getenv("ELIDER_WRITE_GOLDEN") != nullptr) {
       std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     }
@@ -60,7 +60,7 @@ TEST(Format, TheGoldenFilesAreWhatIsWrittenToday) {
 }
 
 TEST(Format, TheGoldenFilesAreRead) {
-  for (const char* version : {"log-v1", "log-v2"}) {
+  for (const char* version : {"log-v1", "log-v2", "log-v3"}) {
     SCOPED_TRACE(version);
     MemoryFiles::Contents contents;
     for (const char* name : {"MANIFEST", "log-00000001-00-00000000"})

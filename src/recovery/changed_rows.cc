@@ -29,7 +29,7 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
   sorted_.resize(met_.size());
   places_.resize(met_.size());
   for (size_t i = 0; i < met_.size(); ++i) places_[i] = table_begins_[met_[i].table + 1]++;
-  for (size_t i = 0; i < met_.size(); ++i) sorted_[places_[i]] = {met_[i].key, nullptr, met_[i].count};
+  for (size_t i = 0; i < met_.size(); ++i) sorted_[places_[i]] = {met_[i].first->key_ref(), nullptr, met_[i].count};
   changes_.resize(count);
   const txn::RowChange** next = changes_.data();
   for (txn::ChangedRow& changed : sorted_) {
@@ -53,13 +53,13 @@ inline uint32_t ChangedRows::row_of(const txn::RowChange& change, uint32_t shift
   const uint64_t hash = (change.key + (uint64_t{change.table} << 40)) * 0x9e3779b97f4a7c15;
   for (size_t slot = hash >> shift;; slot = (slot + 1) & (slots_.size() - 1)) {
     if (slots_[slot] == 0) {
-      met_.push_back({change.key, change.table, 1});
+      met_.push_back({&change, change.table, 1});
       slots_[slot] = static_cast<uint32_t>(met_.size());
       ++table_begins_[change.table + 2];
       return slots_[slot] - 1;
     }
     Met& met = met_[slots_[slot] - 1];
-    if (met.key != change.key || met.table != change.table) continue;
+    if (!met.first->same_row(change)) continue;
     ++met.count;
     return slots_[slot] - 1;
   }

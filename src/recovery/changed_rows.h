@@ -29,7 +29,7 @@ class ChangedRows {
 
  private:
   struct Met {
-    Key key;
+    const txn::RowChange* first;
     uint32_t table;
     uint32_t count;  // number of changes; later the place of the row's next change
   };

@@ -3,23 +3,35 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
+#include <string>
 #include <tuple>
 
 namespace elider::recovery {
 namespace {
 
+txn::LogEntry addition(uint32_t table, uint8_t group, uint64_t sequence) {
+  txn::LogEntry entry;
+  entry.kind = txn::EntryKind::kAdd;
+  entry.group = group;
+  entry.table = table;
+  entry.sequence = sequence;
+  entry.valid = true;
+  return entry;
+}
 void add(txn::RowChanges* to, Key key, uint32_t table, uint8_t group, uint32_t generation, uint64_t sequence) {
-  to->add({.kind = txn::EntryKind::kAdd,
-           .group = group,
-           .table = table,
-           .key = key,
-           .sequence = sequence,
-           .columns = 0,
-           .bytes = {},
-           .valid = true},
-          generation);
+  txn::LogEntry entry = addition(table, group, sequence);
+  entry.key = key;
+  to->add(entry, generation);
+}
+void add(txn::RowChanges* to, const std::string& key, uint32_t table, uint64_t sequence) {
+  txn::LogEntry entry = addition(table, 0, sequence);
+  entry.byte_key = true;
+  entry.key_size = static_cast<uint32_t>(key.size());
+  std::memcpy(entry.key_memory, key.data(), key.size());
+  to->add(entry, 1);
 }
 
 TEST(ChangedRows, OfNothingAreNone) {
@@ -43,10 +55,33 @@ TEST(ChangedRows, RowsOfATableComeAsTheyWereMet) {
   rows.group(lists, 2);
   ASSERT_EQ(rows.of_table(0).size(), 1u);
   ASSERT_EQ(rows.of_table(1).size(), 3u);
-  EXPECT_EQ(rows.of_table(1)[0].key, 7u);
+  EXPECT_EQ(rows.of_table(1)[0].key.number(), 7u);
   EXPECT_EQ(rows.of_table(1)[0].count, 2u);
-  EXPECT_EQ(rows.of_table(1)[1].key, 8u);
-  EXPECT_EQ(rows.of_table(1)[2].key, 5u);
+  EXPECT_EQ(rows.of_table(1)[1].key.number(), 8u);
+  EXPECT_EQ(rows.of_table(1)[2].key.number(), 5u);
+}
+
+// Byte keys are compared whole: these have the same first 8 bytes, or are prefixes of each other.
+TEST(ChangedRows, ByteKeysAreComparedWhole) {
+  const std::string keys[] = {"", std::string(1, '\0'), std::string(8, '\0'), std::string(16, '\0'), "prefix-a", "prefix-a1", "prefix-a2",
+                              std::string(1024, 'k'), std::string(1023, 'k') + "l"};
+  txn::RowChanges first, second;
+  for (const std::string& key : keys) add(&first, key, 0, 2);
+  for (const std::string& key : keys) add(&second, key, 0, 1);
+  add(&second, keys[4], 1, 1);
+  const txn::RowChanges* const lists[] = {&first, &second};
+  ChangedRows rows;
+  rows.group(lists, 2);
+  ASSERT_EQ(rows.of_table(0).size(), std::size(keys));
+  for (size_t i = 0; i < std::size(keys); ++i) {
+    const txn::ChangedRow& row = rows.of_table(0)[i];
+    EXPECT_EQ(detail::bytes_of(row.key).to_string(), keys[i]);
+    ASSERT_EQ(row.count, 2u);
+    EXPECT_EQ(row.changes[0]->sequence, 1u);
+    EXPECT_EQ(row.changes[1]->sequence, 2u);
+  }
+  ASSERT_EQ(rows.of_table(1).size(), 1u);
+  EXPECT_EQ(detail::bytes_of(rows.of_table(1)[0].key).to_string(), keys[4]);
 }
 
 // Additions of a record have the same sequence as the bytes that they belong to. They must remain
@@ -95,13 +130,13 @@ TEST(ChangedRows, RandomOnesAreThoseOfAModel) {
     for (uint32_t table = 0; table < tables; ++table)
       for (const txn::ChangedRow& row : rows.of_table(table)) {
         ++found;
-        auto expected = model.at({table, row.key});
+        auto expected = model.at({table, row.key.number()});
         std::sort(expected.begin(), expected.end());
         ASSERT_EQ(row.count, expected.size());
         for (uint32_t i = 0; i < row.count; ++i) {
           const txn::RowChange& c = *row.changes[i];
           EXPECT_EQ(c.table, table);
-          EXPECT_EQ(c.key, row.key);
+          EXPECT_EQ(c.key, row.key.number());
           EXPECT_EQ(std::tuple(c.group, c.generation, c.sequence), expected[i]);
         }
       }

@@ -97,7 +97,7 @@ Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::Par
     if (*part == nullptr)
       if (Status status = begin_part(part); !status.ok()) return status;
     const std::span<std::byte> block(stored.bytes.data(), stored.used);
-    const auto kind = stored.table->layout().sized_rows() ? log::BlockKind::kSizedRows : log::BlockKind::kRows;
+    const log::BlockKind kind = block_kind_of(stored.table->layout());
     if (Status status = (*part)->append(kind, stored.table->id(), stored.count, block); !status.ok()) return status;
     ELIDER_TEST_POINT("checkpoint.block_written");
   }
@@ -266,9 +266,6 @@ Status back_up_rows(RecoveryTarget& target, io::FileSystem& files, const std::st
   if (Status status = log::FreshFolder::make(files, folder, &fresh); !status.ok()) return status;
   std::unique_ptr<SnapshotRows> rows = target.read_snapshot();
   if (rows == nullptr) return no_snapshot();
-  for (const TableBase* table : rows->tables())
-    if (table->byte_keys())
-      return Status(Code::kUnsupported, "table '" + table->schema().name + "': byte keys cannot be stored in a backup yet");
   const log::DatabaseId database = log::Directory::new_database_id();
   CheckpointWriter writer(
       {{&fresh->folder()}, database, threads_for(target, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});

@@ -102,7 +102,9 @@ LoggedChange change_of(const Catalog& catalog, const txn::LogEntry& entry) {
   change.kind = static_cast<LoggedChange::Kind>(entry.kind);
   change.table = entry.table;
   change.group = entry.group;
-  change.key = entry.key;
+  change.byte_key = entry.byte_key;
+  if (entry.byte_key) change.key_bytes = entry.key_bytes().to_string();
+  else change.key = entry.key;
   change.sequence = entry.sequence;
   change.bytes = entry.bytes.size();
   if (const Catalog::Known* known = catalog.find(entry.table)) {

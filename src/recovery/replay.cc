@@ -208,7 +208,7 @@ Status Replay::load_part(RowLoader& loader, log::PartReader& part, uint64_t all_
   log::CheckpointBlock block;
   for (uint64_t told = 0;;) {
     if (Status status = part.next(&block); !status.ok()) return status;
-    if (block.kind == log::BlockKind::kRows || block.kind == log::BlockKind::kSizedRows)
+    if (block.kind == log::BlockKind::kRows || block.kind == log::BlockKind::kSizedRows || block.kind == log::BlockKind::kKeyedRows)
       if (Status status = load_block(loader, part, block); !status.ok()) return status;
     if (options_.recovery_progress) {
       std::lock_guard lock(mutex_);
@@ -224,8 +224,9 @@ Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const 
   const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
   if (block.table >= tables_.size())
     return corrupt(where, "the block has rows of table " + std::to_string(block.table) + ", which the checkpoint does not describe");
-  if (tables_[block.table].base()->layout().sized_rows() != (block.kind == log::BlockKind::kSizedRows))
-    return corrupt(where, "the block's kind of rows (fixed or variable size) is not that of table " + std::to_string(block.table));
+  if (block_kind_of(tables_[block.table].base()->layout()) != block.kind)
+    return corrupt(where, "the block's kind of rows (fixed or variable size, or byte keys) is not that of table " +
+                              std::to_string(block.table));
   Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
   return status.code() == Code::kCorrupt ? reworded(Code::kCorrupt, where + ": ", status) : status;
 }
@@ -302,7 +303,8 @@ Status Replay::parse_record(Window& window, uint32_t thread, const std::string& 
     return Status();
   };
   const auto changed = [&](const txn::LogEntry& entry) {
-    const uint64_t hash = (entry.key / kNeighbours + entry.table) * 0x9e3779b97f4a7c15;
+    const Key key = entry.byte_key ? txn::RowChanges::hash_of(entry.key_bytes()) : entry.key;
+    const uint64_t hash = (key / kNeighbours + entry.table) * 0x9e3779b97f4a7c15;
     parts[hash >> 32 & mask].add(entry, generation);
     return Status();
   };

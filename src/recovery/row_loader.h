@@ -52,6 +52,7 @@ class RowLoaderOf : public RowLoader {
   Status load(TableBase& base, std::span<const std::byte> rows, uint32_t count) override {
     auto& table = static_cast<TableType&>(base);
     const BeyondLimit beyond;
+    if (table.byte_keys()) return load_keyed(table, rows, count);
     if (table.layout().sized_rows()) return load_sized(table, rows, count);
     const size_t row_bytes = stored_row_bytes(table.layout());
     if (rows.size() != row_bytes * count)
@@ -62,7 +63,7 @@ class RowLoaderOf : public RowLoader {
     Status status;
     for (const std::byte* at = rows.data(); count > 0 && status.ok(); --count, at += row_bytes) {
       if (count > kAhead) prefetch(table, get<Key>(at + kAhead * row_bytes));
-      status = load_row(table, at, table.layout().row_bytes(), hint);
+      status = load_row(table, get<Key>(at), at + sizeof(Key), at + stored_header_bytes(table.layout()), table.layout().row_bytes(), hint);
     }
     return status;
   }
@@ -86,9 +87,9 @@ class RowLoaderOf : public RowLoader {
   static constexpr size_t kAhead = 8;
   static constexpr size_t kBatch = 16;  // rows whose cache misses overlap
 
-  static Status no_memory(TableType& table, Key key) { return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key); }
-  static Status wrong(TableType& table, Key key, const std::string& words) {
-    return Status(Code::kCorrupt, "key " + std::to_string(key) + " of table '" + table.schema().name + "' " + words);
+  static Status no_memory(TableType& table, KeyRef key) { return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key); }
+  static Status wrong(TableType& table, KeyRef key, const std::string& words) {
+    return Status(Code::kCorrupt, "key " + table.key_text(key) + " of table '" + table.schema().name + "' " + words);
   }
 
   void free_row(TableType& table, Row* row) { storage::free_row(worker_, table.layout(), row); }
@@ -124,8 +125,32 @@ class RowLoaderOf : public RowLoader {
       if (rows.size() < header) return does_not_hold(table, count);
       const auto size = get<uint64_t>(rows.data() + header - sizeof(uint64_t));
       if (size > rows.size() - header || !layout.fits(size)) return does_not_hold(table, count);
-      status = load_row(table, rows.data(), size, hint);
+      status = load_row(table, get<Key>(rows.data()), rows.data() + sizeof(Key), rows.data() + header, size, hint);
       rows = rows.subspan(header + size);
+    }
+    return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
+  }
+  // Loads rows of a table with byte keys. The rows can have a fixed size or variable sizes.
+  Status load_keyed(TableType& table, std::span<const std::byte> rows, uint32_t count) {
+    const Layout& layout = table.layout();
+    const size_t sequences = sizeof(uint64_t) * layout.group_count();
+    const size_t fixed = sequences + (layout.sized_rows() ? sizeof(uint64_t) : 0);
+    const Inside inside(worker_);
+    PrimaryHint hint;
+    Status status;
+    detail::KeyBuffer key;
+    for (; count > 0 && status.ok(); --count) {
+      if (rows.size() < sizeof(uint16_t)) return does_not_hold(table, count);
+      const size_t key_size = get<uint16_t>(rows.data());
+      rows = rows.subspan(sizeof(uint16_t));
+      if (key_size > kKeyBytesMax || rows.size() < key_size + fixed) return does_not_hold(table, count);
+      key.set(elider::Bytes(rows.data(), key_size));
+      const std::byte* const stored = rows.data() + key_size;
+      const uint64_t size = layout.sized_rows() ? get<uint64_t>(stored + sequences) : layout.row_bytes();
+      rows = rows.subspan(key_size + fixed);
+      if (size > rows.size() || !layout.fits(size)) return does_not_hold(table, count);
+      status = load_row(table, key.ref(), stored, rows.data(), size, hint);
+      rows = rows.subspan(size);
     }
     return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
   }
@@ -134,12 +159,10 @@ class RowLoaderOf : public RowLoader {
                                       std::to_string(count) + " rows before the last");
   }
 
-  Status load_row(TableType& table, const std::byte* stored, size_t bytes, PrimaryHint& hint) {
+  Status load_row(TableType& table, KeyRef key, const std::byte* sequences, const std::byte* image, size_t bytes, PrimaryHint& hint) {
     const Layout& layout = table.layout();
-    const Key key = get<Key>(stored);
     Row* row = new_row<Sync>(worker_, table.layout(), key, table.sequence_floor() * word::kStep | word::kAbsent);
     if (row == nullptr) return no_memory(table, key);
-    const std::byte* const image = stored + stored_header_bytes(layout);
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       std::byte* to = payload(table, row, g, bytes);
       if (to == nullptr) {
@@ -148,7 +171,7 @@ class RowLoaderOf : public RowLoader {
       }
       if (layout.sized_rows()) guarded_copy(to, image, bytes);
       else storage::copy_to_payload(layout.all(), g, to, image);
-      const auto sequence = get<uint64_t>(stored + sizeof(Key) + sizeof(uint64_t) * g);
+      const auto sequence = get<uint64_t>(sequences + sizeof(uint64_t) * g);
       row->cell(layout, g).set_snapshot(kRecoveredNumber);
       row->cell(layout, g).set_word(sequence * word::kStep);
     }
@@ -167,13 +190,20 @@ class RowLoaderOf : public RowLoader {
     KeyRef keys[kBatch];
     index::Handle handles[kBatch];
     own_sets_.clear();
-    for (size_t i = 0; i < rows.size(); ++i) keys[i] = rows[i].key;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      keys[i] = rows[i].key;
+      if (rows[i].changes[0]->byte_key != table.byte_keys()) [[unlikely]] return wrong_kind(table);
+    }
     table.find_many(keys, rows.size(), table.layout().none(), handles, nullptr);
     for (size_t i = 0; i < rows.size(); ++i)
       if (handles[i] != index::kNoHandle) prefetch(table, TableType::as_row(handles[i]), *rows[i].changes[0]);
     for (size_t i = 0; i < rows.size(); ++i)
       if (Status status = apply_row(table, rows[i], TableType::as_row(handles[i]), hint); !status.ok()) return status;
     return {};
+  }
+
+  static Status wrong_kind(TableType& table) {
+    return Status(Code::kCorrupt, "table '" + table.schema().name + "' is changed with keys of a kind that it does not have");
   }
 
   // Returns null if the table does not have all of these columns.
@@ -192,7 +222,7 @@ class RowLoaderOf : public RowLoader {
 
   Status apply_row(TableType& table, const ChangedRow& changed, Row* row, PrimaryHint& hint) {
     const Layout& layout = table.layout();
-    const Key key = changed.key;
+    const KeyRef key = changed.key;
     const bool found = row != nullptr;
     if (!found) row = new_row<Sync>(worker_, table.layout(), key, table.sequence_floor() * word::kStep | word::kAbsent);
     if (row == nullptr) return no_memory(table, key);
@@ -218,29 +248,30 @@ class RowLoaderOf : public RowLoader {
 
   Status apply_change(TableType& table, Row* row, const RowChange& change) {
     const Layout& layout = table.layout();
-    if (change.group >= layout.group_count()) return wrong(table, change.key, "is changed in a column group that the table does not have");
+    if (change.group >= layout.group_count())
+      return wrong(table, change.key_ref(), "is changed in a column group that the table does not have");
     Cell& cell = row->cell(layout, change.group);
     const uint64_t w = cell.load();
     if (change.kind == EntryKind::kRemove) {
       cell.set_word(word::next(w, true));
       return {};
     }
-    if (change.kind != EntryKind::kWhole && word::absent(w)) return wrong(table, change.key, "is changed but does not exist");
+    if (change.kind != EntryKind::kWhole && word::absent(w)) return wrong(table, change.key_ref(), "is changed but does not exist");
     const bool sized = layout.sized_rows();
     if (sized && (change.kind != EntryKind::kWhole || !layout.fits(change.size)))
-      return wrong(table, change.key, "is changed to " + std::to_string(change.size) + " bytes, which is not a possible row size");
+      return wrong(table, change.key_ref(), "is changed to " + std::to_string(change.size) + " bytes, which is not a possible row size");
     std::byte* const to = payload(table, row, change.group, change.size);
-    if (to == nullptr) return no_memory(table, change.key);
+    if (to == nullptr) return no_memory(table, change.key_ref());
     if (sized) {
       guarded_copy(to, change.bytes(), change.size);
     } else if (change.kind == EntryKind::kAdd) {
       if (Status status = add(table, to, change); !status.ok()) return status;
     } else {
       const ColumnSet* const columns = columns_of(table, change);
-      if (columns == nullptr) return wrong(table, change.key, "is changed in columns that the table does not have");
+      if (columns == nullptr) return wrong(table, change.key_ref(), "is changed in columns that the table does not have");
       const ColumnSet& set = *columns;
       if (set.bytes[change.group] != change.size)
-        return wrong(table, change.key,
+        return wrong(table, change.key_ref(),
                      "is changed with " + std::to_string(change.size) + " bytes instead of " + std::to_string(set.bytes[change.group]));
       const std::byte* from = change.bytes();
       for (uint32_t s = set.begin[change.group]; s < set.begin[change.group + 1]; ++s) {
@@ -261,7 +292,7 @@ class RowLoaderOf : public RowLoader {
       storage::add_to_payload(number->type, to + number->payload_offset, change.bytes());
       return {};
     }
-    return wrong(table, change.key, "is added to at an offset where no column begins");
+    return wrong(table, change.key_ref(), "is added to at an offset where no column begins");
   }
 
   Worker& worker_;
@@ -296,8 +327,9 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
       }
     }
     // Sorts the entries, so that neighbours in the index are inserted one after the other.
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-      return std::pair(a.value, a.key.number()) < std::pair(b.value, b.key.number());
+    std::sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
+      if (a.value != b.value) return a.value < b.value;
+      return table.byte_keys() ? detail::bytes_of(a.key) < detail::bytes_of(b.key) : a.key.number() < b.key.number();
     });
     SecondaryHint hint;
     const BeyondLimit beyond;

@@ -4,9 +4,9 @@
 // A SnapshotRows reads like a read-only transaction, but in several threads with one number. Until
 // it is destroyed, old versions are kept for it, and nothing is reclaimed. Rows that are removed
 // from a table that it has read to the end are not kept for it. next() returns the payload of a
-// checkpoint's blocks, which are rows of one table. Each row has its key (8 bytes), the sequence of
-// each commit group's commit word (8 bytes each), the size if it is a variable-size row (8 bytes),
-// and its bytes.
+// checkpoint's blocks, which are rows of one table. Each row has its key (8 bytes; for a byte key
+// the size in 2 bytes and the bytes), the sequence of each commit group's commit word (8 bytes
+// each), the size if it is a variable-size row (8 bytes), and its bytes.
 //
 // Thread safety: any thread may call next(); one thread makes the other calls.
 #pragma once
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "elider/snapshot_number.h"
+#include "log/checkpoint_file.h"
 #include "storage/table.h"
 #include "txn/store.h"
 #include "txn/table_cursor.h"
@@ -28,7 +29,13 @@ using namespace txn;  // the rows and tables of txn are recovered
 using txn::Table;     // and not the public Table
 using detail::TableBase;
 
-// Returns the number of bytes before those of a row.
+// Returns the kind of the blocks that contain the rows of a table.
+inline log::BlockKind block_kind_of(const Layout& layout) {
+  if (layout.byte_keys()) return log::BlockKind::kKeyedRows;
+  return layout.sized_rows() ? log::BlockKind::kSizedRows : log::BlockKind::kRows;
+}
+
+// Returns the number of bytes before those of a row with a number key.
 inline size_t stored_header_bytes(const Layout& layout) {
   return sizeof(Key) + sizeof(uint64_t) * (layout.group_count() + (layout.sized_rows() ? 1 : 0));
 }
@@ -38,8 +45,9 @@ inline size_t stored_row_bytes(const Layout& layout) { return stored_header_byte
 // but the result does not exceed the number that a block can hold.
 inline size_t rows_in(const Layout& layout, size_t bytes) {
   constexpr size_t kSizedGuess = 256, kBytesMax = 32u << 20;
-  if (!layout.sized_rows()) return bytes / stored_row_bytes(layout) + 1;
-  return std::clamp<size_t>(kBytesMax / stored_row_bytes(layout), 1, bytes / kSizedGuess + 1);
+  if (!layout.sized_rows() && !layout.byte_keys()) return bytes / stored_row_bytes(layout) + 1;
+  const size_t row_bytes_max = stored_row_bytes(layout) + (layout.byte_keys() ? sizeof(uint16_t) + kKeyBytesMax : 0);
+  return std::clamp<size_t>(kBytesMax / row_bytes_max, 1, bytes / kSizedGuess + 1);
 }
 
 // Rows of one table in stored form, with some free room before them. The next rows reuse the
@@ -114,11 +122,15 @@ class SnapshotRowsOf final : public SnapshotRows {
     rows->table = &table;
     rows->count = 0;
     rows->used = room;
-    if (!layout.sized_rows()) make_room(entries.size() * stored_row_bytes(layout), rows);
+    if (!layout.sized_rows() && !layout.byte_keys()) make_room(entries.size() * stored_row_bytes(layout), rows);
     for (size_t i = 0; i < entries.size(); ++i) {
       if (i + kAhead < entries.size())
         for (uint32_t line : layout.all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(entries[i + kAhead].second) + line);
       Row& row = *Table<Sync>::as_row(entries[i].second);
+      if (layout.byte_keys()) [[unlikely]] {
+        rows->count += store_keyed_row(layout, row, rows);
+        continue;
+      }
       const Key key = entries[i].first.number();
       rows->count += layout.sized_rows() ? store_sized_row(layout, row, key, rows) : store_row(layout, row, key, rows);
     }
@@ -136,6 +148,37 @@ class SnapshotRowsOf final : public SnapshotRows {
     }
     std::memcpy(to, &key, sizeof key);
     rows->used += stored_row_bytes(layout);
+    return true;
+  }
+  // Stores a row of a table with byte keys. The row can have a fixed or a variable size.
+  bool store_keyed_row(const Layout& layout, Row& row, StoredRows* rows) const {
+    const detail::KeyBytes& key = *row.key(layout);
+    const auto key_size = static_cast<uint16_t>(key.size);
+    const size_t before = sizeof key_size + key_size, sequences = sizeof(uint64_t) * layout.group_count();
+    uint64_t sequence = 0, size = layout.row_bytes();
+    const storage::Block* block = nullptr;
+    if (layout.sized_rows()) {
+      block = storage::find_block_at(row.cell(layout, 0), number_, &sequence);
+      if (block == nullptr) return false;
+      size = block->size;
+    }
+    make_room(before + sequences + sizeof size + size, rows);
+    std::byte* const begin = rows->bytes.data() + rows->used;
+    std::byte* to = begin + before;
+    if (block != nullptr) {
+      const uint64_t header[] = {sequence, size};
+      std::memcpy(to, header, sizeof header);
+      std::memcpy(to += sizeof header, block->payload(), size);
+    } else {
+      for (uint32_t g = 0; g < layout.group_count(); ++g) {
+        if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + sequences, &sequence)) return false;
+        std::memcpy(to + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+      }
+      to += sequences;
+    }
+    std::memcpy(begin, &key_size, sizeof key_size);
+    if (key_size != 0) std::memcpy(begin + sizeof key_size, key.data(), key_size);
+    rows->used = static_cast<size_t>(to + size - rows->bytes.data());
     return true;
   }
   bool store_sized_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {

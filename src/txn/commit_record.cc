@@ -5,14 +5,16 @@
 namespace elider::txn {
 namespace {
 
-[[gnu::always_inline]] inline void put_write(EntryWriter& to, const WriteEntry& write) {
+// `key` is a number or the bytes of a byte key.
+template <class AnyKey>
+[[gnu::always_inline]] inline void put_write(EntryWriter& to, const WriteEntry& write, AnyKey key) {
   const storage::ColumnSet& columns = *write.columns;
   const uint32_t g = write.group, table = write.table->id();
   const uint64_t sequence = storage::word::sequence(storage::word::next(write.locked_from, false));
-  if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, write.key.number(), sequence, 0, 0);
+  if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, key, sequence, 0, 0);
   const bool whole = write.kind == WriteKind::kPresent || columns.whole;
   if (const size_t bytes = logged_bytes(write); whole || bytes != 0) {
-    to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, write.key.number(), sequence, whole ? 0 : columns.columns, bytes);
+    to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, key, sequence, whole ? 0 : columns.columns, bytes);
     if (write.table->layout().sized_rows()) [[unlikely]]
       return to.put(write.image, bytes);
     for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
@@ -21,10 +23,12 @@ namespace {
   if (write.additions == nullptr) [[likely]]
     return;
   for (const Addition& addition : *write.additions) {
-    to.header(EntryKind::kAdd, g, table, write.key.number(), sequence, addition.row_offset, sizeof addition.delta);
+    to.header(EntryKind::kAdd, g, table, key, sequence, addition.row_offset, sizeof addition.delta);
     to.put(reinterpret_cast<const std::byte*>(&addition.delta), sizeof addition.delta);
   }
 }
+
+[[gnu::noinline]] void put_bytes(EntryWriter& to, const WriteEntry& write) { put_write(to, write, detail::bytes_of(write.key)); }
 
 }  // namespace
 
@@ -34,7 +38,10 @@ void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNu
   *place = static_cast<std::byte>(RecordKind::kCommit);
   EntryWriter to(place + 1);
   for (const WriteEntry& write : writes)
-    if (write.kind != WriteKind::kNone) put_write(to, write);
+    if (write.kind != WriteKind::kNone) {
+      if (write.table->byte_keys()) [[unlikely]] put_bytes(to, write);
+      else put_write(to, write, write.key.number());
+    }
   if (to.end() != place + 1) log.publish(worker, n, static_cast<size_t>(to.end() - place));
   if (ends || ELIDER_MUTANT(kWithdrawBetweenPieces)) log.end_commit(worker);
 }

@@ -22,8 +22,10 @@ inline size_t logged_bytes(const WriteEntry& write) {
 inline size_t record_bytes_max(const WriteSet& writes) {
   size_t bytes = 1;
   for (const WriteEntry& write : writes) {
-    bytes += kEntryHeaderBytesMax + logged_bytes(write);
-    if (write.additions != nullptr) [[unlikely]] bytes += write.additions->size() * (kEntryHeaderBytesMax + sizeof(uint64_t));
+    size_t header = kEntryHeaderBytesMax;
+    if (write.table->byte_keys()) [[unlikely]] header += kKeyLengthsBytesMax + detail::bytes_of(write.key).size();
+    bytes += header + logged_bytes(write);
+    if (write.additions != nullptr) [[unlikely]] bytes += write.additions->size() * (header + sizeof(uint64_t));
   }
   return bytes;
 }

@@ -5,6 +5,7 @@
 // functions.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "elider/byte_key.h"
 #include "elider/schema.h"
 
 namespace elider::txn {
@@ -35,11 +37,17 @@ struct LogEntry {
   EntryKind kind = EntryKind::kWhole;
   uint32_t group = 0;
   uint32_t table = 0;
+  bool byte_key = false;           // the key is key_bytes() instead of `key`
+  uint32_t key_size = 0;
   Key key = 0;
   uint64_t sequence = 0;           // of the commit word; the entries of one group of one key are in the order of their sequences
   uint64_t columns = 0;            // kColumns: one bit per column; kAdd: the column's offset in the row; else 0
   std::span<const std::byte> bytes;  // kAdd: the delta, 8 bytes
   bool valid = false;              // false: the entry before the first entry of a record
+  std::byte key_memory[kKeyBytesMax];
+
+  LogEntry() {}  // NOLINT: the key's memory remains uninitialized
+  elider::Bytes key_bytes() const { return {key_memory, key_size}; }
 };
 // The maximum size of an entry without its bytes. It includes the bytes after the entry that
 // put_varint() may overwrite.
@@ -47,6 +55,12 @@ inline constexpr size_t kEntryHeaderBytesMax = 1 + 5 + 10 + 10 + 10 + 5 + 7;
 // A flag in the first byte. The kind, table, columns and size equal those of the previous entry,
 // and the key is encoded as the distance from the previous entry's key.
 inline constexpr uint32_t kLikeBefore = 0x10;
+// A flag in the first byte. The key is a byte key. It is encoded as the number of bytes that it
+// shares with the beginning of the previous byte key of the record, the number of bytes that
+// follow, and these bytes.
+inline constexpr uint32_t kByteKey = 0x20;
+// An upper bound on the size of the two numbers that are stored with a byte key.
+inline constexpr size_t kKeyLengthsBytesMax = 2 * 3;
 
 // Numbers are stored with 7 bits per byte, lowest bits first. The high bit of a byte means that
 // another byte follows. The function may write 8 bytes even if it needs fewer, and the caller
@@ -111,6 +125,28 @@ class EntryWriter {
     }
     key_ = key;
   }
+  // Writes the header of an entry with a byte key. The key must remain valid until the whole record
+  // is written.
+  void header(EntryKind kind, uint32_t group, uint32_t table, elider::Bytes key, uint64_t sequence, uint64_t columns, size_t bytes) {
+    const uint64_t shape = static_cast<uint64_t>(kind) | group << 2 | kByteKey | uint64_t{table} << 8;
+    const bool like = shape == shape_ && columns == columns_ && bytes == bytes_;
+    *to_++ = static_cast<std::byte>(shape | (like ? kLikeBefore : 0));
+    if (!like) to_ = put_varint(to_, table);
+    size_t shared = 0;
+    const size_t both = std::min(key.size(), key_bytes_.size());
+    while (shared < both && key.data()[shared] == key_bytes_.data()[shared]) ++shared;
+    to_ = put_varint(to_, shared);
+    to_ = put_varint(to_, key.size() - shared);
+    if (key.size() != shared) std::memcpy(to_, key.data() + shared, key.size() - shared);
+    to_ += key.size() - shared;
+    to_ = put_varint(to_, sequence);
+    if (!like && (kind == EntryKind::kColumns || kind == EntryKind::kAdd)) to_ = put_varint(to_, columns);
+    if (!like && kind != EntryKind::kRemove) to_ = put_varint(to_, bytes);
+    shape_ = shape;
+    columns_ = columns;
+    bytes_ = bytes;
+    key_bytes_ = key;
+  }
   // Copies a part of the entry's bytes. Parts are short, so an inline copy is faster than a call.
   void put(const std::byte* from, size_t size) {
     std::byte* to = to_;
@@ -129,7 +165,20 @@ class EntryWriter {
   uint64_t columns_ = 0;
   size_t bytes_ = 0;
   Key key_ = 0;
+  elider::Bytes key_bytes_;  // the last byte key
 };
+
+// Decodes a byte key and removes it from *from. On entry, *entry contains the previous byte key of
+// the record. Returns false if the bytes are malformed.
+inline bool take_byte_key(std::span<const std::byte>* from, LogEntry* entry) {
+  uint64_t shared = 0, rest = 0;
+  if (!take_varint(from, &shared) || !take_varint(from, &rest)) return false;
+  if (shared > entry->key_size || rest > kKeyBytesMax - shared || rest > from->size()) return false;
+  if (rest != 0) std::memcpy(entry->key_memory + shared, from->data(), rest);
+  entry->key_size = static_cast<uint32_t>(shared + rest);
+  *from = from->subspan(rest);
+  return true;
+}
 
 // Decodes the next entry and removes it from *from. On entry, *entry contains the previous entry,
 // or an invalid one at the start of a record. Returns false if the bytes are malformed.
@@ -141,14 +190,18 @@ inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   const uint32_t group = first >> 2 & 3;
   static_assert(kCommitGroupsMax == 4);
   uint64_t table = entry->table, bytes = entry->bytes.size();
-  if (first == (static_cast<uint32_t>(entry->kind) | entry->group << 2 | kLikeBefore) && entry->valid) {
+  const bool byte_key = (first & kByteKey) != 0;
+  const uint32_t like = static_cast<uint32_t>(entry->kind) | entry->group << 2 | kLikeBefore | (entry->byte_key ? kByteKey : 0);
+  if (first == like && entry->valid) {
     uint64_t folded = 0;
-    if (!take_varint(from, &folded) || !take_varint(from, &entry->sequence)) return false;
+    if (byte_key ? !take_byte_key(from, entry) : !take_varint(from, &folded)) return false;
+    if (!take_varint(from, &entry->sequence)) return false;
     entry->key += unfold_sign(folded);
   } else {
-    if (first >= kLikeBefore) return false;
-    if (!take_varint(from, &table) || table > ~uint32_t{0} || !take_varint(from, &entry->key) || !take_varint(from, &entry->sequence))
-      return false;
+    if ((first & ~kByteKey) >= kLikeBefore) return false;
+    if (!take_varint(from, &table) || table > ~uint32_t{0}) return false;
+    if (byte_key ? !take_byte_key(from, entry) : !take_varint(from, &entry->key)) return false;
+    if (!take_varint(from, &entry->sequence)) return false;
     entry->columns = 0;
     if ((kind == EntryKind::kColumns || kind == EntryKind::kAdd) && !take_varint(from, &entry->columns)) return false;
     bytes = 0;
@@ -157,6 +210,7 @@ inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   if (bytes > from->size()) return false;
   entry->kind = kind;
   entry->group = group;
+  entry->byte_key = byte_key;
   entry->table = static_cast<uint32_t>(table);
   entry->bytes = from->first(bytes);
   entry->valid = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <string>
 #include <tuple>
 
 #include "base/random.h"
@@ -160,6 +161,87 @@ TEST(RecordFormat, ACommitIsAsTheFormatSays) {
     EXPECT_TRUE(std::equal(read.bytes.begin(), read.bytes.end(), entry.bytes.begin(), entry.bytes.end()));
   }
   EXPECT_TRUE(rest.empty());
+}
+
+// Writes records with byte keys and number keys. Some byte keys share their beginnings, some are
+// empty, and some have the maximum size. Each record is also read after it has been truncated at
+// many positions.
+TEST(LogEntry, ByteKeysComeBackAndCutOnesAreRefused) {
+  Random random(7);
+  const std::string prefix(500, 'p');
+  for (int round = 0; round < 100; ++round) {
+    struct Written {
+      EntryKind kind;
+      uint32_t group, table;
+      bool byte_key;
+      std::string key;
+      Key number;
+      uint64_t sequence, columns;
+      std::vector<std::byte> bytes;
+    };
+    std::vector<Written> written;
+    for (uint64_t i = 1 + random.next() % 8; i > 0; --i) {
+      const uint64_t n = random.next();
+      std::string key;
+      if (n % 4 == 0) key = prefix.substr(0, n / 8 % 501) + std::to_string(n % 3);
+      else if (n % 4 == 1) key = std::string(kKeyBytesMax - n / 8 % 2, static_cast<char>('a' + n / 16 % 2));
+      else if (n % 4 == 2) key = "user:" + std::to_string(n / 8 % 100);
+      const auto kind = static_cast<EntryKind>(random.next() % 4);
+      const bool columns = kind == EntryKind::kColumns || kind == EntryKind::kAdd;
+      written.push_back({kind, static_cast<uint32_t>(random.next() % 2), static_cast<uint32_t>(random.next() % 2), random.next() % 4 != 0,
+                         key, random.next(), random.next() % 1000, columns ? random.next() % 2 : 0,
+                         bytes_of(kind == EntryKind::kRemove ? 0 : random.next() % 2 * 9, 3)});
+    }
+    std::vector<std::byte> buffer(64 << 10);
+    EntryWriter writer(buffer.data());
+    for (const Written& entry : written) {
+      const std::byte* const before = writer.end();
+      if (entry.byte_key)
+        writer.header(entry.kind, entry.group, entry.table, elider::Bytes(entry.key), entry.sequence, entry.columns, entry.bytes.size());
+      else writer.header(entry.kind, entry.group, entry.table, entry.number, entry.sequence, entry.columns, entry.bytes.size());
+      EXPECT_LE(writer.end() - before,
+                static_cast<std::ptrdiff_t>(kEntryHeaderBytesMax + kKeyLengthsBytesMax + (entry.byte_key ? entry.key.size() : 0)));
+      writer.put(entry.bytes.data(), entry.bytes.size());
+    }
+    const std::span<const std::byte> whole(buffer.data(), writer.end());
+    const auto take_all = [&](std::span<const std::byte> rest) {
+      LogEntry entry;
+      size_t taken = 0;
+      while (!rest.empty() && take_entry(&rest, &entry)) {
+        const Written& expected = written[taken++];
+        EXPECT_EQ(entry.kind, expected.kind);
+        EXPECT_EQ(entry.group, expected.group);
+        EXPECT_EQ(entry.table, expected.table);
+        EXPECT_EQ(entry.byte_key, expected.byte_key);
+        if (expected.byte_key) EXPECT_EQ(entry.key_bytes().text(), expected.key);
+        else EXPECT_EQ(entry.key, expected.number);
+        EXPECT_EQ(entry.sequence, expected.sequence);
+        EXPECT_EQ(entry.columns, expected.columns);
+        EXPECT_TRUE(std::equal(entry.bytes.begin(), entry.bytes.end(), expected.bytes.begin(), expected.bytes.end()));
+      }
+      return taken;
+    };
+    ASSERT_EQ(take_all(whole), written.size());
+    for (size_t size = 0; size < std::min<size_t>(whole.size(), 2000); size += 1 + size / 64)
+      EXPECT_LE(take_all(whole.first(size)), written.size());
+  }
+}
+
+TEST(LogEntry, ByteKeysThatCannotBeAreRefused) {
+  const auto taken = [](std::initializer_list<int> values) {
+    std::vector<std::byte> bytes;
+    for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+    bytes.resize(bytes.size() + 2000);
+    std::span<const std::byte> rest(bytes);
+    LogEntry entry;
+    return take_entry(&rest, &entry);
+  };
+  EXPECT_TRUE(taken({0x22, 0, 0, 2, 'a', 'b', 1}));        // removes "ab"
+  EXPECT_FALSE(taken({0x22, 0, 1, 1, 'b', 1}));            // shares a byte, but a previous key does not exist
+  EXPECT_FALSE(taken({0x22, 0, 0, 0x81, 0x08}));           // 1025 bytes
+  EXPECT_TRUE(taken({0x22, 0, 0, 0x80, 0x08}));            // 1024
+  EXPECT_FALSE(taken({0x32, 0, 0}));                       // alike, but the first entry
+  EXPECT_FALSE(taken({0x62, 0, 0, 2, 'a', 'b', 1}));       // an unknown bit
 }
 
 }  // namespace

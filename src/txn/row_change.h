@@ -14,6 +14,7 @@
 #include <memory>
 #include <new>
 
+#include "elider/byte_key.h"
 #include "txn/log_entry.h"
 
 namespace elider::txn {
@@ -22,7 +23,7 @@ namespace elider::txn {
 // belong to one record and keep the record's order: additions follow the bytes to which they are
 // applied.
 struct RowChange {
-  Key key;
+  Key key;  // the hash of a byte key
   uint64_t sequence;
   uint64_t columns;
   uint32_t size;  // the number of bytes after this object
@@ -30,8 +31,23 @@ struct RowChange {
   uint32_t generation;
   uint8_t group;
   EntryKind kind;
+  bool byte_key;  // the byte key is stored after bytes()
 
   const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  detail::KeyRef key_ref() const {
+    return byte_key ? detail::KeyRef(reinterpret_cast<const detail::KeyBytes*>(bytes() + (size + 7) / 8 * 8)) : detail::KeyRef(key);
+  }
+  // Returns whether both changes have the same table and the same key.
+  bool same_row(const RowChange& other) const {
+    if (key != other.key || table != other.table || byte_key != other.byte_key) return false;
+    return !byte_key || detail::bytes_of(key_ref()) == detail::bytes_of(other.key_ref());
+  }
+  // Returns the size of this change, including its bytes and a byte key, in words of 8 bytes.
+  size_t words() const {
+    const size_t own = (sizeof(RowChange) + size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    return byte_key ? own + key_words(key_ref().bytes()->size) : own;
+  }
+  static size_t key_words(size_t key_bytes) { return (sizeof(detail::KeyBytes) + key_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t); }
 };
 static_assert(sizeof(RowChange) == 40);
 
@@ -51,7 +67,7 @@ class RowChanges {
     const RowChange& operator*() const { return *reinterpret_cast<const RowChange*>(at_); }
     const RowChange* operator->() const { return &**this; }
     Iterator& operator++() {
-      at_ += words((*this)->size);
+      at_ += (*this)->words();
       return *this;
     }
     Iterator operator++(int) {
@@ -69,12 +85,24 @@ class RowChanges {
   // changes.
   void add(const LogEntry& entry, uint32_t generation) {
     const auto size = static_cast<uint32_t>(entry.bytes.size());
-    if (words(size) > capacity_ - used_) grow(words(size));
+    const size_t own = words(size), all = entry.byte_key ? own + RowChange::key_words(entry.key_size) : own;
+    if (all > capacity_ - used_) grow(all);
     uint64_t* const to = memory_.get() + used_;
-    auto* change = new (to)
-        RowChange{entry.key, entry.sequence, entry.columns, size, entry.table, generation, static_cast<uint8_t>(entry.group), entry.kind};
+    auto* change = new (to) RowChange{entry.byte_key ? hash_of(entry.key_bytes()) : entry.key,
+                                      entry.sequence,
+                                      entry.columns,
+                                      size,
+                                      entry.table,
+                                      generation,
+                                      static_cast<uint8_t>(entry.group),
+                                      entry.kind,
+                                      entry.byte_key};
     if (size != 0) std::memcpy(change + 1, entry.bytes.data(), size);
-    used_ += words(size);
+    if (entry.byte_key) [[unlikely]] {
+      auto* key = new (to + own) detail::KeyBytes{entry.key_size};
+      if (entry.key_size != 0) std::memcpy(key->data(), entry.key_memory, entry.key_size);
+    }
+    used_ += all;
     // Many lists grow alternately, so hardware prefetchers do not follow the end of each list.
     const auto next = reinterpret_cast<uintptr_t>(memory_.get() + used_);
     for (uintptr_t ahead : kAhead) __builtin_prefetch(reinterpret_cast<const void*>(next + ahead), 1);
@@ -88,6 +116,18 @@ class RowChanges {
   size_t count() const { return count_; }
   // The largest table id plus one; 0 if the list is empty.
   uint64_t tables() const { return tables_; }
+
+  // Returns the number that replaces a byte key in RowChange::key.
+  static Key hash_of(elider::Bytes key) {
+    uint64_t hash = key.size() * 0x9e3779b97f4a7c15;
+    for (size_t i = 0; i < key.size(); i += sizeof hash) {
+      uint64_t word = 0;
+      std::memcpy(&word, key.data() + i, std::min(sizeof word, key.size() - i));
+      hash = (hash ^ word) * 0xff51afd7ed558ccd;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
 
  private:
   static constexpr uintptr_t kAhead[] = {64, 128};  // bytes
@@ -108,7 +148,7 @@ class RowChanges {
 
 // The changes of a row: those of each of its commit groups, in order.
 struct ChangedRow {
-  Key key;
+  detail::KeyRef key;
   const RowChange* const* changes;
   uint32_t count;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -63,6 +64,32 @@ TEST(RowChanges, TheLargestTableIdHasOneMore) {
   entry.table = ~uint32_t{0};
   changes.add(entry, 1);
   EXPECT_EQ(changes.tables(), uint64_t{1} << 32);
+}
+
+TEST(RowChanges, ByteKeysAreStoredAfterTheBytes) {
+  RowChanges changes;
+  const std::vector<std::string> keys{"", "a", "user:0000001", "user:0000002", std::string(kKeyBytesMax, 'x'), std::string(7, '\0')};
+  for (size_t i = 0; i < keys.size(); ++i)
+    for (const bool byte_key : {true, false}) {
+      LogEntry entry;
+      entry.byte_key = byte_key;
+      entry.key_size = static_cast<uint32_t>(keys[i].size());
+      std::copy(keys[i].begin(), keys[i].end(), reinterpret_cast<char*>(entry.key_memory));
+      entry.key = i;
+      const std::string text(i * 3, 'b');
+      entry.bytes = bytes_of(text);
+      changes.add(entry, 1);
+    }
+  std::vector<const RowChange*> met;
+  for (const RowChange& change : changes) met.push_back(&change);
+  ASSERT_EQ(met.size(), 2 * keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_TRUE(met[2 * i]->byte_key);
+    EXPECT_EQ(detail::bytes_of(met[2 * i]->key_ref()).text(), keys[i]);
+    EXPECT_EQ(met[2 * i + 1]->key_ref().number(), i);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(met[2 * i]->bytes()), met[2 * i]->size), std::string(i * 3, 'b'));
+    for (size_t j = 0; j < met.size(); ++j) EXPECT_EQ(met[2 * i]->same_row(*met[j]), j == 2 * i);
+  }
 }
 
 }  // namespace

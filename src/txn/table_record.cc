@@ -23,6 +23,7 @@ enum class Tag : uint64_t {
   kSizedRows = 13,
   kInlineRows = 14,
   kZones = 16,
+  kKeyKind = 19,
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
@@ -194,7 +195,7 @@ struct Seen {
 
 Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
   Seen seen;
-  uint32_t key_index = 0, sized_rows = 0;
+  uint32_t key_index = 0, key_kind = 0, sized_rows = 0;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
     switch (static_cast<Tag>(tag)) {
       case Tag::kId: return seen.id = true, take(bytes, kAny, id);
@@ -208,11 +209,13 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
         if (schema->indexes.size() == kSecondaryIndexesMax) return does_not_fit();
         return take_index(bytes, &schema->indexes.emplace_back());
       case Tag::kSizedRows: return take(bytes, 1, &sized_rows);
+      case Tag::kKeyKind: return take(bytes, static_cast<uint32_t>(KeyKind::kBytes), &key_kind);
       case Tag::kZones: return take(bytes, kAny, &schema->zones);
       case Tag::kInlineRows: return take_varint(&bytes, &schema->inline_rows) && bytes.empty() ? Status() : does_not_fit();
     }
     return unknown("the table", tag);
   });
+  schema->key_kind = static_cast<KeyKind>(key_kind);
   schema->sized_rows = sized_rows == 1;
   schema->key_index = static_cast<KeyIndex>(key_index);
   if (status.code() == Code::kUnsupported && seen.name)
@@ -244,6 +247,7 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
     for (const std::string& name : described.columns) index.put(IndexTag::kColumn, name);
     table.put(Tag::kSecondaryIndex, index);
   }
+  if (schema.key_kind != KeyKind::kNumbers) table.put(Tag::kKeyKind, static_cast<uint64_t>(schema.key_kind));
   if (schema.sized_rows) table.put(Tag::kSizedRows, uint64_t{1});
   if (schema.inline_rows != 0) table.put(Tag::kInlineRows, schema.inline_rows);
   if (schema.zones != 0) table.put(Tag::kZones, uint64_t{schema.zones});

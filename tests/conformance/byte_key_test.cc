@@ -13,7 +13,6 @@
 #include "elider/tuple.h"
 #include "tests/support/byte_keys.h"
 #include "tests/support/database_test.h"
-#include "tests/support/temporary_folder.h"
 
 namespace elider::test {
 namespace {
@@ -342,19 +341,6 @@ TEST_P(ByteKeyTest, ATableHasOneKindOfKey) {
   }
   EXPECT_CODE(Code::kInvalidArgument, db_.create_table(SchemaOf<Account, Bytes>("other").zoned()));
   EXPECT_CODE(Code::kInvalidArgument, db_.create_table(SchemaOf<Account, Bytes>("other").inline_rows(10)));
-}
-
-TEST_P(ByteKeyTest, FilesRefuseByteKeysYet) {
-  TemporaryFolder folder("byte_keys");
-  const Status backup = db_.backup((folder.path() / "backup").string());
-  EXPECT_CODE(Code::kUnsupported, backup);
-  EXPECT_NE(backup.message().find("'texts'"), std::string::npos) << backup.message();
-  Options options;
-  options.data_folders = {(folder.path() / "data").string()};
-  Database stored = open_database(GetParam(), options);
-  auto refused = stored.create_table(byte_account_schema());
-  EXPECT_CODE(Code::kUnsupported, refused);
-  EXPECT_NE(refused.status().message().find("'texts'"), std::string::npos) << refused.status().message();
 }
 
 TEST_P(ByteKeyTest, AGroupFindsTheRowsItNames) {

@@ -1,10 +1,11 @@
-// The databases of tests/golden/database-v1 and -v2: what was done, and which rows there are
-// then. Neither may change, for those folders stay as they are; what a later format adds comes
-// besides, as v2's notes did.
+// The transactions that made the databases of tests/golden, and the rows that the databases contain.
+// Neither may change, because the folders do not change. A later format adds tables: version 2
+// added the notes, and version 3 the words and texts.
 //
-// Tables with one commit group and with several, with indexes, hashed, with rows of sizes of their
-// own (not in v1); a checkpoint behind half of the commits; a second opening, which makes another
-// table; entries of all kinds, in two streams. Thread safety: none.
+// The databases have tables with one and with several column groups, with indexes, hashed, with
+// variable-size rows, and with byte keys. There is a checkpoint after half of the commits, a second
+// opening, which creates another table, and log entries of all kinds in two streams. Thread safety:
+// none.
 #pragma once
 
 #include <array>
@@ -100,6 +101,27 @@ inline Schema note_schema() {
   schema.columns = {{"n", ColumnType::kUInt64, 0, 8, 0}};
   return schema;
 }
+// Byte keys.
+struct Word {
+  uint64_t length = 0;
+  int64_t uses = 0;
+  friend bool operator==(const Word&, const Word&) = default;
+};
+inline SchemaOf<Word, std::string_view> word_schema() {
+  SchemaOf<Word, std::string_view> schema("words");
+  schema.column("length", &Word::length).column("uses", &Word::uses);
+  return schema.group({"uses"});
+}
+// Byte keys and variable-size rows.
+inline Schema text_schema() {
+  Schema schema;
+  schema.name = "texts";
+  schema.key_index = KeyIndex::kRadix;
+  schema.key_kind = KeyKind::kBytes;
+  schema.row_bytes = 2000;
+  schema.sized_rows = true;
+  return schema;
+}
 inline std::string note_of(uint64_t n, const std::string& text) { return std::string(reinterpret_cast<const char*>(&n), sizeof n) + text; }
 
 inline Options golden_options() {
@@ -118,6 +140,7 @@ inline Options golden_options() {
 
 // -- the rows -------------------------------------------------------------------------------------
 
+inline const std::string kLongWord(kKeyBytesMax, 'w');
 inline constexpr Key kFarKey = ~uint64_t{0} - 1;  // a varint of ten bytes
 
 inline Kinds kinds_of(int value) {
@@ -148,6 +171,8 @@ struct Rows {
   std::map<Key, Counter> counters;
   std::map<Key, Paper> papers;
   std::map<Key, std::string> notes;
+  std::map<std::string, Word> words;
+  std::map<std::string, std::string> texts;
 };
 
 // Written down once more, and not computed by what the commits do.
@@ -160,6 +185,8 @@ inline Rows expected_rows() {
   rows.counters = {{1, {42, 2.5}}, {2, {-5, 0}}};
   rows.papers = {{8, paper_of(3)}, {9, paper_of(2)}};
   rows.notes = {{1, note_of(111, "one")}, {2, note_of(2, "shorter")}, {4, note_of(4, std::string(1000, 'l'))}};
+  rows.words = {{"", {0, 3}}, {"apple", {5, 1}}, {"apples", {6, 2}}, {"application", {11, -4}}, {kLongWord, {1024, 7}}, {"zebra", {5, 0}}};
+  rows.texts = {{"a/1", "one"}, {"a/2", std::string(700, 'u')}, {std::string("a\0b", 3), "x"}};
   return rows;
 }
 
@@ -183,6 +210,10 @@ inline Status put_note(Transaction& txn, TableRef notes, Key key, const std::str
   return txn.put(notes, key, std::as_bytes(std::span(note)));
 }
 
+inline Status put_text(Transaction& txn, TableRef texts, std::string_view key, const std::string& text) {
+  return txn.put(texts, key, std::as_bytes(std::span(text)));
+}
+
 inline Status first_opening() {
   auto opened = Database::open(golden_options());
   if (!opened.ok()) return opened.status();
@@ -192,7 +223,10 @@ inline Status first_opening() {
   const auto customers = db.create_table(customer_schema());
   const auto counters = db.create_table(counter_schema());
   const auto notes = db.create_table(note_schema());
-  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status(), notes.status()})
+  const auto words = db.create_table(word_schema());
+  const auto texts = db.create_table(text_schema());
+  for (const Status& made :
+       {kinds.status(), stock.status(), customers.status(), counters.status(), notes.status(), words.status(), texts.status()})
     if (!made.ok()) return made;
   Status status = commit(db, false, [&](Transaction& txn) -> Status {
     for (const auto& [key, value] : std::map<Key, int>{{0, 0}, {1, 1}, {200, 100}, {kFarKey, -128}})
@@ -201,7 +235,11 @@ inline Status first_opening() {
       if (Status put = put_note(txn, *notes, key, note_of(key, text)); !put.ok()) return put;
     for (Key key = 1; key <= 5; ++key)
       if (Status put = txn.insert(*stock, key, {100 + key, 100, 200 + key, 0, 1}); !put.ok()) return put;
-    return {};
+    for (const std::string& word : {std::string(), std::string("apple"), std::string("apples"), std::string("gone"), kLongWord})
+      if (Status put = txn.insert(*words, word, {word.size(), 1}); !put.ok()) return put;
+    if (Status put = put_text(txn, *texts, "a/1", "one"); !put.ok()) return put;
+    if (Status put = put_text(txn, *texts, "a/2", std::string(300, 't')); !put.ok()) return put;
+    return put_text(txn, *texts, "b", "removed later");
   });
   if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {
     if (Status put = txn.insert(*customers, 1, {11, 300, 1, 0}); !put.ok()) return put;
@@ -218,6 +256,12 @@ inline Status first_opening() {
     if (Status put = txn.add(*stock, 3, &Stock::orders, 1); !put.ok()) return put;
     if (Status put = put_note(txn, *notes, 2, note_of(2, "shorter")); !put.ok()) return put;
     if (Status put = txn.remove(*notes, 3); !put.ok()) return put;
+    // Entries with shared prefixes, also between entries with number keys.
+    if (Status put = txn.add(*words, "apples", &Word::uses, 1); !put.ok()) return put;
+    if (Status put = txn.insert(*words, "application", {11, -4}); !put.ok()) return put;
+    if (Status put = put_text(txn, *texts, "a/2", std::string(700, 'u')); !put.ok()) return put;
+    if (Status put = txn.remove(*texts, "b"); !put.ok()) return put;
+    if (Status put = txn.remove(*words, "gone"); !put.ok()) return put;
     return txn.remove(*stock, 4);
   });
   if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {
@@ -240,7 +284,10 @@ inline Status second_opening() {
   const auto counters = db.table<Counter>("counters");
   const auto papers = db.create_table(paper_schema());
   const auto notes = db.table("notes");
-  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status(), papers.status(), notes.status()})
+  const auto words = db.table<Word, std::string_view>("words");
+  const auto texts = db.table("texts");
+  for (const Status& made : {kinds.status(), stock.status(), customers.status(), counters.status(), papers.status(), notes.status(),
+                             words.status(), texts.status()})
     if (!made.ok()) return made;
   // Alike, with keys up and down.
   Status status = commit(db, false, [&](Transaction& txn) -> Status {
@@ -259,6 +306,10 @@ inline Status second_opening() {
     if (Status put = txn.insert(*papers, 8, paper_of(1)); !put.ok()) return put;
     if (Status put = txn.insert(*papers, 9, paper_of(2)); !put.ok()) return put;
     if (Status put = txn.insert(*customers, 4, {13, 40, 7, 1}); !put.ok()) return put;  // the owner of a row that is gone
+    if (Status put = txn.add(*words, "", &Word::uses, 2); !put.ok()) return put;
+    if (Status put = txn.add(*words, kLongWord, &Word::uses, 6); !put.ok()) return put;
+    if (Status put = txn.insert(*words, "zebra", {5, 0}); !put.ok()) return put;
+    if (Status put = put_text(txn, *texts, std::string_view("a\0b", 3), "x"); !put.ok()) return put;
     return txn.insert(*counters, 2, {-5, 0});
   });
   if (status.ok()) status = commit(db, true, [&](Transaction& txn) -> Status {

@@ -1,8 +1,8 @@
-// tests/golden/database-v1 and -v2: folders that the engine wrote once, opened by the engine of
-// today; and what it writes today, against the newest. Writer and reader may so not change
-// together, and leave the databases behind that there are. The manifest of database-v1 is as after
-// a crash; those of the others say where the log ends, as closing writes it. What a change of the
-// format takes: make_golden_program.cc.
+// Opens the databases of tests/golden, which earlier versions of the engine wrote, and compares
+// what the engine writes today with the newest of them. Therefore a change of both the writer and
+// the reader does not go unnoticed. The manifest of database-v1 is as after a crash. Those of the
+// others contain the end of the log, because they were closed. After a change of the format, use
+// make_golden_program.cc to make a new folder.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -19,14 +19,18 @@ namespace elider::test {
 namespace {
 
 const std::filesystem::path kFolders = std::filesystem::path(ELIDER_TEST_SOURCE_DIR) / "tests" / "golden";
-const std::filesystem::path kNewest = kFolders / "database-v2";
+const std::filesystem::path kNewest = kFolders / "database-v3";
 struct GoldenFolder {
   const char* name;
   bool closed;
-  bool notes;  // whether it has the table of sized rows
+  bool notes;      // whether it has the table of variable-size rows
+  bool byte_keys;  // whether it has the tables with byte keys
 };
-constexpr GoldenFolder kAll[] = {{"database-v1", false, false}, {"database-v1-closed", true, false}, {"database-v2", true, true}};
-constexpr uint64_t kSequence = 1;  // of a commit group whose row was just inserted
+constexpr GoldenFolder kAll[] = {{"database-v1", false, false, false},
+                                 {"database-v1-closed", true, false, false},
+                                 {"database-v2", true, true, false},
+                                 {"database-v3", true, true, true}};
+constexpr uint64_t kSequence = 1;  // of a column group whose row was just inserted
 
 class GoldenTest : public DataFolderTest {
  protected:
@@ -57,6 +61,26 @@ void expect_rows(Database& database, const GoldenFolder& golden) {
       }));
     });
     EXPECT_EQ(found.notes, expected.notes);
+  }
+  if (golden.byte_keys) {
+    auto words = database.table<golden::Word, std::string_view>("words");
+    auto texts = database.table("texts");
+    ASSERT_OK(words);
+    ASSERT_OK(texts);
+    read(database, [&](Transaction& txn) {
+      found.words.clear();
+      found.texts.clear();
+      ASSERT_OK(txn.scan(*words, ByteRange::all(), ScanOptions{}, [&](std::string_view key, const auto& view) {
+        found.words[std::string(key)] = *view;
+        return true;
+      }));
+      ASSERT_OK(txn.scan(*texts, ByteRange::all(), ScanOptions{}, [&](Bytes key, RawView view) {
+        found.texts[key.to_string()] = std::string(reinterpret_cast<const char*>(view.bytes()), view.size());
+        return true;
+      }));
+    });
+    EXPECT_EQ(found.words, expected.words);
+    EXPECT_EQ(found.texts, expected.texts);
   }
   const auto collect = [&]<class Row>(const char* name, std::map<Key, Row>* rows) {
     auto table = database.table<Row>(name);
@@ -103,11 +127,12 @@ void GoldenTest::expect_opened(const GoldenFolder& golden) {
   Database database = open();
   ASSERT_FALSE(HasFailure());
   expect_rows(database, golden);
-  const uint64_t notes = golden.notes ? 3 : 0;
+  const uint64_t notes = golden.notes ? 3 : 0, words = golden.byte_keys ? 6 : 0, texts = golden.byte_keys ? 3 : 0;
+  const uint64_t words_before = golden.byte_keys ? 5 : 0;  // in the checkpoint
   const Recovery& recovery = database.recovery();
-  EXPECT_EQ(recovery.tables, golden.notes ? 6u : 5u);
-  EXPECT_EQ(recovery.rows, 4u + 8 + 3 + 2 + 2 + notes);
-  EXPECT_EQ(recovery.checkpoint_rows, 4u + 5 + 3 + 1 + notes);
+  EXPECT_EQ(recovery.tables, 5u + (golden.notes ? 1 : 0) + (golden.byte_keys ? 2 : 0));
+  EXPECT_EQ(recovery.rows, 4u + 8 + 3 + 2 + 2 + notes + words + texts);
+  EXPECT_EQ(recovery.checkpoint_rows, 4u + 5 + 3 + 1 + notes + words_before + texts);
   EXPECT_EQ(recovery.records, 2u + 1 + 3) << "commits behind the checkpoint, the table that was made, and commits again";
   EXPECT_EQ(recovery.cuts, std::vector<std::string>());
   EXPECT_OK(database.verify());
@@ -140,12 +165,21 @@ void GoldenTest::expect_written_to(const GoldenFolder& golden) {
         ASSERT_OK(golden::put_note(txn, *database.table("notes"), 1, golden::note_of(1, "of another size")));
         ASSERT_OK(txn.remove(*database.table("notes"), 4));
       }
+      if (golden.byte_keys) {
+        ASSERT_OK(golden::put_text(txn, *database.table("texts"), "a/1", "of another size"));
+        ASSERT_OK((txn.remove(*database.table<golden::Word, std::string_view>("words"), "")));
+      }
     });
     transact(database, [&](Transaction& txn) {
       ASSERT_OK(txn.add(*stock, 1, &golden::Stock::amount, -6));
       ASSERT_OK(txn.insert(*stock, 1000, {1, 2, 3, 4, 5}));
-      if (!golden.notes) return;
-      for (const auto& [key, note] : golden::expected_rows().notes) ASSERT_OK(golden::put_note(txn, *database.table("notes"), key, note));
+      const golden::Rows expected = golden::expected_rows();
+      if (golden.notes) {
+        for (const auto& [key, note] : expected.notes) ASSERT_OK(golden::put_note(txn, *database.table("notes"), key, note));
+      }
+      if (!golden.byte_keys) return;
+      for (const auto& [key, text] : expected.texts) ASSERT_OK(golden::put_text(txn, *database.table("texts"), key, text));
+      ASSERT_OK((txn.insert(*database.table<golden::Word, std::string_view>("words"), "", expected.words.at(""))));
     });
   }
   Database database = open();
@@ -228,9 +262,9 @@ TEST(GoldenFolder, RecordsAndCheckpointRowsAreWhatIsWrittenToday) {
   Payloads golden, written;
   ASSERT_OK(read_payloads(io::system_files(), temporary.path() / "data", &golden));
   ASSERT_OK(read_payloads(today, "db", &written));
-  EXPECT_EQ(golden.records.size(), 6u + 7) << "tables and commits";
+  EXPECT_EQ(golden.records.size(), 8u + 7) << "tables and commits";
   EXPECT_EQ(written.records, golden.records);
-  EXPECT_EQ(golden.blocks.size(), 5u + 5 + 1) << "tables, the rows of each, and the end";
+  EXPECT_EQ(golden.blocks.size(), 7u + 7 + 1) << "tables, the rows of each, and the end";
   EXPECT_EQ(written.blocks, golden.blocks);
 }
 
@@ -262,6 +296,15 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
     notes += note;
   }
   EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), notes), golden.blocks.end());
+  // Byte keys: the size of the key in 2 bytes, and the key.
+  std::string texts = "6,3:";
+  for (const auto& [key, text] : std::map<std::string, std::string>{{"a/1", "one"}, {"a/2", std::string(300, 't')}, {"b", "removed later"}}) {
+    put(&texts, static_cast<uint16_t>(key.size()));
+    texts += key;
+    for (const uint64_t word : {kSequence, uint64_t{text.size()}}) put(&texts, word);
+    texts += text;
+  }
+  EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), texts), golden.blocks.end());
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void fit_checksums(std::vector<std::byte>& bytes) {
   for (size_t at = kCheckpointHeaderBytes; at + kBlockHeaderBytes <= bytes.size();) {
     const size_t payload = get<uint32_t>(bytes, at + 4);
     if (payload > bytes.size() - at - kBlockHeaderBytes) return;
-    const Bytes block(bytes.data() + at, kBlockHeaderBytes + payload);
+    const log::Bytes block(bytes.data() + at, kBlockHeaderBytes + payload);
     put_sum(bytes, at + 32, checksum(block.subspan(kBlockHeaderBytes), checksum(block.first(kBlockHeaderBytes - 8), seed)));
     at += block.size();
   }

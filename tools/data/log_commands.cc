@@ -86,6 +86,19 @@ std::string table_of(const files::LoggedChange& change) {
   return change.table_name.empty() ? fmt::format("#{}", change.table) : shown(change.table_name);
 }
 
+// Returns the key as JSON. A byte key becomes a text in which each byte is the character with this
+// number.
+Json key_of(const files::LoggedChange& change) {
+  if (!change.byte_key) return change.key;
+  std::string utf8;
+  for (const char c : change.key_bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) utf8 += c;
+    else utf8 += {static_cast<char>(0xc0 | byte >> 6), static_cast<char>(0x80 | (byte & 0x3f))};
+  }
+  return utf8;
+}
+
 void print_text(const files::LoggedRecord& record, const std::string& table) {
   fmt::print("{} {} at {}{}\n", record.number, record.file, record.offset, record.counts ? "" : "  (void)");
   if (record.made_table) {
@@ -95,7 +108,8 @@ void print_text(const files::LoggedRecord& record, const std::string& table) {
   }
   for (const files::LoggedChange& change : record.changes) {
     if (!table.empty() && table != table_of(change)) continue;
-    fmt::print("  {} {} key {} group {} sequence {}", name_of(change.kind), table_of(change), change.key, change.group, change.sequence);
+    fmt::print("  {} {} key {} group {} sequence {}", name_of(change.kind), table_of(change), key_of(change).dump(), change.group,
+               change.sequence);
     for (const files::LoggedColumn& column : change.columns)
       fmt::print(" {}={}", column.name.empty() ? "bytes" : shown(column.name), value_of(column).dump());
     fmt::print("\n");
@@ -117,7 +131,7 @@ void print_json(std::FILE* out, const files::LoggedRecord& record, const std::st
     for (const files::LoggedColumn& column : change.columns) columns[column.name.empty() ? "bytes" : shown(column.name)] = value_of(column);
     changes.push_back({{"kind", name_of(change.kind)},
                        {"table", table_of(change)},
-                       {"key", change.key},
+                       {"key", key_of(change)},
                        {"group", change.group},
                        {"sequence", change.sequence},
                        {"columns", columns}});

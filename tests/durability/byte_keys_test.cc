@@ -1,0 +1,189 @@
+// Tests that tables with byte keys are recovered from the log, from a checkpoint, from both, and
+// from a backup, and that the log and the schema in the files describe the keys.
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elider/files.h"
+#include "tests/support/byte_keys.h"
+#include "tests/support/data_folder_test.h"
+
+namespace elider::test {
+namespace {
+
+class ByteKeyFolderTest : public DataFolderTest {
+ protected:
+  using Rows = std::map<std::string, Account>;
+  using Notes = std::map<std::string, std::string>;
+  struct Tables {
+    Table<Account, std::string_view> accounts;
+    TableRef notes;
+  };
+
+  void SetUp() override {
+    DataFolderTest::SetUp();
+    options_.durability = Durability::kAsync;  // closing the database writes the log to the disk
+    options_.schemas = {byte_account_schema().schema()};
+  }
+  static Schema note_schema() {
+    Schema schema;
+    schema.name = "notes";
+    schema.key_index = KeyIndex::kRadix;
+    schema.key_kind = KeyKind::kBytes;
+    schema.row_bytes = 5000;
+    schema.sized_rows = true;
+    return schema;
+  }
+  static Tables tables(Database& database) {
+    auto accounts = database.create_table(byte_account_schema());
+    EXPECT_OK(accounts);
+    auto notes = database.create_table(note_schema());
+    EXPECT_OK(notes);
+    return {*accounts, *notes};
+  }
+  // Inserts rows, changes some of their columns, adds to columns, and removes and reinserts rows.
+  void change_some(Database& database, uint64_t round) {
+    const Tables all = tables(database);
+    const std::vector<std::string> keys = unlike_keys();
+    for (size_t begin = 0; begin < keys.size(); begin += 7)
+      transact(database, [&](Transaction& txn) {
+        for (size_t i = begin; i < std::min(begin + 7, keys.size()); ++i) change(txn, all, keys[i], i, round);
+      });
+  }
+  void change(Transaction& txn, const Tables& all, const std::string& key, size_t i, uint64_t round) {
+    const uint64_t what = (i + round) % 5;
+    if (what == 0 && accounts_.contains(key)) {
+      ASSERT_OK(txn.remove(all.accounts, key));
+      accounts_.erase(key);
+    } else if (!accounts_.contains(key)) {
+      accounts_[key] = {i, static_cast<int64_t>(round), static_cast<uint32_t>(i % 4), 0};
+      ASSERT_OK(txn.insert(all.accounts, key, accounts_[key]));
+    } else if (what == 1) {
+      ASSERT_OK(txn.add(all.accounts, key, &Account::balance, 1000));
+      accounts_[key].balance += 1000;
+    } else {
+      ASSERT_OK(txn.update(all.accounts, key, all.accounts.columns(&Account::branch), [&](Account& a) { a.branch = 40 + round % 3; }));
+      accounts_[key].branch = static_cast<uint32_t>(40 + round % 3);
+    }
+    if ((i + round) % 3 != 0) return;
+    if (notes_.contains(key) && round % 2 == 1) {
+      ASSERT_OK(txn.remove(all.notes, key));
+      notes_.erase(key);
+      return;
+    }
+    notes_[key] = std::string(1 + (i * 331 + round * 97) % 5000, static_cast<char>('a' + i % 26));
+    ASSERT_OK(txn.put(all.notes, key, std::as_bytes(std::span(notes_[key]))));
+  }
+  void expect_rows(Database& database) {
+    ASSERT_OK(database.verify());
+    const Tables all = tables(database);
+    auto by_branch = database.index(all.accounts, "by_branch");
+    ASSERT_OK(by_branch);
+    Rows found;
+    Notes notes;
+    std::map<std::pair<uint64_t, std::string>, int64_t> entries, expected;
+    read(database, [&](Transaction& txn) {
+      ASSERT_OK(txn.scan(all.accounts, ByteRange::all(), {},
+                         [&](std::string_view key, const View<Account, std::string_view>& view) { found[std::string(key)] = *view; }));
+      ASSERT_OK(txn.scan(all.notes, ByteRange::all(), {}, [&](Bytes key, RawView view) {
+        notes[key.to_string()] = std::string(reinterpret_cast<const char*>(view.bytes()), view.size());
+        return true;
+      }));
+      ASSERT_OK(txn.scan(*by_branch, {}, {}, [&](ByteIndexPosition at, const View<Account, std::string_view>& view) {
+        entries[{at.value, at.key.to_string()}] = view->balance;
+      }));
+    });
+    EXPECT_TRUE(found == accounts_) << found.size() << " rows, not " << accounts_.size();
+    EXPECT_TRUE(notes == notes_) << notes.size() << " notes, not " << notes_.size();
+    for (const auto& [key, account] : accounts_) expected[{account.branch, key}] = account.balance;
+    EXPECT_TRUE(entries == expected);
+  }
+
+  Rows accounts_;
+  Notes notes_;
+};
+INSTANTIATE_TEST_SUITE_P(On, ByteKeyFolderTest, testing::ValuesIn(combinations_of_byte_keys(false)), combination_name);
+
+TEST_P(ByteKeyFolderTest, ComeFromTheLog) {
+  for (uint64_t round = 0; round < 4; ++round) {
+    Database database = open();
+    expect_rows(database);
+    change_some(database, round);
+    expect_rows(database);
+  }
+  Database database = open();
+  expect_rows(database);
+}
+
+TEST_P(ByteKeyFolderTest, ComeFromACheckpointAndTheLogBehindIt) {
+  for (uint64_t round = 0; round < 3; ++round) {
+    Database database = open();
+    expect_rows(database);
+    change_some(database, round);
+    ASSERT_OK(database.checkpoint());
+    change_some(database, round + 10);
+  }
+  {
+    Database database = open();
+    expect_rows(database);
+    ASSERT_OK(database.checkpoint());
+  }
+  Database database = open();
+  expect_rows(database);
+}
+
+TEST_P(ByteKeyFolderTest, ABackupHasThem) {
+  Options in_memory = options_;
+  in_memory.data_folders.clear();
+  Database database = open(in_memory);
+  change_some(database, 0);
+  change_some(database, 1);
+  ASSERT_OK(database.backup((folder_ / "backup").string()));
+  database = Database();
+  Database copy = open(options_for(folder_ / "backup"));
+  expect_rows(copy);
+}
+
+TEST_P(ByteKeyFolderTest, TheLogShowsTheWholeKeys) {
+  const std::string longest(kKeyBytesMax, 'L');
+  {
+    Database database = open();
+    const Tables all = tables(database);
+    transact(database, [&](Transaction& txn) {
+      ASSERT_OK(txn.insert(all.accounts, "user:0000001", {1, 1, 1, 1}));
+      ASSERT_OK(txn.insert(all.accounts, "user:0000002", {2, 1, 1, 1}));
+      ASSERT_OK(txn.insert(all.accounts, longest, {3, 1, 1, 1}));
+      ASSERT_OK(txn.insert(all.accounts, "", {4, 1, 1, 1}));
+    });
+  }
+  std::map<std::string, int> found;
+  EXPECT_OK(files::dump_log({folder_ / "data"}, 0, ~uint64_t{0}, [&](const files::LoggedRecord& record) {
+    for (const files::LoggedChange& change : record.changes) {
+      EXPECT_TRUE(change.byte_key);
+      ++found[change.key_bytes];
+    }
+    return true;
+  }));
+  EXPECT_EQ(found, (std::map<std::string, int>{{"user:0000001", 2}, {"user:0000002", 2}, {longest, 2}, {"", 2}}));
+}
+
+TEST_P(ByteKeyFolderTest, TheFilesKnowTheKindOfKey) {
+  {
+    Database database = open();
+    tables(database);
+  }
+  Options options = options_;
+  Schema numbers = byte_account_schema();
+  numbers.key_kind = KeyKind::kNumbers;
+  options.schemas = {numbers};
+  EXPECT_CODE(Code::kSchemaMismatch, Database::open(options));
+  Database database = open();
+  EXPECT_CODE(Code::kSchemaMismatch, database.table<Account>("texts"));
+  EXPECT_EQ(database.table("notes")->schema().key_kind, KeyKind::kBytes);
+}
+
+}  // namespace
+}  // namespace elider::test
