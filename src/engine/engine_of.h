@@ -90,7 +90,7 @@ class EngineOf final : public EngineBase<Sync> {
 
  private:
   using typename EngineBase<Sync>::Begun;
-  using Lent = WorkerPool::Lent;
+  class Stay;
 
   void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override {
     protocol_.for_each_site(f);
@@ -112,27 +112,30 @@ class EngineOf final : public EngineBase<Sync> {
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
     return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
   }
-  // Called before acknowledge(), while the thread still has the turn in which the commit ran.
-  void give_turn_back_to_wait(Durability durability, SnapshotNumber number) const {
-    if (store_.must_wait(durability, number)) [[unlikely]] give_turn_back(store_.id);
-  }
   static constexpr bool kCalls = txn::RunsCalls<Protocol>;
-  Status run_accepted(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
-  [[gnu::noinline]] Status run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
-  Status run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only,
-                  SnapshotNumber* number);
+  // A separate function, so that a read-write transaction does not save registers for this path.
+  [[gnu::noinline]] Status run_read_only(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
+    return run_on(worker.snapshot(), worker, procedure, policy);
+  }
   template <class Txn>
   [[gnu::always_inline]] inline Status run_on(Txn& txn, WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
                                               const RunPolicy& policy) {
     return protocol_.run(txn, {procedure, policy, worker.base, worker.counters, !worker.kept});
   }
-  // A separate function, so that a read-write transaction does not save registers for this path.
-  [[gnu::noinline]] Status run_read_only(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy) {
-    return run_on(worker.snapshot(), worker, procedure, policy);
-  }
+  Status run_at_newest(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
+  [[gnu::noinline]] Status run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only);
   EngineWorker* worker_of_thread();
   [[gnu::noinline]] EngineWorker* find_worker();
-  Status run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number, bool* committed);
+  // Called after a commit, when the thread has left the worker and the epoch. So waiting for the
+  // disk does not delay reclamation.
+  [[gnu::always_inline]] inline Status acknowledge(const RunPolicy& policy, SnapshotNumber number, bool read_only) const {
+    if (store_.log == nullptr && policy.commit_number == nullptr) [[likely]] return {};
+    return store_.acknowledge(policy.durability, number, policy.commit_number, read_only);
+  }
+  // Called before acknowledge(), while the thread still has the turn in which the commit ran.
+  void give_turn_back_to_wait(Durability durability, SnapshotNumber number) const {
+    if (store_.must_wait(durability, number)) [[unlikely]] give_turn_back(store_.id);
+  }
   // A separate function, so that run_call() can be inlined into call_in_pieces().
   [[gnu::noinline]] Status run_call_of_group(typename Protocol::Transaction& txn, const txn::Execution& execution,
                                              const txn::ExecutableProcedure& procedure, void* arguments, const txn::Call& call,
@@ -179,66 +182,95 @@ EngineWorker* EngineOf<Sync, ProtocolOf>::find_worker() {
   return worker->busy ? pool_->take() : worker;  // a transaction within a transaction
 }
 
+// A thread's stay in the engine for one transaction or one group. During its stay, the thread owns
+// a worker, and a turn if there are more threads than turns. The caller checks may_run() first. The
+// stay ends with end(), or with the destructor if an exception is thrown.
+template <class Sync, template <class> class ProtocolOf>
+class EngineOf<Sync, ProtocolOf>::Stay {
+ public:
+  // May throw std::bad_alloc, without effect.
+  [[gnu::always_inline]] explicit Stay(EngineOf& engine) : engine_(engine) {
+    Begun begun(engine_.threads_);
+    EngineWorker* const worker = engine_.worker_of_thread();
+    if (worker == nullptr) [[unlikely]] return;
+    // A worker that the thread does not keep runs a transaction within another one, in its turn.
+    Turns& turns = engine_.pool_->turns;
+    if (turns.crowded() && worker->kept) [[unlikely]] turns.begin(worker->turn);
+    begun.keep();
+    worker->busy = true;
+    worker_ = static_cast<WorkerType*>(worker);
+  }
+  [[gnu::always_inline]] ~Stay() { leave(); }
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+
+  // Returns false if workers_max workers are in use (see refuse_worker()).
+  explicit operator bool() const { return worker_ != nullptr; }
+  WorkerType& operator*() const { return *worker_; }
+  WorkerType* operator->() const { return worker_; }
+
+  // Called after a commit with this number, before end() and acknowledge().
+  [[gnu::always_inline]] void committed(const RunPolicy& policy, SnapshotNumber number) const {
+    engine_.give_turn_back_to_wait(policy.durability, number);
+  }
+  // Leaves the worker and takes a checkpoint if one is due.
+  [[gnu::always_inline]] void end() {
+    leave();
+    engine_.take_due_checkpoint();
+  }
+
+ private:
+  [[gnu::always_inline]] void leave() {
+    if (worker_ == nullptr) return;
+    Turns& turns = engine_.pool_->turns;
+    if (turns.crowded()) [[unlikely]] turns.end(worker_->turn);
+    worker_->busy = false;
+    if (!worker_->kept) [[unlikely]] engine_.pool_->give_back(worker_);
+    worker_ = nullptr;
+    engine_.threads_.finished();
+  }
+
+  EngineOf& engine_;
+  WorkerType* worker_ = nullptr;
+};
+
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
   if (policy.snapshot != nullptr) [[unlikely]] return run_held(procedure, policy, read_only);
-  return run_accepted(procedure, policy, read_only);
+  return run_at_newest(procedure, policy, read_only);
+}
+
+template <class Sync, template <class> class ProtocolOf>
+[[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_at_newest(FunctionRef<Status(Transaction&)> procedure,
+                                                                               const RunPolicy& policy, bool read_only) {
+  Stay stay(*this);
+  if (!stay) [[unlikely]] return this->refuse_worker();
+  Status status = read_only ? run_read_only(*stay, procedure, policy) : run_on(stay->transaction(), *stay, procedure, policy);
+  SnapshotNumber number = 0;
+  if (store_.log != nullptr) [[unlikely]] {
+    number = stay->with(read_only, [](auto& txn) { return txn.commit_number(); });
+    if (status.ok()) stay.committed(policy, number);
+  }
+  stay.end();
+  return status.ok() ? acknowledge(policy, number, read_only) : status;
 }
 
 // Runs a read-only transaction at a held snapshot.
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
-  Status status = [&]() -> Status {
-    const Begun begun(threads_);
-    if (Status refused = this->hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
-    EngineWorker* const worker = worker_of_thread();
-    if (worker == nullptr) return this->refuse_worker();
-    const Lent lent(*pool_, *worker);
-    auto& its = static_cast<WorkerType&>(*worker);
-    const InTurn in_turn(pool_->turns, its);
-    const txn::ReadingAt reading(its.snapshot(), hold->number);
-    Status ended = run_read_only(its, procedure, policy);
-    if (ended.ok()) give_turn_back_to_wait(policy.durability, hold->number);
-    return ended;
-  }();
-  this->take_due_checkpoint();
-  return status.ok() ? store_.acknowledge(policy.durability, store_.log != nullptr ? hold->number : 0, policy.commit_number, true)
-                     : status;
-}
-
-// Sets *number if there is a log, while the worker still belongs to this call. Without a log,
-// *number is not used.
-template <class Sync, template <class> class ProtocolOf>
-[[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_lent(WorkerType& worker, FunctionRef<Status(Transaction&)> procedure,
-                                                                          const RunPolicy& policy, bool read_only,
-                                                                          SnapshotNumber* number) {
-  const InTurn in_turn(pool_->turns, worker);
-  Status status = read_only ? run_read_only(worker, procedure, policy) : run_on(worker.transaction(), worker, procedure, policy);
-  if (store_.log != nullptr) [[unlikely]] {
-    *number = worker.with(read_only, [](auto& txn) { return txn.commit_number(); });
-    if (status.ok()) give_turn_back_to_wait(policy.durability, *number);
+  Stay stay(*this);
+  if (!stay) return this->refuse_worker();
+  if (Status refused = this->hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
+  Status status;
+  {
+    const txn::ReadingAt reading(stay->snapshot(), hold->number);
+    status = run_read_only(*stay, procedure, policy);
   }
-  return status;
-}
-
-template <class Sync, template <class> class ProtocolOf>
-[[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_accepted(FunctionRef<Status(Transaction&)> procedure,
-                                                                              const RunPolicy& policy, bool read_only) {
-  SnapshotNumber number = 0;
-  Status status = [&]() __attribute__((always_inline)) -> Status {
-    const Begun begun(threads_);
-    EngineWorker* const worker = worker_of_thread();
-    if (worker == nullptr) [[unlikely]] return this->refuse_worker();
-    const Lent lent(*pool_, *worker);
-    return run_lent(static_cast<WorkerType&>(*worker), procedure, policy, read_only, &number);
-  }();
-  this->take_due_checkpoint();
-  // The worker has left the epoch here, so waiting for the disk does not delay reclamation.
-  if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
-    status = store_.acknowledge(policy.durability, number, policy.commit_number, read_only);
-  return status;
+  if (status.ok()) stay.committed(policy, hold->number);
+  stay.end();
+  return status.ok() ? acknowledge(policy, hold->number, true) : status;
 }
 
 // -- calls of procedures with operations ----------------------------------------------------------
@@ -251,28 +283,19 @@ Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure
   if constexpr (kCalls) {
     if (procedure.on_snapshot || policy.snapshot != nullptr) [[unlikely]] return run(whole, policy, procedure.on_snapshot);
     if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
+    Stay stay(*this);
+    if (!stay) [[unlikely]] return this->refuse_worker();
     SnapshotNumber number = 0;
+    const auto none = [](Transaction&) { return Status(); };
     Status status = [&]() __attribute__((always_inline)) -> Status {
-      const Begun begun(threads_);
-      EngineWorker* const worker = worker_of_thread();
-      if (worker == nullptr) [[unlikely]] return this->refuse_worker();
-      const Lent lent(*pool_, *worker);
-      auto& its = static_cast<WorkerType&>(*worker);
-      const InTurn in_turn(pool_->turns, its);
-      const auto none = [](Transaction&) { return Status(); };
-      Status ended = [&]() __attribute__((always_inline)) -> Status {
-        const Inside inside(its.base);
-        return protocol_.run_call(its.transaction(), all, procedure, arguments, {none, policy, its.base, its.counters, !its.kept}, {},
-                                  &number);
-      }();
-      protocol_.await_answer(its.transaction(), all, procedure, &ended);
-      if (ended.ok()) give_turn_back_to_wait(policy.durability, number);
-      return ended;
+      const Inside inside(stay->base);
+      return protocol_.run_call(stay->transaction(), all, procedure, arguments, {none, policy, stay->base, stay->counters, !stay->kept}, {},
+                                &number);
     }();
-    this->take_due_checkpoint();
-    if ((store_.log != nullptr || policy.commit_number != nullptr) && status.ok()) [[unlikely]]
-      status = store_.acknowledge(policy.durability, number, policy.commit_number, false);
-    return status;
+    protocol_.await_answer(stay->transaction(), all, procedure, &status);
+    if (status.ok()) stay.committed(policy, number);
+    stay.end();
+    return status.ok() ? acknowledge(policy, number, false) : status;
   } else {
     return run(whole, policy, procedure.on_snapshot);
   }
@@ -337,49 +360,37 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
 }
 
 template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::run_calls(const GroupCalls& calls, const GroupPolicy& policy, SnapshotNumber* number,
-                                             bool* committed) {
+Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const GroupPolicy& policy) {
   const auto refuse = [&](const Status& why) {
     for (Status& outcome : calls.outcomes) outcome = why;
     return why;
   };
   if (!may_run(policy)) return refuse(refuse_run(policy));
-  const Begun begun(threads_);
   std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
+  Stay stay(*this);
+  if (!stay) return refuse(this->refuse_worker());
   if (policy.snapshot != nullptr)
     if (Status status = this->hold_of(*policy.snapshot, true, &hold); !status.ok()) return refuse(status);
-  EngineWorker* const found = worker_of_thread();
-  if (found == nullptr) return refuse(this->refuse_worker());
-  const Lent lent(*pool_, *found);
-  auto& worker = static_cast<WorkerType&>(*found);
-  const InTurn in_turn(pool_->turns, worker);
-  try {
-    GroupRun& group_run = worker.group_run();
-    [[maybe_unused]] const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
-    const txn::ReadingAt reading(worker.snapshot(), hold != nullptr ? hold->number : 0);
-    Status status = group_run.run_all(
-        calls, policy, worker.base.random(), worker.counters,
-        [&](Group& group, uint32_t attempt) {
-          if constexpr (kCalls)
-            if (calls.execution != nullptr) return call_each(worker, calls, policy, group, attempt, begin_ns, number);
-          attempt_each(worker, calls, policy, group, attempt, number);
-        });
-    *committed = group_run.committed();
-    if (*committed) give_turn_back_to_wait(policy.durability, *number);
-    return status;
-  } catch (const std::bad_alloc&) {
-    return refuse(Status(Code::kMemoryLimit, Cause::kMemoryLimit));
-  }
-}
-
-template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const GroupPolicy& policy) {
   SnapshotNumber number = 0;
+  Status status;
   bool committed = false;
-  Status status = run_calls(calls, policy, &number, &committed);
-  this->take_due_checkpoint();
+  try {
+    GroupRun& group_run = stay->group_run();
+    [[maybe_unused]] const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
+    const txn::ReadingAt reading(stay->snapshot(), hold != nullptr ? hold->number : 0);
+    status = group_run.run_all(calls, policy, stay->base.random(), stay->counters, [&](Group& group, uint32_t attempt) {
+      if constexpr (kCalls)
+        if (calls.execution != nullptr) return call_each(*stay, calls, policy, group, attempt, begin_ns, &number);
+      attempt_each(*stay, calls, policy, group, attempt, &number);
+    });
+    committed = group_run.committed();
+  } catch (const std::bad_alloc&) {
+    status = refuse(Status(Code::kMemoryLimit, Cause::kMemoryLimit));
+  }
+  if (committed) stay.committed(policy, number);
+  stay.end();
   if (!committed) return status;
-  Status durable = store_.acknowledge(policy.durability, number, policy.commit_number, policy.read_only);
+  Status durable = acknowledge(policy, number, policy.read_only);
   if (durable.ok()) return status;
   for (Status& outcome : calls.outcomes)
     if (outcome.ok()) outcome = durable;

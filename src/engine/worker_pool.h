@@ -67,46 +67,10 @@ class EngineWorker {
   std::shared_ptr<const SnapshotHold> hold;  // the snapshot that its active transaction reads; null: the newest
 };
 
-// Runs a worker's transaction, or a group of transactions, in the worker's turn. A worker that is
-// not kept by a thread does not need a turn, because it runs a transaction within another
-// transaction.
-class InTurn {
- public:
-  [[gnu::always_inline]] InTurn(Turns& turns, EngineWorker& worker) : turns_(turns), worker_(worker) {
-    if (turns_.crowded() && worker_.kept) [[unlikely]] turns_.begin(worker_.turn);
-  }
-  [[gnu::always_inline]] ~InTurn() {
-    if (turns_.crowded()) [[unlikely]] turns_.end(worker_.turn);
-  }
-  InTurn(const InTurn&) = delete;
-  InTurn& operator=(const InTurn&) = delete;
-
- private:
-  Turns& turns_;
-  EngineWorker& worker_;
-};
-
 class WorkerPool {
  public:
   // make(pool, base) creates a worker on that base.
   using Make = std::function<std::unique_ptr<EngineWorker>(WorkerPool& pool, Worker& worker)>;
-
-  // The loan of a worker to a transaction. At the end, the worker goes back to the pool unless a
-  // thread keeps it.
-  class Lent {
-   public:
-    Lent(WorkerPool& pool, EngineWorker& worker) : pool_(pool), worker_(worker) { worker_.busy = true; }
-    ~Lent() {
-      worker_.busy = false;
-      if (!worker_.kept) [[unlikely]] pool_.give_back(&worker_);
-    }
-    Lent(const Lent&) = delete;
-    Lent& operator=(const Lent&) = delete;
-
-   private:
-    WorkerPool& pool_;
-    EngineWorker& worker_;
-  };
 
   WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
 
