@@ -16,5 +16,6 @@ void add_tickets(Command lab);
 void add_neighbours(Command lab);
 void add_elision(Command lab);
 void add_figures(Command lab);
+void add_options(Command lab);
 
 }  // namespace elider::bench

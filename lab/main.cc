@@ -11,8 +11,8 @@ namespace {
 
 int run(int argc, char** argv) {
   Program program("elider-lab",
-                  "Studies of the papers: protocols, htm, index, scan, articles, tickets, neighbours, elision, and their figures "
-                  "(each has its own --help)",
+                  "Studies of the papers: protocols, htm, index, scan, articles, tickets, neighbours, elision, and their figures; "
+                  "and their options (each has its own --help)",
                   version_line());
   const Command lab = program.root();
   add_protocols(lab);
@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
   add_neighbours(lab);
   add_elision(lab);
   add_figures(lab);
+  add_options(lab);
   return program.run({argv + 1, argv + argc});
 }
 

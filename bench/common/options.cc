@@ -8,6 +8,7 @@
 #include "bench/common/commands.h"
 #include "bench/common/engine_option.h"
 #include "bench/common/history_file.h"
+#include "elider/laboratory.h"
 #include "tools/common/values.h"
 
 namespace elider::bench {
@@ -74,7 +75,7 @@ void add_options_but_threads(Command command, CommonOptions& options) {
   add_engine_option(command, "--block-threshold", "BYTES", "block_threshold_bytes",
                     [&options](const Options& o) { options.block_threshold_bytes = o.block_threshold_bytes; });
   add_engine_option(command, "--restarts-max", "N", "restarts_max",
-                    [&options](const Options& o) { options.restarts_max = o.restarts_max; });
+                    [&options](const Options& o) { options.restarts_max = laboratory_of(o).restarts_max; });
   add_engine_option(command, "--memory-limit", "BYTES", "memory_limit_bytes",
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
   add_engine_option(
@@ -157,14 +158,17 @@ Result<Session> Session::open(const CommonOptions& common, std::vector<Schema> s
   options.sync = common.sync;
   options.htm = common.htm;
   options.protocol = common.protocol;
-  options.restarts_max = common.restarts_max;
-  options.partitions = common.partitions;
-  options.elision = common.elision;
-  if (common.aborts_max != CommonOptions::kByCause)
-    options.elision.conflict_aborts_max = options.elision.capacity_aborts_max = options.elision.system_aborts_max = common.aborts_max;
-  options.parts = common.parts;
+  LaboratoryOptions& laboratory = change_laboratory(options);
+  laboratory.restarts_max = common.restarts_max;
+  laboratory.partitions = common.partitions;
+  laboratory.elision = common.elision;
+  if (common.aborts_max != CommonOptions::kByCause) {
+    laboratory.elision.conflict_aborts_max = laboratory.elision.capacity_aborts_max = common.aborts_max;
+    laboratory.elision.system_aborts_max = common.aborts_max;
+  }
+  if (common.copied_reads) laboratory.elision.record_reads = false;
+  laboratory.parts = common.parts;
   options.block_threshold_bytes = common.block_threshold_bytes;
-  if (common.copied_reads) options.elision.record_reads = false;
   options.memory_limit_bytes = common.memory_limit_bytes;
   options.huge_pages = common.huge_pages;
   options.prefault_bytes = common.prefault_bytes.value_or(0);

@@ -14,6 +14,7 @@
 #include "bench/common/commands.h"
 #include "bench/common/data_options.h"
 #include "elider/database.h"
+#include "elider/laboratory.h"
 #include "elider/options.h"
 
 namespace elider::bench {
@@ -34,8 +35,8 @@ struct CommonOptions {
   HtmBackend htm = HtmBackend::kAutomatic;   // --htm, for --sync elided
   Protocol protocol = Protocol::kOcc;        // --protocol
   bool copied_reads = false;                 // --copied-reads, for --sync elided
-  uint32_t restarts_max = Options{}.restarts_max;  // --restarts-max, for --protocol timestamp
-  uint32_t partitions = Options{}.partitions;      // for --protocol partitioned; set by the benchmark
+  uint32_t restarts_max = LaboratoryOptions{}.restarts_max;  // --restarts-max, for --protocol timestamp
+  uint32_t partitions = LaboratoryOptions{}.partitions;      // for --protocol partitioned; set by the benchmark
   static constexpr uint32_t kByCause = ~uint32_t{0};
   uint32_t aborts_max = kByCause;            // --aborts-max, for --sync elided: applies to every cause
   ElisionPolicy elision;                     // the library's default; studies change it

@@ -196,7 +196,7 @@ class Database {
   // run() returns the error (kProcedureThrew for an exception); otherwise, it runs the procedure
   // again. run() may also return
   //   kDeadline         conflicts used up the policy's attempts or time, or other transactions kept
-  //                     a lock for Options::lock_timeout_us; nothing took effect
+  //                     a lock for LaboratoryOptions::lock_timeout_us; nothing took effect
   //   kMemoryLimit      there is not enough memory for the writes of the transaction
   //                     (memory_limit_bytes, or the heap of the process), or too many transactions
   //                     are open (workers_max); nothing took effect

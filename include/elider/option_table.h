@@ -2,7 +2,7 @@
 // set from a text. Database::open checks its options against the table, and docs/options.md is
 // generated from it. The command line and other programs that read options from texts can use the
 // table. The table leaves out schemas, the history sink and the progress function, which only a
-// program can provide.
+// program can provide. The laboratory's options have a table of their own (elider/laboratory.h).
 //
 // Thread safety: the table is constant; the functions are pure, except for their arguments.
 #pragma once
@@ -20,9 +20,10 @@
 namespace elider {
 
 std::span<const OptionInfo> option_table();
-const OptionInfo* find_option(std::string_view name);  // null if the option does not exist
+// Finds an option, also one of the laboratory. Returns null if the option does not exist.
+const OptionInfo* find_option(std::string_view name);
 
-// Sets an option from a text.
+// Sets an option, or one of the laboratory, from a text.
 //   kInvalidArgument  the option does not exist, or the value is not allowed; the message names
 //                     both, and `options` is unchanged
 Status set_option(Options& options, std::string_view name, std::string_view text);

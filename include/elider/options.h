@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ namespace elider {
 
 class HeldSnapshot;
 class HistorySink;
+struct LaboratoryOptions;
 
 // How index nodes and rows are protected (docs/architecture.md).
 enum class SyncPolicy : uint8_t {
@@ -45,8 +47,9 @@ enum class Protocol : uint8_t {
   // The protocol of HyPer-HTM (section 4). A transaction marks each row that it reads or writes
   // with its timestamp (a claim). A transaction that finds the claim of another transaction is
   // rolled back at once, and retried when that other transaction has ended. After
-  // Options::restarts_max retries, it runs alone. An open transaction keeps its claims for
-  // Options::open_patience_us (Cause::kClaimed). Needs kOptimistic, kLatched or kElided.
+  // LaboratoryOptions::restarts_max retries, it runs alone. An open transaction keeps its claims
+  // for LaboratoryOptions::open_patience_us (Cause::kClaimed). Needs kOptimistic, kLatched or
+  // kElided.
   kTimestamp,
   // Like kTimestamp, but without read timestamps (section 4.3, "future work"). Instead, the commit
   // validates what was read. Needs kOptimistic.
@@ -114,26 +117,14 @@ bool parse(std::string_view name, LogFailure* failure);
 // A value of Options::checkpoint_log_bytes that depends on the size of the last checkpoint.
 inline constexpr uint64_t kCheckpointLogAutomatic = ~uint64_t{0};
 
-// Parts of the engine that can be turned off, or counted, to measure the benefit of each part (DBX,
-// figure 15). Other programs should keep the defaults.
-struct EngineParts {
-  bool hints = true;        // remember where the last lookups ended (DBX, section 6.2)
-  bool reclamation = true;  // reclaim rows, versions and nodes that are not visible any more; otherwise only when the database closes
-  bool own_allocators = true;    // each worker has its own allocator; otherwise, all workers share one allocator, with a lock
-  bool counted_lookups = false;  // count Statistics::lookups
-};
-
 inline constexpr uint32_t kBlockThresholdMin = 8;  // for Options::block_threshold_bytes
 
 struct Options {
   SyncPolicy sync = SyncPolicy::kAutomatic;
   Protocol protocol = Protocol::kOcc;
 
-  // What executes hardware transactions, and when a section falls back to its lock. Only kElided
-  // uses these two options.
+  // What executes hardware transactions. Only kElided uses this option.
   HtmBackend htm = HtmBackend::kAutomatic;
-  ElisionPolicy elision = {};
-  EngineParts parts = {};
 
   // Maximum bytes of rows, versions and index nodes. 0 (the default) is unlimited; otherwise at
   // least 4 MiB. A transaction that needs more fails with kMemoryLimit. Threads allocate chunks of
@@ -172,22 +163,6 @@ struct Options {
   // run(), call() and groups, but not to transactions that begin() opened. A procedure may wait for
   // a transaction of another thread, but that transaction may then begin 10 ms late.
   uint32_t threads_at_once = 0;
-
-  // Protocol timestamp: restarts after conflicts before a procedure runs alone. A call of a
-  // group never runs alone. Range 0 to 10^6.
-  uint32_t restarts_max = 20;
-  // Protocol timestamp: how long an open transaction keeps its claims, in microseconds. After that,
-  // another transaction that needs the claimed rows ends the open transaction, whose commit then
-  // fails.
-  // Protocol two-phase-locking: how long an open transaction waits for a lock of younger
-  // transactions. After that, the open transaction can only be rolled back. Range 0 to 10^9.
-  uint32_t open_patience_us = 10'000;
-  // Protocol two-phase-locking: if the same transactions block a procedure for this long in total,
-  // the procedure fails with kDeadline. Without a timeout, an open transaction could block the
-  // procedure for ever. Microseconds, range 0 to 10^9. 0 disables the timeout.
-  uint32_t lock_timeout_us = 1'000'000;
-  // Protocol partitioned: the number of partitions. Range 1 to 65536.
-  uint32_t partitions = 64;
 
   // The folder of the database, or several folders on different disks. An existing database is
   // recovered. A folder that contains other files but not a database is refused (kInvalidArgument;
@@ -276,6 +251,10 @@ struct Options {
   // Receives the reads and writes of every transaction (elider/history.h), at a high cost. Default:
   // off.
   HistorySink* history = nullptr;
+
+  // Options for measurements and for the protocols of the laboratory (elider/laboratory.h); null
+  // for their defaults.
+  std::shared_ptr<LaboratoryOptions> laboratory = {};
 };
 
 struct RunPolicy {
@@ -310,10 +289,11 @@ struct RunPolicy {
   const std::function<void(const Status&)>* on_conflict = nullptr;
   // A result of Database::procedure_id; statistics are counted under its name.
   uint32_t procedure_id = 0;
-  // The partitions that the procedure reads or writes, in any order, each below Options::partitions
-  // (otherwise kInvalidArgument). If the span is empty or has more than 32 elements, the procedure
-  // uses all partitions. Only protocol partitioned uses this member. The memory must stay valid
-  // until run() returns. A call of a group declares its partitions by Touches::partition.
+  // The partitions that the procedure reads or writes, in any order, each below
+  // LaboratoryOptions::partitions (otherwise kInvalidArgument). If the span is empty or has more
+  // than 32 elements, the procedure uses all partitions. Only protocol partitioned uses this
+  // member. The memory must stay valid until run() returns. A call of a group declares its
+  // partitions by Touches::partition.
   std::span<const uint32_t> partitions = {};
 };
 

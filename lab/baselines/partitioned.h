@@ -24,6 +24,7 @@
 #include <type_traits>
 
 #include "base/cache_line.h"
+#include "elider/laboratory.h"
 #include "sync/exclusive.h"
 #include "txn/protocol.h"
 
@@ -36,7 +37,7 @@ class Partitioned : public Base {
   static constexpr elider::Protocol kName = elider::Protocol::kPartitioned;
 
   explicit Partitioned(Store& store)
-      : Base(store), count_(store.options.partitions), locks_(new CacheLine<sync::SpinLatch>[store.options.partitions]) {}
+      : Base(store), count_(store.laboratory.partitions), locks_(new CacheLine<sync::SpinLatch>[store.laboratory.partitions]) {}
 
   template <RunnableTransaction Txn>
   Status run(Txn& txn, const Call& call) {
@@ -89,7 +90,7 @@ class Partitioned : public Base {
   }
   [[gnu::noinline]] Status refuse_partition(uint32_t partition) const {
     return Status::invalid_argument("partition " + std::to_string(partition) +
-                                    " does not exist: partitions are numbered from 0, and Options::partitions is " +
+                                    " does not exist: partitions are numbered from 0, and LaboratoryOptions::partitions is " +
                                     std::to_string(count_));
   }
 

@@ -7,7 +7,7 @@
 // back and retried with its original age. So no cycle of waits can form, and the oldest transaction
 // never dies. There are two deviations. A transaction that scans a leaf, or finds a key absent in
 // it, has already read the leaf, so it dies instead of waiting. An open transaction cannot be
-// retried, so it waits at most Options::open_patience_us.
+// retried, so it waits at most LaboratoryOptions::open_patience_us.
 //
 // A lock is one word before the cell. The word is zero while the lock is free:
 //

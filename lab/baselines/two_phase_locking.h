@@ -5,9 +5,9 @@
 // If a procedure requests a lock that an older transaction holds, it is rolled back and retried
 // with its original age, so it eventually becomes the oldest. The holders may also never release
 // the lock, for example if they are open transactions. So if the same transactions block a
-// procedure for Options::lock_timeout_us, it fails with kDeadline. An open transaction cannot be
-// retried. If it is refused a lock, or has waited for one for Options::open_patience_us, it can
-// only be rolled back.
+// procedure for LaboratoryOptions::lock_timeout_us, it fails with kDeadline. An open transaction
+// cannot be retried. If it is refused a lock, or has waited for one for
+// LaboratoryOptions::open_patience_us, it can only be rolled back.
 //
 // Thread safety: that of a protocol (txn/protocol.h).
 #pragma once
@@ -15,6 +15,7 @@
 #include <string>
 #include <type_traits>
 
+#include "elider/laboratory.h"
 #include "sync/elided.h"
 #include "lab/baselines/row_locks.h"
 #include "txn/read_write/transaction.h"
@@ -36,7 +37,7 @@ class TwoPhaseLocking {
   explicit TwoPhaseLocking(Store& store) : store_(store) {}
 
   Transaction make_transaction(Worker& worker, Counters& counters) {
-    const uint64_t patience_ns = uint64_t{store_.options.open_patience_us} * 1000;
+    const uint64_t patience_ns = uint64_t{store_.laboratory.open_patience_us} * 1000;
     return Transaction(store_, worker, counters, nullptr, RowLocks(leaves_, worker.id(), patience_ns));
   }
 
@@ -77,13 +78,14 @@ class TwoPhaseLocking {
     return status;
   }
   bool is_stuck(Transaction& txn, const Status& status) const {
-    return status.cause() == Cause::kClaimed && store_.options.lock_timeout_us != 0 &&
-           txn.claims().stuck_for(uint64_t{store_.options.lock_timeout_us} * 1000);
+    return status.cause() == Cause::kClaimed && store_.laboratory.lock_timeout_us != 0 &&
+           txn.claims().stuck_for(uint64_t{store_.laboratory.lock_timeout_us} * 1000);
   }
   Status give_up(const Call& call, uint32_t attempts, const Status& last) const {
     return given_up(
         call.counters, call.policy.procedure_id, attempts, last,
-        "other transactions kept a lock for Options::lock_timeout_us, " + std::to_string(store_.options.lock_timeout_us) + " us");
+        "other transactions kept a lock for LaboratoryOptions::lock_timeout_us, " +
+            std::to_string(store_.laboratory.lock_timeout_us) + " us");
   }
 
   Store& store_;

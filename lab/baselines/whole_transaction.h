@@ -31,7 +31,7 @@ class WholeTransaction : public Base {
   static constexpr elider::Protocol kName = elider::Protocol::kWholeTransaction;
   static constexpr bool kTakesPolicy = sync::kElides<Sync>;
 
-  explicit WholeTransaction(Store& store) : Base(store), site_(store.options.elision) {}
+  explicit WholeTransaction(Store& store) : Base(store), site_(store.laboratory.elision) {}
 
   template <RunnableTransaction Txn>
   Status run(Txn& txn, const Call& call) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/laboratory.h"
 #include "elider/snapshot_number.h"
 #include "engine/engine.h"
 #include "engine/worker_pool.h"
@@ -69,7 +70,7 @@ class EngineBase : public Engine {
   Statistics statistics() const override;
   SyncPolicy sync() const override { return sync_; }
   HtmBackend htm() const override { return htm_; }
-  const ElisionPolicy* elision() const override { return sync_ == SyncPolicy::kElided ? &store_.options.elision : nullptr; }
+  const ElisionPolicy* elision() const override { return sync_ == SyncPolicy::kElided ? &store_.laboratory.elision : nullptr; }
   Protocol protocol() const override { return store_.options.protocol; }
   bool can_promise(Durability durability) const override { return !store_.asks_too_much(durability); }
   bool in_child() const override { return store_.process.in_child(); }
@@ -85,7 +86,7 @@ class EngineBase : public Engine {
       : sync_(sync),
         htm_(htm),
         protocol_bytes_(protocol_bytes),
-        memory_(options.memory_limit_bytes, options.huge_pages, options.parts.own_allocators),
+        memory_(options.memory_limit_bytes, options.huge_pages, laboratory_of(options).parts.own_allocators),
         store_(memory_, options, next_database_id()),
         pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
   // The workers are destroyed first because they reclaim memory through tables and indexes;
@@ -249,7 +250,7 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   if (!made->make_inline_rows(memory_))
     return Status(Code::kMemoryLimit,
                   "table '" + schema.name + "': not enough memory for " + std::to_string(schema.inline_rows) + " inline rows");
-  if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.options.elision); });
+  if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.laboratory.elision); });
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(catalog_mutex_);
     room_alone ? tables_.reserve(tables_.size() + 1) : tables_.push_back(std::move(made));

@@ -18,7 +18,7 @@ void expect_names_lead_back(size_t count) {
     const auto value = static_cast<Enum>(i);
     const std::string_view name = name_of(value);
     EXPECT_FALSE(name.empty());
-    EXPECT_TRUE(names.insert(name).second) << name << " stands twice";
+    EXPECT_TRUE(names.insert(name).second) << name << " occurs twice";
     Enum parsed{};
     EXPECT_TRUE(parse(name, &parsed)) << name;
     EXPECT_EQ(parsed, value) << name;

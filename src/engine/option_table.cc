@@ -1,11 +1,13 @@
 #include "elider/option_table.h"
 
 #include <array>
+#include <memory>
 #include <variant>
 #include <vector>
 
 #include "base/option_entry.h"
 #include "base/status_words.h"
+#include "elider/laboratory.h"
 #include "storage/table.h"
 
 namespace elider {
@@ -14,11 +16,11 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-// The member of Options that stores an option.
+// The member that stores an option.
 using Member = std::variant<uint32_t Options::*, uint64_t Options::*, bool Options::*, SyncPolicy Options::*, Protocol Options::*,
                             HtmBackend Options::*, Durability Options::*, LogFailure Options::*,
-                            std::vector<std::string> Options::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*,
-                            bool EngineParts::*>;
+                            std::vector<std::string> Options::*>;
+using LaboratoryMember = std::variant<uint32_t LaboratoryOptions::*, uint32_t ElisionPolicy::*, bool ElisionPolicy::*, bool EngineParts::*>;
 
 using option_entry::bytes;
 using option_entry::choice;
@@ -33,50 +35,9 @@ constexpr option_entry::Entry<Member> kOptionEntries[] = {
             "Concurrency control. Baselines for comparison are whole-transaction and spinlock (with sync elided), and serial, partitioned "
             "and two-phase-locking (with sync optimistic). chopped (with sync optimistic or elided) runs declared procedures in pieces"),
      &Options::protocol},
-    {number("restarts_max", "attempts", 0, kMillion, "Restarts after which a procedure runs alone (protocol timestamp)"),
-     &Options::restarts_max},
-    {number("open_patience_us", "us", 0, 1'000'000'000,
-            "How long an open transaction keeps its claims (protocol timestamp) or waits for a lock (two-phase-locking)"),
-     &Options::open_patience_us},
-    {number("lock_timeout_us", "us", 1, 1'000'000'000,
-            "A procedure fails if the same transactions block it for this long in total (protocol two-phase-locking)", "never"),
-     &Options::lock_timeout_us},
-    {number("partitions", "partitions", 1, 65536, "Number of partitions (protocol partitioned)"), &Options::partitions},
     {choice("htm", "automatic, rtm, none, always-aborts, emulated",
             "What executes the hardware transactions of sync elided"),
      &Options::htm},
-    {number("elision.conflict_aborts_max", "aborts", 0, kMillion, "Conflict aborts after which a section takes its lock"),
-     &ElisionPolicy::conflict_aborts_max},
-    {number("elision.capacity_aborts_max", "aborts", 0, kMillion, "Capacity aborts after which a section takes its lock"),
-     &ElisionPolicy::capacity_aborts_max},
-    {number("elision.system_aborts_max", "aborts", 0, kMillion,
-            "Aborts by interrupts and page faults after which a section takes its lock"),
-     &ElisionPolicy::system_aborts_max},
-    {number("elision.lock_held_aborts_max", "aborts", 0, kMillion, "Aborts due to a held lock after which a section queues for that lock"),
-     &ElisionPolicy::lock_held_aborts_max},
-    {flag("elision.less_for_tall_trees", "Divide the limits for conflict and capacity aborts by the height of the tree"),
-     &ElisionPolicy::less_for_tall_trees},
-    {number("elision.write_lines_max", "cache lines", 1, 512, "A commit that writes more does not run as one hardware transaction"),
-     &ElisionPolicy::write_lines_max},
-    {number("elision.read_lines_max", "cache lines", 1, 65536,
-            "A commit that reads more takes its locks without trying a hardware transaction"),
-     &ElisionPolicy::read_lines_max},
-    {flag("elision.record_reads", "Read each row in a hardware transaction"), &ElisionPolicy::record_reads},
-    {number("elision.window_runs", "runs", 1, kMillion,
-            "Runs after which a site checks whether hardware transactions pay off, and disables them if not", "never"),
-     &ElisionPolicy::window_runs},
-    {number("elision.poor_percent", "percent", 0, 100,
-            "Hardware transactions pay off at a site if at least this share of its runs succeeds as one"),
-     &ElisionPolicy::poor_percent},
-    {number("elision.off_runs", "runs", 1, kMillion, "Runs for which a site leaves hardware transactions disabled"),
-     &ElisionPolicy::off_runs},
-    {flag("parts.hints", "Remember where the last lookups ended; turned off only for studies"), &EngineParts::hints},
-    {flag("parts.reclamation", "Reclaim unreachable memory while the database is open; turned off only for studies"),
-     &EngineParts::reclamation},
-    {flag("parts.own_allocators", "Give each worker its own allocator, instead of one with a lock; turned off only for studies"),
-     &EngineParts::own_allocators},
-    {flag("parts.counted_lookups", "Count lookups, and those without a descent; turned on only for studies"),
-     &EngineParts::counted_lookups},
     {bytes("memory_limit_bytes", 4u << 20, kAny, "Limit for the memory of rows, versions and index nodes", "no limit"),
      &Options::memory_limit_bytes},
     {flag("huge_pages", "Ask the system for 2 MiB pages"), &Options::huge_pages},
@@ -140,23 +101,68 @@ constexpr option_entry::Entry<Member> kOptionEntries[] = {
      &Options::leave_out_indexes},
 };
 
+constexpr option_entry::Entry<LaboratoryMember> kLaboratoryEntries[] = {
+    {number("restarts_max", "attempts", 0, kMillion, "Restarts after which a procedure runs alone (protocol timestamp)"),
+     &LaboratoryOptions::restarts_max},
+    {number("open_patience_us", "us", 0, 1'000'000'000,
+            "How long an open transaction keeps its claims (protocol timestamp) or waits for a lock (two-phase-locking)"),
+     &LaboratoryOptions::open_patience_us},
+    {number("lock_timeout_us", "us", 1, 1'000'000'000,
+            "A procedure fails if the same transactions block it for this long in total (protocol two-phase-locking)", "never"),
+     &LaboratoryOptions::lock_timeout_us},
+    {number("partitions", "partitions", 1, 65536, "Number of partitions (protocol partitioned)"), &LaboratoryOptions::partitions},
+    {number("elision.conflict_aborts_max", "aborts", 0, kMillion, "Conflict aborts after which a section takes its lock"),
+     &ElisionPolicy::conflict_aborts_max},
+    {number("elision.capacity_aborts_max", "aborts", 0, kMillion, "Capacity aborts after which a section takes its lock"),
+     &ElisionPolicy::capacity_aborts_max},
+    {number("elision.system_aborts_max", "aborts", 0, kMillion,
+            "Aborts by interrupts and page faults after which a section takes its lock"),
+     &ElisionPolicy::system_aborts_max},
+    {number("elision.lock_held_aborts_max", "aborts", 0, kMillion, "Aborts due to a held lock after which a section queues for that lock"),
+     &ElisionPolicy::lock_held_aborts_max},
+    {flag("elision.less_for_tall_trees", "Divide the limits for conflict and capacity aborts by the height of the tree"),
+     &ElisionPolicy::less_for_tall_trees},
+    {number("elision.write_lines_max", "cache lines", 1, 512, "A commit that writes more does not run as one hardware transaction"),
+     &ElisionPolicy::write_lines_max},
+    {number("elision.read_lines_max", "cache lines", 1, 65536,
+            "A commit that reads more takes its locks without trying a hardware transaction"),
+     &ElisionPolicy::read_lines_max},
+    {flag("elision.record_reads", "Read each row in a hardware transaction"), &ElisionPolicy::record_reads},
+    {number("elision.window_runs", "runs", 1, kMillion,
+            "Runs after which a site checks whether hardware transactions pay off, and disables them if not", "never"),
+     &ElisionPolicy::window_runs},
+    {number("elision.poor_percent", "percent", 0, 100,
+            "Hardware transactions pay off at a site if at least this share of its runs succeeds as one"),
+     &ElisionPolicy::poor_percent},
+    {number("elision.off_runs", "runs", 1, kMillion, "Runs for which a site leaves hardware transactions disabled"),
+     &ElisionPolicy::off_runs},
+    {flag("parts.hints", "Remember where the last lookups ended; turned off only for studies"), &EngineParts::hints},
+    {flag("parts.reclamation", "Reclaim unreachable memory while the database is open; turned off only for studies"),
+     &EngineParts::reclamation},
+    {flag("parts.own_allocators", "Give each worker its own allocator, instead of one with a lock; turned off only for studies"),
+     &EngineParts::own_allocators},
+    {flag("parts.counted_lookups", "Count lookups, and those without a descent; turned on only for studies"),
+     &EngineParts::counted_lookups},
+};
+
 constexpr auto kTable = option_entry::infos_of(kOptionEntries);
+constexpr auto kLaboratoryTable = option_entry::infos_of(kLaboratoryEntries);
 static_assert(kCheckpointLogAutomatic == kAny, "what \"automatic\" means");
 
-// Returns the address of a member of Options.
+// Returns the address of a member.
 struct At {
   template <class T>
   T& operator()(Options& options, T Options::*member) const { return options.*member; }
   template <class T>
   const T& operator()(const Options& options, T Options::*member) const { return options.*member; }
+};
+struct AtLaboratory {
   template <class T>
-  T& operator()(Options& options, T ElisionPolicy::*member) const { return options.elision.*member; }
+  auto& operator()(auto& options, T LaboratoryOptions::*member) const { return options.*member; }
   template <class T>
-  const T& operator()(const Options& options, T ElisionPolicy::*member) const { return options.elision.*member; }
+  auto& operator()(auto& options, T ElisionPolicy::*member) const { return options.elision.*member; }
   template <class T>
-  T& operator()(Options& options, T EngineParts::*member) const { return options.parts.*member; }
-  template <class T>
-  const T& operator()(const Options& options, T EngineParts::*member) const { return options.parts.*member; }
+  auto& operator()(auto& options, T EngineParts::*member) const { return options.parts.*member; }
 };
 
 // -- what goes together ---------------------------------------------------------------------------
@@ -178,24 +184,46 @@ Status check_together(const Options& options) {
   return {};
 }
 
+const LaboratoryOptions kLaboratoryDefaults;
+
 }  // namespace
+
+const LaboratoryOptions& laboratory_of(const Options& options) {
+  return options.laboratory != nullptr ? *options.laboratory : kLaboratoryDefaults;
+}
+
+LaboratoryOptions& change_laboratory(Options& options) {
+  if (options.laboratory == nullptr || options.laboratory.use_count() > 1)
+    options.laboratory = std::make_shared<LaboratoryOptions>(laboratory_of(options));
+  return *options.laboratory;
+}
 
 std::span<const OptionInfo> option_table() { return kTable; }
 
+std::span<const OptionInfo> laboratory_option_table() { return kLaboratoryTable; }
+
 const OptionInfo* find_option(std::string_view name) {
-  for (const OptionInfo& option : kTable)
-    if (option.name == name) return &option;
+  for (const std::span<const OptionInfo> table : {option_table(), laboratory_option_table()})
+    for (const OptionInfo& option : table)
+      if (option.name == name) return &option;
   return nullptr;
 }
 
 Status set_option(Options& options, std::string_view name, std::string_view text) {
-  return option_entry::set("Options", kOptionEntries, At{}, options, name, text);
+  if (option_entry::find(kLaboratoryEntries, name) == nullptr)
+    return option_entry::set("Options", kOptionEntries, At{}, options, name, text);
+  return option_entry::set("LaboratoryOptions", kLaboratoryEntries, AtLaboratory{}, change_laboratory(options), name, text);
 }
 
-std::string option_text(const Options& options, std::string_view name) { return option_entry::text(kOptionEntries, At{}, options, name); }
+std::string option_text(const Options& options, std::string_view name) {
+  if (option_entry::find(kLaboratoryEntries, name) == nullptr) return option_entry::text(kOptionEntries, At{}, options, name);
+  return option_entry::text(kLaboratoryEntries, AtLaboratory{}, laboratory_of(options), name);
+}
 
 Status check_options(const Options& options) {
   if (Status status = option_entry::check("Options", kOptionEntries, At{}, options); !status.ok()) return status;
+  const LaboratoryOptions& laboratory = laboratory_of(options);
+  if (Status status = option_entry::check("LaboratoryOptions", kLaboratoryEntries, AtLaboratory{}, laboratory); !status.ok()) return status;
   return check_together(options);
 }
 

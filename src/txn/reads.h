@@ -64,8 +64,8 @@ class Reads : public TransactionBase {
   // in_regions: the transaction, or its commit, runs in hardware transactions.
   Reads(Store& store, Worker& worker, Counters& counters, bool in_regions = Sync::kRegions)
       : TransactionBase(store, worker, counters, in_regions),
-        hints_(store.options.parts.hints, store.options.parts.counted_lookups ? &counters.lookups : nullptr),
-        hot_(store.options.parts.hints, store.options.parts.counted_lookups ? &counters.lookups : nullptr) {}
+        hints_(store.laboratory.parts.hints, store.laboratory.parts.counted_lookups ? &counters.lookups : nullptr),
+        hot_(store.laboratory.parts.hints, store.laboratory.parts.counted_lookups ? &counters.lookups : nullptr) {}
 
   void begin_attempt(uint32_t attempt, uint32_t procedure) {
     TransactionBase::begin_attempt(attempt, procedure);

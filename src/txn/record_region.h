@@ -28,7 +28,7 @@ inline size_t lines_of_groups(const storage::Layout& layout, uint32_t groups) {
 
 // Whether a region may copy this many cache lines.
 inline bool region_may_copy(Store& store, size_t lines) {
-  const ElisionPolicy& policy = store.options.elision;
+  const ElisionPolicy& policy = store.laboratory.elision;
   if (!policy.record_reads) return false;
   if (lines <= policy.write_lines_max) [[likely]] return true;
   store.elision->record_read.mine().went_direct();

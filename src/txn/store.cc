@@ -23,12 +23,13 @@ uint32_t ProcedureNames::count() const {
 
 Store::Store(Memory& memory, const Options& chosen, uint64_t store_id)
     : options(chosen),
+      laboratory(laboratory_of(chosen)),
       id(store_id),
       workers(memory, chosen.workers_max + kOwnWorkers, store_id),
       snapshots(chosen.workers_max + kOwnWorkers),
       procedures(kProceduresMax),
       carefree_in(process.generation()) {
-  if (!chosen.parts.reclamation) workers.stop_reclaiming();
+  if (!laboratory.parts.reclamation) workers.stop_reclaiming();
 }
 Store::~Store() = default;
 

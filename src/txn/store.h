@@ -13,6 +13,7 @@
 #include "base/fork.h"
 #include "base/worker.h"
 #include "elider/history.h"
+#include "elider/laboratory.h"
 #include "elider/options.h"
 #include "elider/snapshot_number.h"
 #include "htm/site.h"
@@ -92,6 +93,7 @@ struct Store {
 
   // Constant after construction.
   const Options options;
+  const LaboratoryOptions laboratory;
   const uint64_t id;  // the database's id, which is unique in the process
 
   std::unique_ptr<ElisionSites> elision;  // null if transactions do not use regions

@@ -12,6 +12,7 @@
 
 #include "base/test_points.h"
 #include "elider/elider.h"
+#include "elider/laboratory.h"
 #include "tests/support/database_test.h"
 
 namespace elider::test {
@@ -29,8 +30,8 @@ class ClaimsTest : public DatabaseTest {
   }
   void reopen_with(uint32_t patience_us, uint32_t restarts_max) {
     Options options = options_of(GetParam());
-    options.open_patience_us = patience_us;
-    options.restarts_max = restarts_max;
+    change_laboratory(options).open_patience_us = patience_us;
+    change_laboratory(options).restarts_max = restarts_max;
     auto database = Database::open(options);
     ASSERT_OK(database);
     db_ = std::move(database).value();

@@ -10,6 +10,7 @@
 
 #include "base/test_points.h"
 #include "elider/elider.h"
+#include "elider/laboratory.h"
 #include "tests/support/database_test.h"
 
 namespace elider::test {
@@ -34,8 +35,8 @@ class LocksTest : public DatabaseTest {
   }
   void reopen_with(uint32_t open_patience_us, uint32_t lock_timeout_us) {
     Options options = options_of(GetParam());
-    options.open_patience_us = open_patience_us;
-    options.lock_timeout_us = lock_timeout_us;
+    change_laboratory(options).open_patience_us = open_patience_us;
+    change_laboratory(options).lock_timeout_us = lock_timeout_us;
     auto database = Database::open(options);
     ASSERT_OK(database);
     db_ = std::move(database).value();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elider/elider.h"
+#include "elider/laboratory.h"
 #include "tests/support/compiled.h"
 #include "tests/support/database_test.h"
 
@@ -156,11 +157,11 @@ TEST(OpenTest, NonsenseOptionsAreRefusedByName) {
   refused("sync", [](Options& o) { o.sync = static_cast<SyncPolicy>(77); });
   refused("htm", [](Options& o) { o.sync = SyncPolicy::kElided, o.htm = static_cast<HtmBackend>(77); });
   refused("htm", [](Options& o) { o.sync = SyncPolicy::kOptimistic, o.htm = HtmBackend::kRtm; });
-  refused("conflict_aborts_max", [](Options& o) { o.elision.conflict_aborts_max = 1'000'001; });
-  refused("write_lines_max", [](Options& o) { o.elision.write_lines_max = 0; });
-  refused("read_lines_max", [](Options& o) { o.elision.read_lines_max = 65537; });
-  refused("poor_percent", [](Options& o) { o.elision.poor_percent = 101; });
-  refused("off_runs", [](Options& o) { o.elision.off_runs = 0; });
+  refused("conflict_aborts_max", [](Options& o) { change_laboratory(o).elision.conflict_aborts_max = 1'000'001; });
+  refused("write_lines_max", [](Options& o) { change_laboratory(o).elision.write_lines_max = 0; });
+  refused("read_lines_max", [](Options& o) { change_laboratory(o).elision.read_lines_max = 65537; });
+  refused("poor_percent", [](Options& o) { change_laboratory(o).elision.poor_percent = 101; });
+  refused("off_runs", [](Options& o) { change_laboratory(o).elision.off_runs = 0; });
   refused("protocol", [](Options& o) { o.protocol = static_cast<Protocol>(77); });
   refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = 1; });
   refused("memory_limit_bytes", [](Options& o) { o.memory_limit_bytes = (4u << 20) - 1; });

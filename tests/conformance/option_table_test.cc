@@ -1,4 +1,5 @@
-// Options as texts, by their table: each is set, read and refused by its name.
+// Tests that options are set from text, printed as text, and refused, by their names in the tables.
+#include "elider/laboratory.h"
 #include "elider/option_table.h"
 
 #include <gtest/gtest.h>
@@ -12,19 +13,43 @@
 namespace elider {
 namespace {
 
+// All options, those of the laboratory included.
+std::vector<OptionInfo> all_options() {
+  std::vector<OptionInfo> all(option_table().begin(), option_table().end());
+  all.insert(all.end(), laboratory_option_table().begin(), laboratory_option_table().end());
+  return all;
+}
+
 TEST(OptionTableTest, EachTakesBackTheTextOfItsDefault) {
-  for (const OptionInfo& option : option_table()) {
+  for (const OptionInfo& option : all_options()) {
     const std::string before = option_text(Options(), option.name);
     Options options;
     EXPECT_OK(set_option(options, option.name, before)) << option.name;
     EXPECT_EQ(option_text(options, option.name), before) << option.name;
     EXPECT_FALSE(option.words.empty()) << option.name;
+    ASSERT_NE(find_option(option.name), nullptr) << option.name;
     EXPECT_EQ(find_option(option.name)->name, option.name);
   }
 }
 
+// A change of the laboratory options of one object leaves its copies unchanged.
+TEST(OptionTableTest, CopiesKeepTheirLaboratoryOptions) {
+  Options options;
+  EXPECT_EQ(laboratory_of(options).partitions, 64u);
+  change_laboratory(options).partitions = 3;
+  const Options copy = options;
+  change_laboratory(options).partitions = 5;
+  EXPECT_OK(set_option(options, "restarts_max", "7"));
+  EXPECT_EQ(laboratory_of(copy).partitions, 3u);
+  EXPECT_EQ(laboratory_of(copy).restarts_max, LaboratoryOptions().restarts_max);
+  EXPECT_EQ(laboratory_of(options).partitions, 5u);
+  EXPECT_EQ(laboratory_of(options).restarts_max, 7u);
+  EXPECT_EQ(laboratory_of(Options()).partitions, 64u);
+  EXPECT_LE(option_table().size(), 28u) << "the options of a product's user";
+}
+
 TEST(OptionTableTest, NumbersKeepTheirRange) {
-  for (const OptionInfo& option : option_table()) {
+  for (const OptionInfo& option : all_options()) {
     if (option.type != OptionInfo::Type::kNumber && option.type != OptionInfo::Type::kBytes) continue;
     Options options;
     const std::string before = option_text(options, option.name);
@@ -63,7 +88,7 @@ TEST(OptionTableTest, TextsOfAllTypesAreTaken) {
   EXPECT_OK(set_option(options, "data_folders", ""));
   EXPECT_TRUE(options.data_folders.empty());
   EXPECT_OK(set_option(options, "elision.poor_percent", "7"));
-  EXPECT_EQ(options.elision.poor_percent, 7u);
+  EXPECT_EQ(change_laboratory(options).elision.poor_percent, 7u);
   EXPECT_REFUSED(Code::kInvalidArgument, "data_folders", set_option(options, "data_folders", "a,,b"));
   EXPECT_REFUSED(Code::kInvalidArgument, "data_folders", set_option(options, "data_folders", "a,"));
   EXPECT_REFUSED(Code::kInvalidArgument, "none, async, group", set_option(options, "durability", "default"));
@@ -79,7 +104,7 @@ TEST(OptionTableTest, ADatabaseThatOpensChecksByIt) {
   options.workers_max = 5000;
   EXPECT_REFUSED(Code::kInvalidArgument, "Options::workers_max is 5000; allowed: 1 to 4096", Database::open(options));
   options = {};
-  options.elision.window_runs = 2'000'000;
+  change_laboratory(options).elision.window_runs = 2'000'000;
   EXPECT_REFUSED(Code::kInvalidArgument, "elision.window_runs", Database::open(options));
   options = {};
   options.memory_limit_bytes = 100;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elider/elider.h"
+#include "elider/laboratory.h"
 #include "tests/support/database_test.h"
 
 namespace elider::test {
@@ -28,7 +29,7 @@ class PartitionsTest : public DatabaseTest {
   void SetUp() override {
     DatabaseTest::SetUp();
     Options options = options_of(GetParam());
-    options.partitions = kPartitions;
+    change_laboratory(options).partitions = kPartitions;
     auto database = Database::open(options);
     ASSERT_OK(database);
     db_ = std::move(database).value();

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "elider/elider.h"
+#include "elider/laboratory.h"
 #include "tests/support/database_test.h"
 #include "tests/support/random.h"
 
@@ -15,7 +16,7 @@ class PartsTest : public DatabaseTest {
  protected:
   void reopen_with(EngineParts parts) {
     Options options = options_of(GetParam());
-    options.parts = parts;
+    change_laboratory(options).parts = parts;
     auto database = Database::open(options);
     ASSERT_OK(database);
     db_ = std::move(database).value();

@@ -1,6 +1,6 @@
-// The transactions that made the databases of tests/golden, and the rows that the databases contain.
-// Neither may change, because the folders do not change. A later format adds tables: version 2
-// added the notes, and version 3 the words and texts.
+// The transactions that made the databases of tests/golden, and the rows that the databases
+// contain. Neither may change, because the folders do not change. A later format adds tables:
+// version 2 added the notes, and version 3 the words and texts.
 //
 // The databases have tables with one and with several column groups, with indexes, hashed, with
 // variable-size rows, and with byte keys. There is a checkpoint after half of the commits, a second

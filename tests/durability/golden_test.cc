@@ -298,7 +298,8 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), notes), golden.blocks.end());
   // Byte keys: the size of the key in 2 bytes, and the key.
   std::string texts = "6,3:";
-  for (const auto& [key, text] : std::map<std::string, std::string>{{"a/1", "one"}, {"a/2", std::string(300, 't')}, {"b", "removed later"}}) {
+  const std::map<std::string, std::string> stored = {{"a/1", "one"}, {"a/2", std::string(300, 't')}, {"b", "removed later"}};
+  for (const auto& [key, text] : stored) {
     put(&texts, static_cast<uint16_t>(key.size()));
     texts += key;
     for (const uint64_t word : {kSequence, uint64_t{text.size()}}) put(&texts, word);

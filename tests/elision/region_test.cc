@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "elider/elider.h"
+#include "elider/laboratory.h"
 #include "engine/engine_of.h"
 #include "index/art/art_batch.h"
 #include "index/art/art_find.h"
@@ -166,7 +167,7 @@ TEST_F(RegionTest, ACommitTooLargeForAnyRegionTakesItsLocks) {
 
 TEST_F(RegionTest, ARegionThatAbortsFallsBackToLocks) {
   Options options;
-  options.elision.system_aborts_max = 0;
+  change_laboratory(options).elision.system_aborts_max = 0;
   open(options);
   EXPECT_OK(run([&](Transaction& txn) -> Status {
     Status status = bump(txn, 1);
@@ -217,7 +218,7 @@ TEST_F(RegionTest, AReadThatChangesBeforeTheRegionFailsTheCommit) {
 
 TEST_F(RegionTest, ACommitWithoutWritesIsARegion) {
   Options options;
-  options.elision.system_aborts_max = 0;
+  change_laboratory(options).elision.system_aborts_max = 0;
   open(options);
   const uint64_t before = site("commit").commits;
   const auto read_two = [&](Transaction& txn, auto&& then) -> Status {
@@ -243,7 +244,7 @@ TEST_F(RegionTest, ACommitWithoutWritesIsARegion) {
 
 TEST_F(RegionTest, ARowOfSeveralCommitGroupsIsReadByOneRegion) {
   Options options;
-  options.elision.system_aborts_max = 0;
+  change_laboratory(options).elision.system_aborts_max = 0;
   open(options);
   Table<Account> grouped = create(grouped_account_schema(KeyIndex::kHashed, "grouped"));
   for (Key key : {1, 2}) put(grouped, key, Account{1, 2, 3, 4});
@@ -309,7 +310,7 @@ TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
 // absent, and without a region.
 TEST_F(RegionTest, ASnapshotReadIsARegion) {
   Options options;
-  options.elision.system_aborts_max = 0;
+  change_laboratory(options).elision.system_aborts_max = 0;
   open(options);
   detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
@@ -375,7 +376,7 @@ TEST_F(RegionTest, BlocksInsertsRemovalsAndSecondaryEntriesAreCommitted) {
 // The old entry was listed before the region, and is not listed again under the locks.
 TEST_F(RegionTest, AnOutdatedEntryIsListedOnceThoughTheRegionAborts) {
   Options options;
-  options.elision.system_aborts_max = 0;
+  change_laboratory(options).elision.system_aborts_max = 0;
   open(options);
   put(indexed_, 1, Account{1, 0, 7, 0});
   const auto& stale = static_cast<txn::Table<Sync>&>(*TableRef(indexed_).base()).stale();
@@ -464,7 +465,7 @@ TEST_F(LoggedRegionTest, NothingIsDurableBeforeTheRecordThatItBuildsOn) {
 
 TEST_F(RegionTest, RecordReadsInRegionsCanBeTurnedOff) {
   Options options;
-  options.elision.record_reads = false;
+  change_laboratory(options).elision.record_reads = false;
   open(options);
   EXPECT_EQ(balance(1), 0);
   EXPECT_EQ(site("record read").commits, 0u);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "elider/laboratory.h"
 #include "sync/elided.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
@@ -49,8 +50,8 @@ class BudgetTest : public testing::Test {
 
   void open(bool record_reads, KeyIndex key_index) { open(record_reads, account_schema(key_index)); }
   void open(bool record_reads, const SchemaOf<Account>& schema, Options options = {}) {
-    options.elision.record_reads = record_reads;
-    options.elision.window_runs = 0;
+    change_laboratory(options).elision.record_reads = record_reads;
+    change_laboratory(options).elision.window_runs = 0;
     db_ = open_database({SyncPolicy::kElided, HtmBackend::kEmulated}, options);
     auto table = db_.create_table(schema);
     ASSERT_OK(table);

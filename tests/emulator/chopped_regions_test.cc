@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/test_points.h"
+#include "elider/laboratory.h"
 #include "elider/try.h"
 #include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
@@ -30,7 +31,7 @@ class ChoppedRegionsTest : public testing::Test {
  protected:
   ChoppedRegionsTest() { open({}); }
   void open(Options options) {
-    options.elision.window_runs = 0;
+    change_laboratory(options).elision.window_runs = 0;
     Combination combination{SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered};
     combination.protocol = Protocol::kChopped;
     db_ = open_database(combination, options);
@@ -327,7 +328,7 @@ TEST_P(AllOperationsTest, calls_do_what_a_map_does) {
   using chopping::Operation;
   Options options;
   options.block_threshold_bytes = 64;
-  options.elision.window_runs = 0;
+  change_laboratory(options).elision.window_runs = 0;
   Combination combination{SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered};
   combination.protocol = Protocol::kChopped;
   db_ = open_database(combination, options);

@@ -8,6 +8,7 @@
 
 #include "base/cache_line.h"
 #include "base/test_points.h"
+#include "elider/laboratory.h"
 #include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
@@ -22,7 +23,7 @@ class DeferredRegionsTest : public testing::Test {
  protected:
   DeferredRegionsTest() {
     Options options;
-    options.elision.window_runs = 0;
+    change_laboratory(options).elision.window_runs = 0;
     Combination combination{SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered};
     combination.protocol = Protocol::kChopped;
     db_ = open_database(combination, options);

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/test_points.h"
+#include "elider/laboratory.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
 
@@ -34,7 +35,7 @@ class PageFaultTest : public testing::TestWithParam<KeyIndex> {
         }) {
     static_cast<void>(active_mutant());  // which asks the environment at first, and so calls
     Options options;
-    options.elision.window_runs = 0;
+    change_laboratory(options).elision.window_runs = 0;
     db_ = open_database({SyncPolicy::kElided, HtmBackend::kEmulated, GetParam()}, options);
   }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "elider/laboratory.h"
 #include "lab/emulator/schedule.h"
 #include "tests/emulator/support.h"
 #include "tests/support/database_test.h"
@@ -17,7 +18,7 @@ class WholeTransactionEmulated : public testing::Test {
  protected:
   WholeTransactionEmulated() {
     Options options;
-    options.elision.window_runs = 0;
+    change_laboratory(options).elision.window_runs = 0;
     Combination combination{SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered};
     combination.protocol = Protocol::kWholeTransaction;
     db_ = open_database(combination, options);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "elider/laboratory.h"
 #include "lab/studies/regions.h"
 #include "tests/support/database_test.h"
 
@@ -24,7 +25,7 @@ class WholeTransactionTest : public testing::TestWithParam<HtmBackend> {
     Options options;
     options.protocol = Protocol::kWholeTransaction;
     options.htm = GetParam();
-    options.elision.window_runs = 0;
+    change_laboratory(options).elision.window_runs = 0;
     auto db = Database::open(options);
     EXPECT_OK(db);
     db_ = std::move(*db);

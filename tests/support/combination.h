@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "elider/elider.h"
+#include "elider/laboratory.h"
 #include "engine/registry.h"
 
 namespace elider::test {
@@ -51,7 +52,7 @@ inline Options options_of(const Combination& combination, Options options = {}) 
   options.sync = combination.sync;
   options.protocol = combination.protocol;
   if (options.threads_at_once == 0) options.threads_at_once = 4096;  // tests want threads to lose their processors anywhere
-  options.open_patience_us = 0;  // so that no test waits for its own open transaction
+  change_laboratory(options).open_patience_us = 0;  // so that no test waits for its own open transaction
   // Most tests have few rows, and the system zeroes a huge page as a whole: one kind of index has
   // them, so that they are tested, too.
   if (combination.key_index != KeyIndex::kHashed) options.huge_pages = false;

@@ -24,7 +24,7 @@ class Occ {
   static constexpr uint32_t kCellBytes = 0;
 
   explicit Occ(Store& store) : store_(store) {
-    if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.options.elision);
+    if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.laboratory.elision);
   }
 
   Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(store_, worker, counters, nullptr); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/bits.h"
+#include "elider/laboratory.h"
 #include "txn/read_write/transaction.h"
 
 namespace elider::txn {
@@ -75,8 +76,9 @@ template <class Sync, class Claims>
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),
-                "another transaction needed its rows and ended it; an open transaction may keep rows for Options::open_patience_us, " +
-                    std::to_string(store_.options.open_patience_us) + " us");
+                "another transaction needed its rows and ended it; an open transaction may keep rows for "
+                "LaboratoryOptions::open_patience_us, " +
+                    std::to_string(store_.laboratory.open_patience_us) + " us");
 }
 
 }  // namespace elider::txn

@@ -96,7 +96,7 @@ template <Purpose kPurpose>
 // Returns how much the region may do. Write sets that are known not to fit are not tried.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
-  const ElisionPolicy& policy = store_.options.elision;
+  const ElisionPolicy& policy = store_.laboratory.elision;
   const size_t lines_read = 4 * writes_.size() + 2 * (reads_.size() + nodes_.size()) + store_.workers.ids_used_max();
   if (writes_.size() > policy.write_lines_max || lines_read > policy.read_lines_max) return Reach::kNone;
   size_t lines_written = 0;
@@ -204,7 +204,7 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::validate_in_region() {
   htm::Site& site = store_.elision->commit;
-  if (2 * (reads_.size() + nodes_.size()) > store_.options.elision.read_lines_max) {
+  if (2 * (reads_.size() + nodes_.size()) > store_.laboratory.elision.read_lines_max) {
     site.mine().went_direct();
     return reads_stand();
   }

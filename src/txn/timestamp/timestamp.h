@@ -3,17 +3,18 @@
 // (timestamp_claims.h).
 //
 // A procedure with a conflict is rolled back and waits until the conflicting transaction has ended.
-// If it belongs to a group, the group runs its other calls meanwhile. After Options::restarts_max
-// restarts, the procedure runs alone until it has committed. A procedure that runs alone ends every
-// transaction that conflicts with its claims, and transactions of other threads do not begin before
-// it has ended. These threads wait at most 10 ms, because the procedure may itself be waiting for
-// one of them. After that, their transactions begin, and may end the procedure's attempt if they
-// conflict with its claims. The waiting time doubles with each attempt, up to the procedure's
-// deadline, so that a long procedure can finish. The calls of a group never run alone.
+// If it belongs to a group, the group runs its other calls meanwhile. After
+// LaboratoryOptions::restarts_max restarts, the procedure runs alone until it has committed. A
+// procedure that runs alone ends every transaction that conflicts with its claims, and transactions
+// of other threads do not begin before it has ended. These threads wait at most 10 ms, because the
+// procedure may itself be waiting for one of them. After that, their transactions begin, and may
+// end the procedure's attempt if they conflict with its claims. The waiting time doubles with each
+// attempt, up to the procedure's deadline, so that a long procedure can finish. The calls of a
+// group never run alone.
 //
 // An open transaction cannot be retried, so it waits for conflicting transactions. Once it has been
-// open for Options::open_patience_us, another transaction that conflicts with its claims may end
-// it. Its claims are then free, and its commit fails. Similarly, another transaction ends a
+// open for LaboratoryOptions::open_patience_us, another transaction that conflicts with its claims
+// may end it. Its claims are then free, and its commit fails. Similarly, another transaction ends a
 // procedure's attempt after it has waited for this procedure for 10 ms. So no transaction waits
 // forever, not even for a transaction of its own thread.
 //
@@ -51,7 +52,7 @@ class TimestampOrdering {
   static constexpr uint32_t kCellBytes = Claims::kCellBytes;
 
   explicit TimestampOrdering(Store& store) : store_(store), timestamps_(store.workers) {
-    if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.options.elision);
+    if constexpr (sync::kElides<Sync>) store.elision = std::make_unique<ElisionSites>(store.laboratory.elision);
   }
 
   Transaction make_transaction(Worker& worker, Counters& counters) {
@@ -73,7 +74,7 @@ class TimestampOrdering {
 
  private:
   static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
-  uint64_t patience_ns() const { return uint64_t{store_.options.open_patience_us} * 1000; }
+  uint64_t patience_ns() const { return uint64_t{store_.laboratory.open_patience_us} * 1000; }
 
   // While this object exists, the transaction runs alone. An attempt may throw, for example because
   // its thread ends.
@@ -114,7 +115,7 @@ class TimestampOrdering {
   }
   [[gnu::noinline]] Status run_again(Status status, Transaction& txn, const Call& call, uint64_t begin_ns) {
     uint32_t attempts = 1;
-    for (; status.retryable() && (attempts <= store_.options.restarts_max || call.nested); ++attempts) {
+    for (; status.retryable() && (attempts <= store_.laboratory.restarts_max || call.nested); ++attempts) {
       tell_conflict(call.policy, status);
       const bool go_on = may_retry(call.policy, attempts, begin_ns) &&
                          (status.cause() != Cause::kClaimed || txn.claims().await_end(deadline_of(call.policy, begin_ns))) &&
