@@ -21,8 +21,11 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "elider/key.h"
+#include "elider/key_field.h"
+#include "elider/status.h"
 
 namespace elider {
 
@@ -76,14 +79,15 @@ class ByteRange {
   // exactly these bytes.
   static ByteRange prefix(Bytes bytes) { return {bytes, bytes, End::kPrefix}; }
 
-  // Returns the range of all keys that are tuples and begin with the fields of this prefix. The
-  // prefix is a result of elider::prefix() (elider/tuple.h), and its status() must be ok. It must
-  // remain valid as long as the range, because the range refers to it.
+  // Contains all keys that are tuples and begin with the fields of this prefix, which is a result
+  // of elider::prefix() (elider/tuple.h). The prefix must remain valid as long as the range, because
+  // the range refers to it. If the status() of the prefix is not ok, a scan of the range returns
+  // that status.
   template <class TuplePrefix>
-    requires requires(const TuplePrefix& prefix) { Bytes(prefix.from()), Bytes(prefix.to()), prefix.to_end(); }
-  static ByteRange of(const TuplePrefix& prefix) {
-    return prefix.to_end() ? from(Bytes(prefix.from())) : until(Bytes(prefix.from()), Bytes(prefix.to()));
-  }
+    requires requires(const TuplePrefix& prefix) { Bytes(prefix.from()), Bytes(prefix.to()), prefix.to_end(), prefix.status(); }
+  ByteRange(const TuplePrefix& prefix)
+      : from_(prefix.from()), to_(prefix.to()), end_(prefix.to_end() ? End::kNone : End::kBefore),
+        refusal_(prefix.status().ok() ? nullptr : &prefix.status()) {}
 
   // Returns the keys of this range that are greater, or smaller, than `key`. They are the rest of a
   // scan, or of a reverse scan, that has reached this key. The key need not exist in the table.
@@ -102,6 +106,9 @@ class ByteRange {
     return rest;
   }
 
+  // Returns the reason why the range cannot be scanned, or null.
+  const Status* refusal() const { return refusal_; }
+
  private:
   friend class detail::ByteRangeKeys;
   enum class End : uint8_t { kNone, kBefore, kThrough, kPrefix };
@@ -117,6 +124,7 @@ class ByteRange {
   Bytes from_, to_;
   bool after_ = false;  // `from_` is not part of the range
   End end_;
+  const Status* refusal_ = nullptr;
 };
 
 // A row's position in a secondary index of a table with byte keys.
@@ -187,6 +195,10 @@ class KeyBuffer {
     return true;
   }
   KeyRef ref() const { return KeyRef(reinterpret_cast<const KeyBytes*>(memory_)); }
+  // Memory of kKeyBytesMax bytes. After the caller has written a key to it, the caller calls
+  // set_size().
+  std::span<std::byte> room() { return {memory_ + sizeof(KeyBytes), kKeyBytesMax}; }
+  void set_size(size_t size) { new (memory_) KeyBytes{static_cast<uint32_t>(size)}; }
 
  private:
   alignas(8) std::byte memory_[(sizeof(KeyBytes) + kKeyBytesMax + 1 + 7) / 8 * 8];
@@ -243,22 +255,34 @@ class ByteIndexRangeKeys {
   bool ends_before_;
 };
 
-// Converts the engine's keys to this key type. It is not defined for number keys.
+// Converts between this key type and the engine's keys. It is not defined for number keys.
+// Argument is the type of the keys that calls take, given() makes a key for the caller, and
+// fields() is Schema::key_fields. elider/tuple_key.h defines it for tuples, with encode().
 template <class KeyType>
 struct KeyFace {};
 template <>
 struct KeyFace<Bytes> {
+  using Argument = Bytes;
   static Bytes given(KeyRef key) { return bytes_of(key); }
+  static std::vector<KeyField> fields() { return {}; }
 };
 template <>
 struct KeyFace<std::string_view> {
+  using Argument = Bytes;
   static std::string_view given(KeyRef key) { return bytes_of(key).text(); }
+  static std::vector<KeyField> fields() { return {}; }
 };
 
 }  // namespace detail
 
-// The types of byte keys are std::string_view and Bytes. Scans and views return keys of this type.
+// The types of byte keys are std::string_view, Bytes and std::tuple<...> (elider/tuple_key.h).
+// Scans and views return keys of this type.
 template <class KeyType>
 concept ByteKeyType = requires(detail::KeyRef key) { detail::KeyFace<KeyType>::given(key); };
+template <class KeyType>
+concept TupleKeyType = ByteKeyType<KeyType> && requires { &detail::KeyFace<KeyType>::encode; };
+// The type of a key that calls take.
+template <class KeyType>
+using KeyArgument = typename detail::KeyFace<KeyType>::Argument;
 
 }  // namespace elider

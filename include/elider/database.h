@@ -151,15 +151,21 @@ class Database {
 
   // Finds a table.
   //   kNotFound        no table has this name
-  //   kSchemaMismatch  the table's rows do not have the size of Row, or its keys are of the other
-  //                    kind
+  //   kSchemaMismatch  the table's rows do not have the size of Row, or its keys are of another kind
+  //                    or are tuples of other types
   template <class Row, class KeyType = Key>
   Result<Table<Row, KeyType>> table(std::string_view name) const {
-    auto table = find_table(name, sizeof(Row), ByteKeyType<KeyType> ? KeyKind::kBytes : KeyKind::kNumbers);
+    Schema typed;
+    typed.row_bytes = sizeof(Row);
+    if constexpr (ByteKeyType<KeyType>) {
+      typed.key_kind = KeyKind::kBytes;
+      typed.key_fields = detail::KeyFace<KeyType>::fields();
+    }
+    auto table = find_table(name, &typed);
     if (!table.ok()) return table.status();
     return Table<Row, KeyType>(table->base());
   }
-  Result<TableRef> table(std::string_view name) const { return find_table(name, 0, KeyKind::kNumbers); }
+  Result<TableRef> table(std::string_view name) const { return find_table(name, nullptr); }
   std::vector<TableRef> tables() const;
 
   // Finds a secondary index.
@@ -408,7 +414,8 @@ class Database {
   class CallsOfGroup;
   Status call_any(const detail::ProcedureName& procedure, void* arguments, const RunPolicy& policy);
   // If row_bytes is 0, rows of any size and keys of any kind are accepted.
-  Result<TableRef> find_table(std::string_view name, uint32_t row_bytes, KeyKind keys) const;
+  // `typed` has the size of the caller's rows and the kind and types of its keys, or is null.
+  Result<TableRef> find_table(std::string_view name, const Schema* typed) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
   Status refuse_unusable() const;  // fails if the database is closed or was opened before a fork
   // Never null. A closed database has an engine that refuses every call, so the calls need not

@@ -24,3 +24,4 @@
 #include "elider/transaction.h"
 #include "elider/try.h"
 #include "elider/tuple.h"
+#include "elider/tuple_key.h"

@@ -23,6 +23,7 @@
 
 #include "elider/byte_key.h"
 #include "elider/key.h"
+#include "elider/key_field.h"
 
 namespace elider {
 
@@ -84,6 +85,9 @@ struct Schema {
   KeyIndex key_index = KeyIndex::kOrdered;
   // A table with byte keys needs key_index kRadix. It cannot have zones or inline_rows.
   KeyKind key_kind = KeyKind::kNumbers;
+  // If not empty, the byte keys are encoded tuples (elider/tuple.h) with these fields. Operations
+  // refuse all other keys.
+  std::vector<KeyField> key_fields = {};
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
@@ -138,13 +142,15 @@ uint32_t offset_of(Member Row::*member) {
 //       .group({"balance"})
 //       .index("by_owner", {"owner"}, [](const Account& a) { return a.owner; })
 //
-// SchemaOf<Account, std::string_view> describes a table whose keys are byte strings.
+// SchemaOf<Account, std::string_view> describes a table whose keys are byte strings, and
+// SchemaOf<Account, std::tuple<uint32_t, std::string>> one whose keys are tuples
+// (elider/tuple_key.h).
 //
 // Mistakes, such as a column that is named twice or an unknown column in a group, are reported by
 // Database::create_table.
 template <class Row, class KeyType = Key>
 class SchemaOf {
-  static_assert(std::same_as<KeyType, Key> || ByteKeyType<KeyType>, "a key is a uint64_t, a std::string_view or an elider::Bytes");
+  static_assert(std::same_as<KeyType, Key> || ByteKeyType<KeyType>, "a key is a uint64_t, a std::string_view, an elider::Bytes, or a std::tuple (elider/tuple_key.h)");
   static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");
   static_assert(sizeof(Row) <= kRowBytesMax);
   static_assert(alignof(Row) <= kRowAlignmentMax, "copies of a row are not aligned more strictly");
@@ -156,6 +162,7 @@ class SchemaOf {
     if constexpr (ByteKeyType<KeyType>) {
       schema_.key_kind = KeyKind::kBytes;
       schema_.key_index = KeyIndex::kRadix;
+      schema_.key_fields = detail::KeyFace<KeyType>::fields();
     }
   }
   SchemaOf& ordered() { schema_.key_index = KeyIndex::kOrdered; return *this; }

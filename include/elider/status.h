@@ -76,12 +76,13 @@ class [[nodiscard]] Status {
   // Takes the table and the key from `at`.
   Status(Code code, Cause cause, const Status& at, std::string message)
       : head_{code, cause, at.has_key(), true, at.head_.table_name_id},
-        detail_{.text = new Text(at.key(), std::move(message), at.key_bytes(), at.has_key_bytes())} {}
+        detail_{.text = new Text(at.key(), std::move(message), at.key_bytes(), at.key_form())} {}
   // `table_name_id` is a result of intern_name().
   Status(Code code, Cause cause, uint32_t table_name_id, uint64_t key)
       : head_{code, cause, true, false, table_name_id}, detail_{.key = key} {}
-  // Copies a byte key. If the process runs out of memory, the status does not contain the key.
-  Status(Code code, Cause cause, uint32_t table_name_id, std::string_view key_bytes) noexcept;
+  // Copies a byte key, which is an encoded tuple if `tuple` is true. If the process runs out of
+  // memory, the status does not contain the key.
+  Status(Code code, Cause cause, uint32_t table_name_id, std::string_view key_bytes, bool tuple = false) noexcept;
 
   Status(const Status& other) noexcept : head_(other.head_), detail_(other.detail_) {
     if (head_.has_text) [[unlikely]] detail_.text->owners.fetch_add(1, std::memory_order_relaxed);  // `other` keeps the text alive
@@ -108,7 +109,7 @@ class [[nodiscard]] Status {
   bool has_key() const { return head_.has_key; }
   uint64_t key() const { return head_.has_text ? detail_.text->key : detail_.key; }  // 0 if the key is not a number
   // key_bytes() is the whole byte key. It is valid as long as the status.
-  bool has_key_bytes() const { return head_.has_text && detail_.text->has_key_bytes; }
+  bool has_key_bytes() const { return key_form() != KeyForm::kNumber; }
   std::string_view key_bytes() const { return has_key_bytes() ? std::string_view(detail_.text->key_bytes) : std::string_view(); }
   std::string_view table() const;  // empty if the status does not concern a table; valid until the process ends
   // Returns, for example, "conflict: read changed (table 'accounts', key 42)". The message contains
@@ -118,14 +119,15 @@ class [[nodiscard]] Status {
  private:
   // A Status has only 16 bytes, because every operation returns one. If there is a message, the
   // message and the key are allocated separately.
+  enum class KeyForm : uint8_t { kNumber, kBytes, kTuple };
   struct Text {
-    Text(uint64_t its_key, std::string its_words, std::string_view its_key_bytes = {}, bool its_keys_are_bytes = false)
-        : key(its_key), words(std::move(its_words)), key_bytes(its_key_bytes), has_key_bytes(its_keys_are_bytes) {}
+    Text(uint64_t its_key, std::string its_words, std::string_view its_key_bytes = {}, KeyForm its_key_form = KeyForm::kNumber)
+        : key(its_key), words(std::move(its_words)), key_bytes(its_key_bytes), key_form(its_key_form) {}
     std::atomic<uint32_t> owners{1};
     const uint64_t key;
     const std::string words;
     const std::string key_bytes;
-    const bool has_key_bytes;
+    const KeyForm key_form;
   };
   struct Head {
     Code code = Code::kOk;
@@ -138,9 +140,10 @@ class [[nodiscard]] Status {
     uint64_t key;
     Text* text;  // if has_text
   };
+  KeyForm key_form() const { return head_.has_text ? detail_.text->key_form : KeyForm::kNumber; }
   void release_text() noexcept;
   void give_words_away() noexcept {
-    if (detail_.text->has_key_bytes) head_.has_key = false;
+    if (has_key_bytes()) head_.has_key = false;
     detail_ = {.key = detail_.text->key};
     head_.has_text = false;
   }

@@ -44,7 +44,9 @@ struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
-bool has_byte_keys(const TableBase* table);  // false if the table is null
+// What a table's keys are. A null table has number keys.
+enum class KeyShape : uint8_t { kNumbers, kBytes, kTuples };
+KeyShape key_shape_of(const TableBase* table);
 
 // Prints that the view is empty, or that its transaction has ended, and aborts the process.
 [[noreturn, gnu::cold]] void wrong_view(bool empty) noexcept;
@@ -55,23 +57,26 @@ bool has_byte_keys(const TableBase* table);  // false if the table is null
 class TableRef {
  public:
   TableRef() = default;
-  explicit TableRef(detail::TableBase* table) : table_(table), byte_keys_(detail::has_byte_keys(table)) {}
+  explicit TableRef(detail::TableBase* table) : table_(table), key_shape_(detail::key_shape_of(table)) {}
   explicit operator bool() const { return table_ != nullptr; }
   const Schema& schema() const { return detail::schema_of(*table_); }
-  bool byte_keys() const { return byte_keys_; }  // Schema::key_kind is kBytes
+  bool byte_keys() const { return key_shape_ != detail::KeyShape::kNumbers; }  // Schema::key_kind is kBytes
+  bool tuple_keys() const { return key_shape_ == detail::KeyShape::kTuples; }  // Schema::key_fields is not empty
   detail::TableBase* base() const { return table_; }
 
  private:
   detail::TableBase* table_ = nullptr;
-  bool byte_keys_ = false;
+  detail::KeyShape key_shape_ = detail::KeyShape::kNumbers;
 };
 
 namespace detail {
 // Reports that the caller passed a number key to a table with byte keys.
 [[gnu::cold]] Status refuse_number(const TableRef& table, Key key);
-// Reports that the caller passed a byte key to a table with number keys, or a key of more than
-// kKeyBytesMax bytes.
-[[gnu::cold]] Status refuse_bytes(const TableRef& table, Bytes key);
+// Checks a byte key: the table must have byte keys, the key has at most kKeyBytesMax bytes, and a
+// key of a table with tuple keys is a tuple of the right types. Otherwise returns the reason.
+[[gnu::cold]] Status check_bytes(const TableRef& table, Bytes key);
+// Reports that a tuple could not be encoded, for the reason `why`.
+[[gnu::cold]] Status refuse_tuple(const TableRef& table, const Status& why);
 }  // namespace detail
 
 // Some columns of a table without a row type.
@@ -101,8 +106,8 @@ struct IndexRef {
 template <class Row, class KeyType = Key>
 struct Index : IndexRef {};
 
-// The key type is uint64_t (elider::Key), std::string_view or Bytes. With the last two types, the
-// table has byte keys, and scans and views return keys of that type.
+// The key type is uint64_t (elider::Key), std::string_view, Bytes or std::tuple<...>. Except with
+// the first type, the table has byte keys. Scans and views return keys of that type.
 template <class Row, class KeyType = Key>
 class Table : public TableRef {
  public:

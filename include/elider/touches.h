@@ -47,6 +47,12 @@ class Touches {
   void row(const TableRef& table, Bytes key, const ColumnsRef& columns = {}) noexcept {
     add(table, columns.set(), key, detail::Touch::Place::kRow);
   }
+  template <class Row, TupleKeyType KeyType>
+  void row(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const ColumnsRef& columns = {}) noexcept {
+    std::byte bytes[kKeyBytesMax];
+    const Result<size_t> size = detail::KeyFace<KeyType>::encode(key, bytes);
+    if (size.ok()) row(table, Bytes(bytes, *size), columns);
+  }
   // Touches the starting point of an ascending or descending scan.
   void range(const TableRef& table, Key from) noexcept { add({table.base(), nullptr, from, 0, detail::Touch::Place::kRange}); }
   void range(const TableRef& table, Bytes from) noexcept { add(table, nullptr, from, detail::Touch::Place::kRange); }

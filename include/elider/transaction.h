@@ -25,6 +25,7 @@
 
 #include "elider/language.h"
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -193,21 +194,24 @@ class Transaction {
 
   // Removes a row.
   //   kNotFound  the key does not exist
-  Status remove(const TableRef& table, Key key) {
-    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+  template <class Row>
+  Status remove(const Table<Row>& table, Key key) {
     return do_remove(table, key);
   }
 
   // -- byte keys ----------------------------------------------------------------------------------
-  // These are the calls above for tables whose key type is std::string_view or Bytes. A key can be
-  // anything that converts to Bytes, such as a string literal. A key that a scan passes to its
-  // visitor is valid until the visitor returns. The key of a view is valid as long as the view.
-  //   kInvalidArgument  the key has more than kKeyBytesMax bytes
+  // These are the calls above for tables whose key type is std::string_view, Bytes or std::tuple. A
+  // key of the first two types can be anything that converts to Bytes, such as a string literal. A
+  // tuple can be given as {1, "eu"}. A key that a scan passes to its visitor is valid until the
+  // visitor returns. The key of a view is valid as long as the view. Tuples are copies, without
+  // such limits.
+  //   kInvalidArgument  the key has more than kKeyBytesMax bytes, or text in a tuple is not UTF-8
 
   template <class Row, ByteKeyType KeyType>
-  Result<View<Row, KeyType>> get(const Table<Row, KeyType>& table, Bytes key, const Columns<Row>& columns = {}) {
+  Result<View<Row, KeyType>> get(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const Columns<Row>& columns = {}) {
     RawView view;
-    if (Status status = get(table, key, columns, &view); !status.ok()) [[unlikely]] return status;
+    Status status = with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_get(table, ref, columns, &view); });
+    if (!status.ok()) [[unlikely]] return status;
     return View<Row, KeyType>(view);
   }
   template <class Row, ByteKeyType KeyType>
@@ -215,7 +219,8 @@ class Transaction {
                    std::span<View<Row, KeyType>> views, const Columns<Row>& columns = {}) {
     static_assert(sizeof(View<Row, KeyType>) == sizeof(RawView));
     if (keys.size() != views.size()) return Status::invalid_argument("multi_get: as many views as keys are needed");
-    return multi_get_bytes(table, keys.size(), [&](size_t i) { return Bytes(keys[i]); }, columns, static_cast<RawView*>(views.data()));
+    const auto put = [&](size_t i, std::span<std::byte> to) { return put_key<KeyType>(table, keys[i], to); };
+    return multi_get_bytes(table, keys.size(), put, columns, static_cast<RawView*>(views.data()));
   }
   // Calls visit(KeyType, const View<Row, KeyType>&) for each row.
   template <class Row, ByteKeyType KeyType, class Visitor>
@@ -223,6 +228,7 @@ class Transaction {
     const auto call = [&](detail::KeyRef key, const RawView& view) {
       return visit(detail::KeyFace<KeyType>::given(key), View<Row, KeyType>(view));
     };
+    if (range.refusal() != nullptr) [[unlikely]] return detail::refuse_tuple(table, *range.refusal());
     const detail::ByteRangeKeys keys(range);
     return visited<detail::KeyRef, RawView>(call, [&](EachRow each) { return do_scan(table, keys.range(), options, each); });
   }
@@ -240,17 +246,17 @@ class Transaction {
         call, [&](EachEntry each) { return do_scan_index(index, keys.range(), options, each); });
   }
   template <class Row, ByteKeyType KeyType>
-  Status insert(const Table<Row, KeyType>& table, Bytes key, const std::type_identity_t<Row>& row) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_insert(table, ref, &row, sizeof(Row)); });
+  Status insert(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const std::type_identity_t<Row>& row) {
+    return with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_insert(table, ref, &row, sizeof(Row)); });
   }
   template <class Row, ByteKeyType KeyType>
-  Status put(const Table<Row, KeyType>& table, Bytes key, const std::type_identity_t<Row>& row) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_put(table, ref, &row, sizeof(Row)); });
+  Status put(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const std::type_identity_t<Row>& row) {
+    return with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_put(table, ref, &row, sizeof(Row)); });
   }
   template <class Row, ByteKeyType KeyType, class Change>
     requires std::is_invocable_v<Change, Row&>
-  Status update(const Table<Row, KeyType>& table, Bytes key, const Columns<Row>& columns, Change&& change) {
-    return with_key(table, key, [&](detail::KeyRef ref) -> Status {
+  Status update(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const Columns<Row>& columns, Change&& change) {
+    return with_key<KeyType>(table, key, [&](detail::KeyRef ref) -> Status {
       void* image = nullptr;
       if (Status status = do_edit(table, ref, columns, &image); !status.ok()) [[unlikely]] return status;
       apply(change, *static_cast<Row*>(image), table, ref);
@@ -266,17 +272,18 @@ class Transaction {
     return do_edited(table, image);
   }
   template <class Row, ByteKeyType KeyType>
-  Status write(const Table<Row, KeyType>& table, Bytes key, const Columns<Row>& columns, const std::type_identity_t<Row>& row) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_write(table, ref, columns, &row); });
+  Status write(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const Columns<Row>& columns, const std::type_identity_t<Row>& row) {
+    return with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_write(table, ref, columns, &row); });
   }
   template <class Row, ByteKeyType KeyType, class Member>
     requires std::is_arithmetic_v<Member>
-  Status add(const Table<Row, KeyType>& table, Bytes key, Member Row::*member, std::type_identity_t<Member> delta) {
-    return with_key(table, key,
+  Status add(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, Member Row::*member, std::type_identity_t<Member> delta) {
+    return with_key<KeyType>(table, key,
                     [&](detail::KeyRef ref) { return do_add(table, ref, offset_of(member), column_type_of<Member>(), &delta); });
   }
-  Status remove(const TableRef& table, Bytes key) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
+  template <class Row, ByteKeyType KeyType>
+  Status remove(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key) {
+    return with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
   }
 
   // -- the same operations without a row type -----------------------------------------------------
@@ -289,23 +296,28 @@ class Transaction {
     return do_get(table, key, columns, view);
   }
   Status get(const TableRef& table, Bytes key, const ColumnsRef& columns, RawView* view) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_get(table, ref, columns, view); });
+    return with_bytes(table, key, [&](detail::KeyRef ref) { return do_get(table, ref, columns, view); });
   }
   Status multi_get(const TableRef& table, const Key* keys, size_t count, const ColumnsRef& columns, RawView* views) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, count == 0 ? 0 : keys[0]);
     return do_multi_get(table, refs(keys), count, columns, views);
   }
   Status multi_get(const TableRef& table, const Bytes* keys, size_t count, const ColumnsRef& columns, RawView* views) {
-    return multi_get_bytes(table, count, [&](size_t i) { return keys[i]; }, columns, views);
+    const auto put = [&](size_t i, std::span<std::byte> to) -> Result<size_t> {
+      if (Status status = check_bytes(table, keys[i]); !status.ok()) [[unlikely]] return status;
+      return put_key<Bytes>(table, keys[i], to);
+    };
+    return multi_get_bytes(table, count, put, columns, views);
   }
   Status scan(const TableRef& table, const ByteRange& range, const ScanOptions& options, FunctionRef<bool(Bytes, RawView)> visit) {
-    if (!table.byte_keys()) [[unlikely]] return detail::refuse_bytes(table, {});
+    if (!table.byte_keys()) [[unlikely]] return detail::check_bytes(table, {});
+    if (range.refusal() != nullptr) [[unlikely]] return detail::refuse_tuple(table, *range.refusal());
     const detail::ByteRangeKeys keys(range);
     return do_scan(table, keys.range(), options, [&](detail::KeyRef key, RawView view) { return visit(detail::bytes_of(key), view); });
   }
   Status scan(const IndexRef& index, const ByteIndexRange& range, const ScanOptions& options,
               FunctionRef<bool(ByteIndexPosition, RawView)> visit) {
-    if (!index.table.byte_keys()) [[unlikely]] return detail::refuse_bytes(index.table, {});
+    if (!index.table.byte_keys()) [[unlikely]] return detail::check_bytes(index.table, {});
     const detail::ByteIndexRangeKeys keys(range);
     return do_scan_index(index, keys.range(), options, [&](detail::KeyRef key, uint64_t value, RawView view) {
       return visit(ByteIndexPosition{value, detail::bytes_of(key)}, view);
@@ -332,6 +344,16 @@ class Transaction {
   Status insert(const TableRef& table, Bytes key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Bytes key, std::span<const std::byte> row);
+  // Templates, so that they are not candidates for tables with a row type.
+  template <std::same_as<TableRef> Untyped>
+  Status remove(const Untyped& table, Key key) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+    return do_remove(table, key);
+  }
+  template <std::same_as<TableRef> Untyped>
+  Status remove(const Untyped& table, Bytes key) {
+    return with_bytes(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
+  }
   // Sets *image to a buffer in the row's layout, with these columns filled in. Modify only these
   // columns, before the next call on this transaction, and then call edited(). If a secondary index
   // reads the columns and edited() is not called, the commit fails with kInvalidArgument.
@@ -340,7 +362,7 @@ class Transaction {
     return do_edit(table, key, columns, image);
   }
   Status edit(const TableRef& table, Bytes key, const ColumnsRef& columns, void** image) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_edit(table, ref, columns, image); });
+    return with_bytes(table, key, [&](detail::KeyRef ref) { return do_edit(table, ref, columns, image); });
   }
   // Like edit() by key, for a row that this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
@@ -354,10 +376,10 @@ class Transaction {
     return do_write(table, key, columns, row);
   }
   Status write(const TableRef& table, Bytes key, const ColumnsRef& columns, const void* row) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_write(table, ref, columns, row); });
+    return with_bytes(table, key, [&](detail::KeyRef ref) { return do_write(table, ref, columns, row); });
   }
   Status add(const TableRef& table, Bytes key, uint32_t offset, ColumnType type, const void* delta) {
-    return with_key(table, key, [&](detail::KeyRef ref) { return do_add(table, ref, offset, type, delta); });
+    return with_bytes(table, key, [&](detail::KeyRef ref) { return do_add(table, ref, offset, type, delta); });
   }
   Status add(const TableRef& table, Key key, uint32_t offset, ColumnType type, const void* delta) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
@@ -425,21 +447,51 @@ class Transaction {
       return scan([&](Arguments... arguments) -> bool { return call(arguments...); });
     }
   }
+  // Returns ok if the table accepts the key, and otherwise the reason why it does not.
+  static Status check_bytes(const TableRef& table, Bytes key) {
+    if (!table.byte_keys() || key.size() > kKeyBytesMax || table.tuple_keys()) [[unlikely]] return detail::check_bytes(table, key);
+    return {};
+  }
   // Returns operation(key) with the key in the engine's format. If the table does not accept the
   // key, returns the reason.
   template <class Operation>
-  static Status with_key(const TableRef& table, Bytes key, Operation&& operation) {
-    if (!table.byte_keys() || key.size() > kKeyBytesMax) [[unlikely]] return detail::refuse_bytes(table, key);
+  static Status with_bytes(const TableRef& table, Bytes key, Operation&& operation) {
+    if (Status status = check_bytes(table, key); !status.ok()) [[unlikely]] return status;
     const detail::KeyBuffer buffer(key);
     return operation(buffer.ref());
   }
-  // key_at(i) -> Bytes. Each call of the engine gets as many keys as a buffer on the stack holds.
-  template <class KeyAt>
-  Status multi_get_bytes(const TableRef& table, size_t count, KeyAt&& key_at, const ColumnsRef& columns, RawView* views) {
-    for (size_t i = 0; i < count; ++i) {
-      const Bytes key = key_at(i);
-      if (!table.byte_keys() || key.size() > kKeyBytesMax) [[unlikely]] return detail::refuse_bytes(table, key);
+  // Like with_bytes(), but for a key of this type, whose form needs no check.
+  template <class KeyType, class Operation>
+  static Status with_key(const TableRef& table, const KeyArgument<KeyType>& key, Operation&& operation) {
+    if constexpr (TupleKeyType<KeyType>) {
+      detail::KeyBuffer buffer;
+      const Result<size_t> size = put_key<KeyType>(table, key, buffer.room());
+      if (!size.ok()) [[unlikely]] return size.status();
+      buffer.set_size(*size);
+      return operation(buffer.ref());
+    } else {
+      return with_bytes(table, key, operation);
     }
+  }
+  // Writes the key to `to`, which has kKeyBytesMax bytes, and returns its size. If the table does
+  // not accept the key, returns the reason.
+  template <class KeyType>
+  static Result<size_t> put_key(const TableRef& table, const KeyArgument<KeyType>& key, std::span<std::byte> to) {
+    if constexpr (TupleKeyType<KeyType>) {
+      Result<size_t> size = detail::KeyFace<KeyType>::encode(key, to);
+      if (!size.ok() || !table) [[unlikely]] return detail::refuse_tuple(table, size.status());
+      return size;
+    } else {
+      if (Status status = check_bytes(table, key); !status.ok()) [[unlikely]] return status;
+      if (!key.empty()) std::memcpy(to.data(), key.data(), key.size());
+      return key.size();
+    }
+  }
+  // put(i, to) -> Result<size_t> writes key i to `to`, which has kKeyBytesMax bytes. Each call of
+  // the engine gets as many keys as a buffer on the stack holds.
+  template <class Put>
+  Status multi_get_bytes(const TableRef& table, size_t count, Put&& put, const ColumnsRef& columns, RawView* views) {
+    if (!table.byte_keys()) [[unlikely]] return detail::check_bytes(table, {});
     constexpr size_t kKeysMax = 32, kBufferBytes = 4096;
     static_assert(kBufferBytes >= sizeof(detail::KeyBuffer));
     alignas(8) std::byte buffer[kBufferBytes];
@@ -447,13 +499,12 @@ class Transaction {
     size_t begin = 0;
     do {
       size_t size = 0, used = 0;
-      for (; begin + size < count && size < kKeysMax; ++size) {
-        const Bytes key = key_at(begin + size);
-        if (used + sizeof(detail::KeyBytes) + key.size() > kBufferBytes) break;
-        auto* bytes = new (buffer + used) detail::KeyBytes{static_cast<uint32_t>(key.size())};
-        if (!key.empty()) std::memcpy(bytes->data(), key.data(), key.size());
-        refs[size] = detail::KeyRef(bytes);
-        used += (sizeof(detail::KeyBytes) + key.size() + 7) / 8 * 8;
+      for (; begin + size < count && size < kKeysMax && kBufferBytes - used >= sizeof(detail::KeyBuffer); ++size) {
+        std::byte* const at = buffer + used;
+        const Result<size_t> bytes = put(begin + size, std::span(at + sizeof(detail::KeyBytes), kKeyBytesMax));
+        if (!bytes.ok()) [[unlikely]] return bytes.status();
+        refs[size] = detail::KeyRef(new (at) detail::KeyBytes{static_cast<uint32_t>(*bytes)});
+        used += (sizeof(detail::KeyBytes) + *bytes + 7) / 8 * 8;
       }
       if (Status status = do_multi_get(table, refs, size, columns, views + begin); !status.ok()) return status;
       begin += size;

@@ -8,6 +8,7 @@
 
 #include "base/key_text.h"
 #include "base/utf8.h"
+#include "elider/tuple.h"
 
 namespace elider {
 
@@ -109,10 +110,10 @@ void Status::release_text() noexcept {
   if (detail_.text->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_.text;
 }
 
-Status::Status(Code code, Cause cause, uint32_t table_name_id, std::string_view key_bytes) noexcept
+Status::Status(Code code, Cause cause, uint32_t table_name_id, std::string_view key_bytes, bool tuple) noexcept
     : head_{code, cause, false, false, table_name_id} {
   try {
-    detail_ = {.text = new Text(0, {}, key_bytes, true)};
+    detail_ = {.text = new Text(0, {}, key_bytes, tuple ? KeyForm::kTuple : KeyForm::kBytes)};
     head_.has_key = head_.has_text = true;
   } catch (const std::bad_alloc&) {
   }
@@ -146,7 +147,11 @@ std::string Status::message() const {
   if (has_key()) {
     if (!table_name.empty()) words += ", ";
     words += "key ";
-    words += has_key_bytes() ? quoted_key(key_bytes()) : std::to_string(key());
+    switch (key_form()) {
+      case KeyForm::kNumber: words += std::to_string(key()); break;
+      case KeyForm::kBytes: words += quoted_key(key_bytes()); break;
+      case KeyForm::kTuple: words += tuple_to_text(std::as_bytes(std::span(key_bytes()))); break;
+    }
   }
   words += ')';
   return words;

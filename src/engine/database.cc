@@ -104,13 +104,13 @@ Status Transaction::put(const TableRef& table, Key key, std::span<const std::byt
   return do_put(table, key, row.data(), row.size());
 }
 Status Transaction::insert(const TableRef& table, Bytes key, std::span<const std::byte> row) {
-  return with_key(table, key, [&](detail::KeyRef ref) -> Status {
+  return with_bytes(table, key, [&](detail::KeyRef ref) -> Status {
     if (Status status = check_size(table, row.size()); !status.ok()) return status;
     return do_insert(table, ref, row.data(), row.size());
   });
 }
 Status Transaction::put(const TableRef& table, Bytes key, std::span<const std::byte> row) {
-  return with_key(table, key, [&](detail::KeyRef ref) -> Status {
+  return with_bytes(table, key, [&](detail::KeyRef ref) -> Status {
     if (Status status = check_size(table, row.size()); !status.ok()) return status;
     return do_put(table, ref, row.data(), row.size());
   });
@@ -230,19 +230,18 @@ Result<TableRef> Database::create_table(const Schema& schema) {
 }
 std::vector<TableRef> Database::tables() const { return engine_->in_child() ? std::vector<TableRef>() : engine_->tables(); }
 
-Result<TableRef> Database::find_table(std::string_view name, uint32_t row_bytes, KeyKind keys) const {
+Result<TableRef> Database::find_table(std::string_view name, const Schema* typed) const {
   if (Status status = refuse_unusable(); !status.ok()) return status;
   detail::TableBase* table = engine_->find_table(name);
   if (table == nullptr) return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist");
-  if (row_bytes != 0 && table->schema().sized_rows)
-    return Status(Code::kSchemaMismatch,
-                  "table '" + std::string(name) + "' has variable-size rows; use Database::table(name) without a row type");
-  if (row_bytes != 0 && row_bytes != table->schema().row_bytes)
-    return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has rows of " + std::to_string(table->schema().row_bytes) +
-                                             " bytes, but the struct has " + std::to_string(row_bytes));
-  if (row_bytes != 0 && keys != table->schema().key_kind)
-    return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has " +
-                                             (keys == KeyKind::kBytes ? "number keys, not byte keys" : "byte keys, not number keys"));
+  if (typed == nullptr) return TableRef(table);
+  const Schema& schema = table->schema();
+  const auto mismatch = [&](const std::string& words) { return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has " + words); };
+  if (schema.sized_rows) return mismatch("variable-size rows; use Database::table(name) without a row type");
+  if (typed->row_bytes != schema.row_bytes)
+    return mismatch("rows of " + std::to_string(schema.row_bytes) + " bytes, but the struct has " + std::to_string(typed->row_bytes));
+  if (std::string words = storage::key_difference(schema, *typed); !words.empty())
+    return mismatch(words + "; the program asked for the second");
   return TableRef(table);
 }
 

@@ -4,7 +4,9 @@
 #include <iterator>
 
 #include "base/key_text.h"
+#include "base/status_words.h"
 #include "base/utf8.h"
+#include "elider/tuple.h"
 
 namespace elider {
 
@@ -86,7 +88,11 @@ Status check_rows(const Schema& schema) {
                                std::string(elider::name_of(schema.key_index)) + "'");
     if (schema.inline_rows != 0) return wrong(schema, "inline_rows needs number keys");
     if (schema.zones != 0) return wrong(schema, "zones need number keys");
+  } else if (!schema.key_fields.empty()) {
+    return wrong(schema, "its number keys have fields");
   }
+  if (Status status = check_key_fields(schema.key_fields); !status.ok())
+    return reworded(Code::kInvalidArgument, "table '" + schema.name + "': ", status);
   if (schema.inline_rows != 0) {
     if (schema.key_index != KeyIndex::kHashed) return wrong(schema, "inline_rows needs a hashed table");
     if (schema.sized_rows) return wrong(schema, "inline_rows needs fixed-size rows");
@@ -172,12 +178,21 @@ std::string difference(size_t place, const SecondaryIndex& a, const SecondaryInd
 
 }  // namespace
 
+std::string key_difference(const Schema& a, const Schema& b) {
+  if (a.key_kind == b.key_kind && a.key_fields == b.key_fields) return {};
+  const auto keys_of = [](const Schema& schema) -> std::string {
+    if (schema.key_kind == KeyKind::kNumbers) return "number keys";
+    return schema.key_fields.empty() ? "byte keys" : "tuple keys " + text_of(schema.key_fields);
+  };
+  return keys_of(a) + " versus " + keys_of(b);
+}
+
 std::string difference(const Schema& a, const Schema& b) {
   if (a.name != b.name) return "name '" + a.name + "' versus '" + b.name + "'";
   if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " versus " + std::to_string(b.row_bytes) + " bytes";
   if (a.sized_rows != b.sized_rows) return a.sized_rows ? "variable-size versus fixed-size rows" : "fixed-size versus variable-size rows";
   if ((a.zones != 0) != (b.zones != 0)) return a.zones != 0 ? "zoned versus not zoned" : "not zoned versus zoned";
-  if (a.key_kind != b.key_kind) return a.key_kind == KeyKind::kBytes ? "byte keys versus number keys" : "number keys versus byte keys";
+  if (std::string words = key_difference(a, b); !words.empty()) return words;
   if (a.key_index != b.key_index)
     return "key index '" + std::string(name_of(a.key_index)) + "' versus '" + std::string(name_of(b.key_index)) + "'";
   if (a.columns.size() != b.columns.size())
@@ -197,14 +212,18 @@ namespace detail {
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count) { return &table.layout().of_spans(spans, count); }
 const ColumnSet* all_columns(const TableBase& table) { return &table.layout().all(); }
 const Schema& schema_of(const TableBase& table) { return table.schema(); }
-bool has_byte_keys(const TableBase* table) { return table != nullptr && table->schema().key_kind == KeyKind::kBytes; }
+KeyShape key_shape_of(const TableBase* table) {
+  if (table == nullptr || table->schema().key_kind == KeyKind::kNumbers) return KeyShape::kNumbers;
+  return table->schema().key_fields.empty() ? KeyShape::kBytes : KeyShape::kTuples;
+}
 
 Status TableBase::bytes_error(Code code, Cause cause, KeyRef key) const {
   if (schema_.key_kind == KeyKind::kNumbers) return Status(code, cause, name_id_, number_of(key));  // the caller does not know the bytes
-  return Status(code, cause, name_id_, bytes_of(key).text());
+  return Status(code, cause, name_id_, bytes_of(key).text(), !schema_.key_fields.empty());
 }
 std::string TableBase::key_text(KeyRef key) const {
-  return byte_keys() && schema_.key_kind == KeyKind::kBytes ? quoted_key(bytes_of(key).text()) : std::to_string(number_of(key));
+  if (schema_.key_kind == KeyKind::kNumbers) return std::to_string(number_of(key));
+  return schema_.key_fields.empty() ? quoted_key(bytes_of(key).text()) : tuple_to_text(bytes_of(key).span());
 }
 
 void TableBase::make_zones(Memory& memory) {

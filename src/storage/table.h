@@ -34,6 +34,9 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
 //   kInvalidArgument  a name is not UTF-8, or contains control characters. Only new tables are
 //                     checked, because older files may contain such names
 Status check_names(const Schema& schema);
+// Returns "" if the keys of both tables are of the same kind and types, and otherwise a description
+// of the difference.
+std::string key_difference(const Schema& a, const Schema& b);
 // Returns "" if the two schemas are the same, and otherwise a description of the first difference.
 std::string difference(const Schema& a, const Schema& b);
 

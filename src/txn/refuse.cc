@@ -3,6 +3,8 @@
 #include <string>
 
 #include "base/key_text.h"
+#include "base/status_words.h"
+#include "elider/key_field.h"
 
 namespace elider::txn {
 
@@ -90,13 +92,21 @@ Status refuse_number(const TableRef& table, Key key) {
   return Status::invalid_argument("table '" + table.schema().name + "' has byte keys; the number key " + std::to_string(key) +
                                   " was given");
 }
-Status refuse_bytes(const TableRef& table, Bytes key) {
+Status check_bytes(const TableRef& table, Bytes key) {
   if (!table) return Status::invalid_argument("the operation names no table");
-  if (!table.byte_keys())
-    return Status::invalid_argument("table '" + table.schema().name + "' has number keys; the byte key " + quoted_key(key.text()) +
-                                    " was given");
-  return Status::invalid_argument("table '" + table.schema().name + "': the key " + quoted_key(key.text()) +
-                                  " is too long; a key has at most " + std::to_string(kKeyBytesMax));
+  const std::string named = "table '" + table.schema().name + "'";
+  if (!table.byte_keys()) return Status::invalid_argument(named + " has number keys; the byte key " + quoted_key(key.text()) + " was given");
+  if (key.size() > kKeyBytesMax)
+    return Status::invalid_argument(named + ": the key " + quoted_key(key.text()) + " is too long; a key has at most " +
+                                    std::to_string(kKeyBytesMax) + " bytes");
+  if (!table.tuple_keys()) return {};
+  Status status = check_tuple_key(table.schema().key_fields, key.span());
+  if (status.ok()) return {};
+  return reworded(Code::kInvalidArgument, named + " has the key " + text_of(table.schema().key_fields) + ": ", status);
+}
+Status refuse_tuple(const TableRef& table, const Status& why) {
+  if (!table) return Status::invalid_argument("the operation names no table");
+  return reworded(Code::kInvalidArgument, "table '" + table.schema().name + "': the key cannot be encoded: ", why);
 }
 
 }  // namespace elider::detail

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/status_words.h"
+#include "elider/tuple.h"
 #include "txn/log_entry.h"
 
 namespace elider::txn {
@@ -24,9 +25,11 @@ enum class Tag : uint64_t {
   kInlineRows = 14,
   kZones = 16,
   kKeyKind = 19,
+  kKeyField = 21,
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
+enum class KeyFieldTag : uint64_t { kType = 1, kDescending = 3, kNull = 5, kField = 7 };
 
 // Includes the bytes after the number that put_varint() may overwrite.
 constexpr size_t kVarintBytesMax = 10 + 7;
@@ -122,6 +125,26 @@ Status take_column(Bytes from, Column* column) {
   return status;
 }
 
+Status take_key_field(Bytes from, size_t depth, KeyField* field) {
+  if (depth > kTupleDepthMax) return does_not_fit();
+  uint32_t type = 0, descending = 0, null = 0;
+  Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
+    switch (static_cast<KeyFieldTag>(tag)) {
+      case KeyFieldTag::kType: return take(bytes, kKeyFieldTypes - 1, &type);
+      case KeyFieldTag::kDescending: return take(bytes, 1, &descending);
+      case KeyFieldTag::kNull: return take(bytes, static_cast<uint32_t>(KeyFieldNull::kLast), &null);
+      case KeyFieldTag::kField:
+        if (field->fields.size() == kKeyFieldsMax) return does_not_fit();
+        return take_key_field(bytes, depth + 1, &field->fields.emplace_back());
+    }
+    return unknown("a field of its keys", tag);
+  });
+  field->type = static_cast<KeyFieldType>(type);
+  field->descending = descending == 1;
+  field->null = static_cast<KeyFieldNull>(null);
+  return status;
+}
+
 Status take_index(Bytes from, SecondaryIndex* index) {
   uint32_t unique = 0;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
@@ -210,6 +233,9 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
         return take_index(bytes, &schema->indexes.emplace_back());
       case Tag::kSizedRows: return take(bytes, 1, &sized_rows);
       case Tag::kKeyKind: return take(bytes, static_cast<uint32_t>(KeyKind::kBytes), &key_kind);
+      case Tag::kKeyField:
+        if (schema->key_fields.size() == kKeyFieldsMax) return does_not_fit();
+        return take_key_field(bytes, 0, &schema->key_fields.emplace_back());
       case Tag::kZones: return take(bytes, kAny, &schema->zones);
       case Tag::kInlineRows: return take_varint(&bytes, &schema->inline_rows) && bytes.empty() ? Status() : does_not_fit();
     }
@@ -223,6 +249,17 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
   return status.ok() && !seen.all() ? does_not_fit() : status;
 }
 
+}  // namespace
+
+namespace {
+Fields fields_of(const KeyField& described) {
+  Fields field;
+  field.put(KeyFieldTag::kType, static_cast<uint64_t>(described.type));
+  if (described.descending) field.put(KeyFieldTag::kDescending, uint64_t{1});
+  if (described.null != KeyFieldNull::kNever) field.put(KeyFieldTag::kNull, static_cast<uint64_t>(described.null));
+  for (const KeyField& nested : described.fields) field.put(KeyFieldTag::kField, fields_of(nested));
+  return field;
+}
 }  // namespace
 
 void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out) {
@@ -248,6 +285,7 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
     table.put(Tag::kSecondaryIndex, index);
   }
   if (schema.key_kind != KeyKind::kNumbers) table.put(Tag::kKeyKind, static_cast<uint64_t>(schema.key_kind));
+  for (const KeyField& field : schema.key_fields) table.put(Tag::kKeyField, fields_of(field));
   if (schema.sized_rows) table.put(Tag::kSizedRows, uint64_t{1});
   if (schema.inline_rows != 0) table.put(Tag::kInlineRows, schema.inline_rows);
   if (schema.zones != 0) table.put(Tag::kZones, uint64_t{schema.zones});

@@ -22,8 +22,8 @@ class EngineSide {
   virtual Outcome apply(Transaction& txn, const Operation& operation) const = 0;
 };
 
-// The model's keys are numbers. With byte keys, each number has a text, and the texts have the same
-// order as the numbers.
+// The model's keys are numbers. With byte keys, each number has a text or a tuple, and these have
+// the same order as the numbers.
 template <class KeyType>
 class EngineSideOf final : public EngineSide {
  public:
@@ -62,21 +62,33 @@ class EngineSideOf final : public EngineSide {
  private:
   static constexpr bool kBytes = ByteKeyType<KeyType>;
 
+  static constexpr bool kTuples = TupleKeyType<KeyType>;
+
   // A key of the type that the calls take.
   class Given {
    public:
-    explicit Given(Key number) : number_(number), text_(kBytes ? text_of_number(number) : std::string()) {}
+    explicit Given(Key number) : number_(number), text_(kBytes && !kTuples ? text_of_number(number) : std::string()) {
+      if constexpr (kTuples) {
+        tuple_ = tuple_of_number(number);
+        EXPECT_OK(encoded_.set_tuple(tuple_));
+      }
+    }
     KeyType value() const {
-      if constexpr (kBytes) return text_;
+      if constexpr (kTuples) return tuple_;
+      else if constexpr (kBytes) return text_;
       else return number_;
     }
+    Bytes bytes() const { return kTuples ? Bytes(encoded_.bytes()) : Bytes(text_); }
 
    private:
     Key number_;
     std::string text_;
+    NumberTuple tuple_;
+    EncodedTuple encoded_;
   };
-  static Key number(KeyType key) {
-    if constexpr (kBytes) return number_of_text(key);
+  static Key number(const KeyType& key) {
+    if constexpr (kTuples) return number_of_tuple(key);
+    else if constexpr (kBytes) return number_of_text(key);
     else return key;
   }
   // The range of keys of a scan, and the range of entries of a scan through an index.
@@ -90,9 +102,9 @@ class EngineSideOf final : public EngineSide {
           before_(operation.before ? operation.before->key : 0) {}
     auto range() const {
       if constexpr (kBytes) {
-        ByteRange rest(first_.value(), last_.value());
-        if (operation_.after) rest = rest.after(after_.value());
-        if (operation_.before) rest = rest.before(before_.value());
+        ByteRange rest(first_.bytes(), last_.bytes());
+        if (operation_.after) rest = rest.after(after_.bytes());
+        if (operation_.before) rest = rest.before(before_.bytes());
         return rest;
       } else {
         return operation_.scanned_keys();
@@ -109,8 +121,8 @@ class EngineSideOf final : public EngineSide {
     auto range() const {
       if constexpr (kBytes) {
         ByteIndexRange rest(this->operation_.range);
-        if (this->operation_.after) rest = rest.after({this->operation_.after->value, this->after_.value()});
-        if (this->operation_.before) rest = rest.before({this->operation_.before->value, this->before_.value()});
+        if (this->operation_.after) rest = rest.after({this->operation_.after->value, this->after_.bytes()});
+        if (this->operation_.before) rest = rest.before({this->operation_.before->value, this->before_.bytes()});
         return rest;
       } else {
         return this->operation_.entries();
@@ -181,7 +193,7 @@ class EngineSideOf final : public EngineSide {
   static Outcome scan(Transaction& txn, const Source& source, const Range& range, const TableSide& side, const Operation& operation) {
     ScanOptions options{operation.limit, operation.reverse, side.columns[operation.columns]};
     Outcome outcome;
-    const Status status = txn.scan(source, range, options, [&](KeyType key, const View<Item, KeyType>& view) {
+    const Status status = txn.scan(source, range, options, [&](const KeyType& key, const View<Item, KeyType>& view) {
       outcome.rows.emplace_back(number(key), only_columns(*view, operation.columns));
       return true;
     });

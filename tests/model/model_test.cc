@@ -49,7 +49,8 @@ class ModelTest : public DatabaseTest {
     mix_ = mix;
     mix_.tables = kTables;
     mix_.ordered = GetParam().ordered();
-    if (byte_keys_) engine_ = std::make_unique<EngineSideOf<std::string_view>>(db_, GetParam().key_index, kTables);
+    if (keys_ == Keys::kBytes) engine_ = std::make_unique<EngineSideOf<std::string_view>>(db_, GetParam().key_index, kTables);
+    else if (keys_ == Keys::kTuples) engine_ = std::make_unique<EngineSideOf<NumberTuple>>(db_, GetParam().key_index, kTables);
     else engine_ = std::make_unique<EngineSideOf<Key>>(db_, GetParam().key_index, kTables);
     model_ = std::make_unique<Model>(kTables);
   }
@@ -172,7 +173,8 @@ class ModelTest : public DatabaseTest {
     return {commits, ended - commits};
   }
 
-  bool byte_keys_ = false;
+  enum class Keys { kNumbers, kBytes, kTuples };
+  Keys keys_ = Keys::kNumbers;
   TestRandom random_;
   OperationMix mix_;
   std::unique_ptr<EngineSide> engine_;
@@ -234,7 +236,7 @@ TEST_P(InterleavedModelTest, TwoKeysTwoWriters) {
 // same first 8 bytes, and keys of up to 1,024 bytes.
 class ByteModelTest : public ModelTest {
  protected:
-  ByteModelTest() { byte_keys_ = true; }
+  ByteModelTest() { keys_ = Keys::kBytes; }
 };
 INSTANTIATE_TEST_SUITE_P(On, ByteModelTest, testing::ValuesIn(combinations_of_byte_keys(false)), combination_name);
 
@@ -256,6 +258,28 @@ TEST_P(ByteModelTest, ManyKeysOneWriterRowsAsBlocks) {
 TEST_P(InterleavedByteModelTest, FewKeysSeveralWriters) {
   start({}, {});
   const auto [commits, conflicts] = run_interleaved(scaled(10'000), 4);
+  EXPECT_GT(commits, 0u);
+  EXPECT_GT(conflicts, 0u);
+}
+
+// The same with tuples.
+class TupleModelTest : public ModelTest {
+ protected:
+  TupleModelTest() { keys_ = Keys::kTuples; }
+};
+INSTANTIATE_TEST_SUITE_P(On, TupleModelTest, testing::ValuesIn(combinations_of_byte_keys(false)), combination_name);
+
+class InterleavedTupleModelTest : public TupleModelTest {};
+INSTANTIATE_TEST_SUITE_P(On, InterleavedTupleModelTest, testing::ValuesIn(combinations_of_byte_keys(true)), combination_name);
+
+TEST_P(TupleModelTest, FewKeysOneWriter) {
+  start({}, {});
+  run_one_writer(scaled(1000), 6);
+}
+
+TEST_P(InterleavedTupleModelTest, FewKeysSeveralWriters) {
+  start({}, {});
+  const auto [commits, conflicts] = run_interleaved(scaled(5'000), 4);
   EXPECT_GT(commits, 0u);
   EXPECT_GT(conflicts, 0u);
 }

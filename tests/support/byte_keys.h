@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "elider/elider.h"
@@ -80,6 +81,21 @@ inline Key number_of_text(std::string_view text) {
   const auto& endings = key_endings();
   const auto ending = std::find(endings.begin(), endings.end(), text.substr(std::min<size_t>(text.size(), 8)));
   return ending == endings.end() ? kKeyMax : number << 3 | static_cast<Key>(ending - endings.begin());
+}
+
+// A number as a tuple. The tuples of numbers have the order of the numbers.
+using NumberTuple = std::tuple<Descending<int64_t>, std::vector<std::byte>>;
+inline NumberTuple tuple_of_number(Key number) {
+  const std::string& ending = key_endings()[number & 7];
+  const auto* const bytes = reinterpret_cast<const std::byte*>(ending.data());
+  return {{-static_cast<int64_t>(number >> 3)}, {bytes, bytes + ending.size()}};
+}
+inline Key number_of_tuple(const NumberTuple& tuple) {
+  const auto& endings = key_endings();
+  const std::vector<std::byte>& bytes = std::get<1>(tuple);
+  const auto ending = std::find(endings.begin(), endings.end(), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  if (ending == endings.end()) return kKeyMax;
+  return static_cast<Key>(-std::get<0>(tuple).value) << 3 | static_cast<Key>(ending - endings.begin());
 }
 
 }  // namespace elider::test
