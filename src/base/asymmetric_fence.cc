@@ -40,7 +40,7 @@ void heavy_fence() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 #if defined(__linux__)
   if (detail::light_fence_is_free.load(std::memory_order_acquire)) {
-    ELIDER_CHECK(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0, "the kernel keeps its promise of membarrier");
+    ELIDER_CHECK(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0, "membarrier() succeeds after the process was registered");
   }
 #endif
 #endif

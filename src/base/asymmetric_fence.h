@@ -1,16 +1,16 @@
-// An asymmetric store-load fence. It is nearly free for the frequent side and expensive for the
-// rare side.
+// An asymmetric store-load fence: almost free on the frequent side, expensive on the rare side.
 //
-// Thread A stores x, passes light_fence(), and loads y; thread B stores y, passes heavy_fence(),
-// and loads x. Then at least one of them sees the other's store. light_fence() only stops the
-// compiler. heavy_fence() asks the kernel (membarrier) to run a full fence on every core that runs
-// a thread of this process. That fence falls before A's store, after A's load, or between the two,
-// and each of these is correct. A light_fence() pairs only with a heavy_fence(): two light fences
-// do not order anything between their threads.
+// If thread A stores x, calls light_fence() and loads y, and thread B stores y, calls heavy_fence()
+// and loads x, then at least one of them sees the other's store. light_fence() is only a compiler
+// barrier. heavy_fence() asks the kernel (membarrier) to execute a full fence on every core that
+// runs a thread of this process. On A's core that fence may execute before A's store, between A's
+// store and load, or after A's load; the guarantee holds in all three cases. A light_fence() pairs
+// only with a heavy_fence(): two light fences do not order anything between their threads.
 //
 // If the kernel lacks membarrier, both functions are full fences. TSan does not model fences, so in
-// TSan builds each function is a read-modify-write of a thread-local word. For the processor that
-// is a full fence. For TSan it does not order two threads, so it does not hide a race.
+// TSan builds each function is a read-modify-write of a thread-local word. The processor treats the
+// read-modify-write as a full fence. TSan does not treat it as synchronization between threads, so
+// it does not hide races.
 //
 // Thread safety: all functions may be called from any thread. Call prepare_asymmetric_fence()
 // before the first light_fence().
@@ -36,7 +36,7 @@ void prepare_asymmetric_fence();
 #if ELIDER_TSAN
   detail::fence_word.fetch_add(1, std::memory_order_seq_cst);
 #else
-  // relaxed: both values are correct, as described above.
+  // relaxed: either value is correct, as described at light_fence_is_free.
   if (detail::light_fence_is_free.load(std::memory_order_relaxed)) [[likely]] {
     asm volatile("" ::: "memory");
   } else {
@@ -45,8 +45,9 @@ void prepare_asymmetric_fence();
 #endif
 }
 
-// Takes several microseconds, in which it also delays other running threads. In a virtual machine
-// it takes tens of microseconds; if no other thread runs, about 0.1.
+// Takes several microseconds (tens of microseconds in a virtual machine), and briefly interrupts
+// the other running threads of the process. If no other thread is running, it takes about 0.1
+// microseconds.
 void heavy_fence();
 
 }  // namespace elider

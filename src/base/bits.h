@@ -1,4 +1,4 @@
-// Arithmetic on powers of two, and Bits. All functions are pure.
+// Arithmetic with powers of two, and iteration over the set bits of a mask. All functions are pure.
 #pragma once
 
 #include <bit>
@@ -6,13 +6,13 @@
 
 namespace elider {
 
-// `alignment` is a power of two.
+// Rounds `value` up to a multiple of `alignment`, which must be a power of two.
 constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
-// value >= 1.
+// Returns the binary logarithm of `value`, rounded down. `value` must not be 0.
 constexpr unsigned log2_floor(uint64_t value) { return 63u - static_cast<unsigned>(std::countl_zero(value)); }
 
-// Iterates over the positions of a mask's set bits in ascending order: for (uint32_t g :
-// Bits(groups)).
+// Iterates over the positions of a mask's set bits in ascending order:
+// for (uint32_t g : Bits(groups)).
 class Bits {
  public:
   constexpr explicit Bits(uint64_t mask) : rest_(mask) {}

@@ -1,4 +1,4 @@
-// put() and get() store and load little-endian numbers in files' bytes, at any alignment.
+// put() and get() store and load the little-endian integers of file formats, at any alignment.
 // Thread safety: pure functions.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace elider {
 
-static_assert(std::endian::native == std::endian::little, "files are little-endian, as this processor must be");
+static_assert(std::endian::native == std::endian::little, "files are little-endian, so the processor must be little-endian");
 
 template <class T>
 void put(std::byte* to, T value) {

@@ -1,4 +1,4 @@
-// Sizes of cache lines, and a wrapper that gives a value its own cache lines.
+// Cache-line sizes, and a wrapper that gives a value its own cache lines.
 // Thread safety: that of the wrapped type.
 #pragma once
 
@@ -8,10 +8,9 @@
 namespace elider {
 
 inline constexpr size_t kCacheLineBytes = 64;
-// Returns the number of cache lines that this many bytes occupy, if they begin at the start of a
-// line.
+// Returns the number of cache lines that `bytes` bytes occupy if they begin at the start of a line.
 constexpr size_t lines_of(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes; }
-// Processors fetch cache lines in pairs, so words that different threads use often are placed in
+// Processors prefetch cache lines in pairs, so words that different threads use often are placed in
 // different pairs.
 inline constexpr size_t kCacheLinePairBytes = 128;
 

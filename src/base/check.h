@@ -1,7 +1,8 @@
 // ELIDER_CHECK: a broken invariant stops the process with a message, in every build.
 //
-// Do not use it for invalid input, for which functions return a Status. Do not use it for what a
-// transaction may see before validation, which is a conflict. Thread safety: any thread may fail.
+// Do not use it for invalid input, which is reported as a Status. Do not use it for inconsistent
+// data that a transaction may read before validation, because that is a conflict. Thread safety:
+// may be used in any thread.
 #pragma once
 
 namespace elider {
@@ -18,8 +19,8 @@ namespace elider {
       ::elider::check_failed(#condition, words, __FILE__, __LINE__); \
   } while (false)
 
-// Like ELIDER_CHECK, for checks that are too slow for release builds, where they are compiled but
-// not evaluated.
+// Like ELIDER_CHECK, but the condition is not evaluated in release builds, for which it would be
+// too slow. It is compiled in every build.
 #ifdef NDEBUG
 #define ELIDER_DCHECK(condition, words) \
   do {                                  \

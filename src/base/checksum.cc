@@ -5,7 +5,7 @@
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#define XXH_INLINE_ALL  // header only: linking is not necessary
+#define XXH_INLINE_ALL  // use the library as header-only
 #include <xxhash.h>
 
 namespace elider {

@@ -1,6 +1,6 @@
-// checksum: 64 bits that detect changes of file contents (XXH3).
+// checksum(): a 64-bit hash (XXH3) that detects damage to file contents.
 //
-// It does not detect deliberate changes. Thread safety: a pure function.
+// It does not protect against deliberate changes. Thread safety: a pure function.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace elider {
 
-// Different seeds give unrelated checksums, so data that ends up in the wrong file is detected.
+// Different seeds give unrelated checksums. If each file has its own seed, data that was written to
+// the wrong file is detected.
 uint64_t checksum(std::span<const std::byte> bytes, uint64_t seed);
 
 }  // namespace elider

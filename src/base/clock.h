@@ -11,14 +11,15 @@
 
 namespace elider {
 
-// Nanoseconds of the steady clock. A call takes about 20 ns.
+// Returns the steady clock's time in nanoseconds. A call takes about 20 ns.
 inline uint64_t now_ns() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// Returns an increasing counter, whose unit TickClock determines. The counter is the processor's if
-// that is cheap to read. The counters of two cores may differ by some nanoseconds.
+// Returns an increasing counter: the processor's time-stamp counter on x86-64, and now_ns()
+// elsewhere. TickClock converts it to nanoseconds. The counters of two cores may differ by some
+// nanoseconds.
 inline uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -27,9 +28,9 @@ inline uint64_t ticks() {
 #endif
 }
 
-// Converts ticks to nanoseconds of the steady clock. It compares the present values of both clocks
-// with their values at its construction. Once the TickClock is several milliseconds old, the error
-// is about 0.1% of the time since its construction.
+// Converts ticks to nanoseconds of the steady clock. It computes the tick rate from how far both
+// clocks have advanced since its construction. Once the TickClock is several milliseconds old, the
+// error is about 0.1% of the time since its construction.
 class TickClock {
  public:
   TickClock() : TickClock(now()) {}
@@ -44,14 +45,14 @@ class TickClock {
   }
 
  private:
-  // A reading of both clocks at the same time.
+  // Values of both clocks that were read at about the same time.
   struct Reading {
     uint64_t ticks, ns;
   };
   explicit TickClock(Reading begin) : begin_(begin) {}
 
-  // A thread may lose its processor between reading the two clocks, so the fastest of several
-  // readings is used.
+  // The thread may be preempted between reading the two clocks, so the fastest of several readings
+  // is used.
   static Reading now() {
     Reading best{};
     uint64_t least = 0;

@@ -1,5 +1,5 @@
-// This file is compiled with the same options as the rest of the library. The constants record
-// them.
+// This file is compiled with the same options as the rest of the library, which the constants
+// record.
 #include "base/compiled_for.h"
 
 namespace elider {

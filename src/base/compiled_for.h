@@ -1,5 +1,5 @@
-// CompiledFor: the instruction sets that the compiler may use. The values are constants, so a
-// reader of them does not run code from the file that defines them.
+// CompiledFor: the instruction sets that the compiler was allowed to use. The values are constants,
+// so reading them does not execute code that may require one of these instruction sets.
 #pragma once
 
 namespace elider {

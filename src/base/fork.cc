@@ -14,11 +14,11 @@ namespace elider {
 
 namespace {
 
-// The handlers run in the thread that forks. That thread holds the mutex during the fork, so that
-// the child finds a consistent list.
+// The fork handlers run in the thread that calls fork(). That thread holds the mutex during the
+// fork, so that the child finds a consistent list.
 constinit std::mutex closed_mutex;
 constinit ClosedInChild* closed = nullptr;
-constinit int null_descriptor = -1;  // guarded by closed_mutex; opened with the first of the list
+constinit int null_descriptor = -1;  // guarded by closed_mutex; opened by the first ClosedInChild
 
 struct Kept {
   const void* object;
@@ -54,7 +54,7 @@ ClosedInChild::~ClosedInChild() {
   if (next_ != nullptr) next_->before_ = before_;
 }
 
-// If memory is too low to register the handlers, later forks are not detected.
+// If the handlers cannot be registered because memory is exhausted, forks are not detected.
 ForkGuard::ForkGuard() : generation_(process_generation()) {
   [[maybe_unused]] static const int registered = ::pthread_atfork(ForkHandlers::prepare, ForkHandlers::in_parent, ForkHandlers::in_child);
 }

@@ -1,7 +1,7 @@
-// Two fences that the C++ memory model requires. On x86 they only stop the compiler, because there
-// a locked instruction is a full fence, and all processors agree on the order of loads. On other
-// processors both are seq_cst fences. tests/exhaustive/memory_model_test.cc shows the errors that
-// occur without these fences.
+// Two fences that the C++ memory model requires but x86 does not. On x86, a locked instruction is a
+// full fence, and all processors observe stores in the same order, so both functions are only
+// compiler barriers. On other processors both are seq_cst fences.
+// tests/exhaustive/memory_model_test.cc shows the errors that occur without these fences.
 //
 // Thread safety: all functions may be called from any thread.
 #pragma once
@@ -20,16 +20,15 @@ inline void fence_that_x86_has() {
 }
 }  // namespace detail
 
-// Call this after an atomic read-modify-write. No later load is executed before the
-// read-modify-write. If two threads each change a word, pass this fence, and load the other
-// thread's word, then at least one of the two sees the other's change. A thread that sees a later
-// store of the caller also sees the changed word. Partners: this function in another thread, and
-// fence_between_loads().
+// Call this after an atomic read-modify-write, so that no later load is executed before it. If two
+// threads each modify a word, call this function, and load the other thread's word, then at least
+// one of them sees the other's modification. A thread that sees a later store of the caller also
+// sees the modified word. Partners: this function in another thread, and fence_between_loads().
 inline void fence_after_locked_rmw() { detail::fence_that_x86_has(); }
 
-// Call this between two loads. All threads that call it agree on the order of the stores that they
-// have seen. It does not make the caller's own earlier stores visible. Partners: this function in
-// another thread, and fence_after_locked_rmw().
+// Call this between two loads. All threads that do so agree on the order in which they see the
+// stores of other threads. It does not order the caller's own stores before its later loads.
+// Partners: this function in another thread, and fence_after_locked_rmw().
 inline void fence_between_loads() { detail::fence_that_x86_has(); }
 
 }  // namespace elider

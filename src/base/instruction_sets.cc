@@ -1,4 +1,5 @@
-// This file is compiled for any x86-64 processor (src/base/CMakeLists.txt).
+// This file is compiled for the x86-64 baseline, so that it runs on any x86-64 processor
+// (src/base/CMakeLists.txt).
 #include "base/instruction_sets.h"
 
 #include "base/compiled_for.h"

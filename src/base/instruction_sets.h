@@ -1,13 +1,14 @@
-// Functions of elider/processor.h that tests use to simulate another processor. Without the check,
-// an engine that was compiled for another processor would end with SIGILL inside a commit. Thread
-// safety: call them before other threads exist.
+// A test hook for missing_instruction_sets() (elider/processor.h). Without that check, a library
+// that was compiled for another processor would end the process with SIGILL inside a commit. Thread
+// safety: call the function before other threads exist.
 #pragma once
 
 #include "elider/processor.h"
 
 namespace elider {
 
-// Simulates a library that was also compiled to use this instruction set. Null ends the simulation.
+// Makes missing_instruction_sets() also report `instruction_set`, as if the library had been
+// compiled for it and the processor lacked it. Null ends the simulation.
 void require_for_test(const char* instruction_set);
 
 }  // namespace elider

@@ -7,8 +7,8 @@
 
 namespace elider {
 
-// Returns the key in quotation marks. Bytes that are not text are shown as \xNN. For a long key,
-// only the beginning and the size are shown.
+// Returns the key in quotation marks. Control characters and bytes that are not UTF-8 are shown as
+// \xNN. Of a key that is longer than 64 bytes, only the first 64 bytes and the size are shown.
 std::string quoted_key(std::string_view bytes);
 
 }  // namespace elider

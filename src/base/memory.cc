@@ -23,8 +23,8 @@ constexpr uint64_t kSmallLimitBytes = uint64_t{64} << 20;
 constexpr size_t kRegionBytes = size_t{64} << 20;
 constexpr size_t kRunAlignment = 256;
 
-// Returns the memory that the system can provide without evicting other memory, or all memory if
-// the system does not report it.
+// Returns the number of bytes that the system can provide without swapping (MemAvailable), or the
+// largest number if the system does not report it.
 uint64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   uint64_t kilobytes = 0;
@@ -45,7 +45,7 @@ Memory::Memory(uint64_t limit_bytes, bool huge_pages, bool own_allocators)
 
 Memory::~Memory() {
   shared_.reset();
-  ELIDER_CHECK(allocators_.empty(), "a database's workers are gone before its memory");
+  ELIDER_CHECK(allocators_.empty(), "all Allocators are destroyed before their Memory");
   unmap_regions();
 }
 
@@ -56,7 +56,7 @@ void Memory::abandon() {
 
 void Memory::unmap_regions() {
   for (const Mapping& region : regions_) {
-    // Other code may map these addresses again. It does not expect them to be poisoned.
+    // Other code may map these addresses later, and does not expect them to be poisoned.
     unpoison_memory(region.begin, region.bytes);
     ::munmap(region.begin, region.bytes);
   }
@@ -68,7 +68,8 @@ uint64_t Memory::used_bytes(MemoryPart part) const {
   std::lock_guard lock(mutex_);
   int64_t sum = detached_bytes_[index];
   for (const Allocator* allocator : allocators_) sum += allocator->used_bytes_[index].load(std::memory_order_relaxed);
-  // While other threads run, the sum may include a free without its allocation.
+  // While other threads run, the sum may include the free of an object but not its allocation, and
+  // thus be negative.
   return sum > 0 ? static_cast<uint64_t>(sum) : 0;
 }
 
@@ -91,7 +92,7 @@ bool Memory::reserve(size_t bytes, Limit limit) {
   return false;
 }
 
-// The system aligns mappings only to pages, so this maps more and unmaps both ends.
+// mmap() aligns only to pages, so this maps more than is needed and unmaps both ends.
 std::byte* Memory::map_region(size_t bytes, size_t alignment) {
   const size_t mapped = bytes + (alignment > kPageBytes ? alignment : 0);
   void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -103,7 +104,7 @@ std::byte* Memory::map_region(size_t bytes, size_t alignment) {
   if (before != 0) ::munmap(raw, before);
   if (after != 0) ::munmap(raw + before + bytes, after);
   if (huge_pages_ && bytes >= kHugePageBytes) {
-    // A system without huge pages refuses this call, which is harmless.
+    // A system without huge pages rejects this call, which is harmless.
     static_cast<void>(::madvise(raw + before, bytes, MADV_HUGEPAGE));
   }
   return raw + before;
@@ -111,9 +112,9 @@ std::byte* Memory::map_region(size_t bytes, size_t alignment) {
 
 bool Memory::prefault(uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  ELIDER_CHECK(regions_.empty(), "memory is touched before it is used");
+  ELIDER_CHECK(regions_.empty(), "prefault() is called before the first allocation");
   if (bytes == 0) return true;
-  // The system promises more memory than it has, and kills a process that touches too much of it.
+  // Linux may grant more memory than it has, and then kill a process that touches too much of it.
   if (bytes > available_bytes()) return false;
   const size_t rounded = align_up(bytes, kHugePageBytes);
   std::byte* region = map_region(rounded, kHugePageBytes);
@@ -121,7 +122,8 @@ bool Memory::prefault(uint64_t bytes) {
   regions_.push_back({region, rounded});
   region_next_ = region;
   region_end_ = region + rounded;
-  // Kernels before 5.14 do not support MADV_POPULATE_WRITE, so this writes to each page.
+  // Kernels before 5.14 do not support MADV_POPULATE_WRITE, so this code writes to each page
+  // instead.
   if (::madvise(region, rounded, MADV_POPULATE_WRITE) == 0) return true;
   if (errno != EINVAL) return false;
   for (size_t at = 0; at < rounded; at += kPageBytes) const_cast<volatile std::byte&>(region[at]) = std::byte{0};
@@ -150,7 +152,7 @@ Memory::Mapping Memory::take_chunk(size_t bytes_min, Limit limit) {
 
 bool Memory::start_region() {
   try {
-    regions_.reserve(regions_.size() + 1);  // before the mapping, because a region that is not listed would leak
+    regions_.reserve(regions_.size() + 1);  // before the mapping, because an unlisted region would leak
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -168,7 +170,7 @@ void Memory::give_rest(Mapping rest) {
   try {
     rests_.push_back(rest);
   } catch (const std::bad_alloc&) {
-    // Handled as in put_batch().
+    // The memory is not reused until the database closes, as in put_batch().
   }
 }
 
@@ -186,7 +188,7 @@ void* Memory::take_large(size_t bytes) {
 
 void Memory::give_large(void* object, size_t bytes) {
   const size_t rounded = round_large(bytes);
-  ELIDER_CHECK(::munmap(object, rounded) == 0, "a large object is a mapping of its own");
+  ELIDER_CHECK(::munmap(object, rounded) == 0, "a large object has its own mapping");
   reserved_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
 }
 
@@ -197,8 +199,8 @@ void Memory::put_batch(unsigned size_class, detail::FreeBatch batch) {
   try {
     depot.batches.push_back(batch);
   } catch (const std::bad_alloc&) {
-    // Memory for the list cannot be allocated, so the batch is not reused until the database
-    // closes.
+    // Memory for the list cannot be allocated, so the objects of the batch are not reused until the
+    // database closes.
   }
 }
 
@@ -224,7 +226,8 @@ void Memory::detach(Allocator* allocator) {
 }
 
 Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(memory.largest_bytes_) {
-  // A class may keep a sixteenth of a chunk before its objects move to other workers.
+  // A worker caches two batches of each class, about a sixteenth of a chunk, before its free
+  // objects move to other workers.
   for (unsigned i = 0; i < kSizeClasses; ++i)
     batch_objects_[i] =
         memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
@@ -259,7 +262,8 @@ void Allocator::push(detail::FreeBatch& batch, std::byte* memory, size_t bytes) 
   ++batch.count;
 }
 
-// Frees one object through the shared allocator. The worker that freed it counts it.
+// Moves the one object of the active batch to the shared allocator. The calling worker has already
+// updated its byte counter.
 void Allocator::give_to_shared(unsigned size_class) {
   detail::FreeObject* const object = caches_[size_class].active.first;
   unpoison_memory(object, sizeof(detail::FreeObject));
@@ -273,8 +277,8 @@ void Allocator::give_to_shared(unsigned size_class) {
   if (++active.count >= shared.batch_objects_[size_class]) shared.hand_over(size_class);
 }
 
-// The active batch is full. It becomes the spare batch, and the former spare batch moves to the
-// depot.
+// Called when the active batch is full. Makes it the spare batch, and moves the former spare batch
+// to the depot.
 void Allocator::hand_over(unsigned size_class) {
   if (memory_.shared_ != nullptr && memory_.shared_.get() != this) return give_to_shared(size_class);
   Cache& cache = caches_[size_class];
@@ -307,8 +311,8 @@ bool Allocator::refill(unsigned size_class) {
   return cache.active.first != nullptr;
 }
 
-// A run holds several objects, so that consecutive allocations are adjacent. Its size is at most a
-// hundredth of a chunk, but at least one object.
+// Takes a run from the chunk: memory for several objects of a class, so that consecutive
+// allocations are adjacent. A run has at most 1/128 of a chunk, or one object if that is larger.
 bool Allocator::start_run(unsigned size_class, Memory::Limit limit) {
   const size_t size = class_bytes(size_class);
   const size_t wanted = std::max<size_t>(memory_.chunk_bytes() / 128 / size, 1) * size;
@@ -333,10 +337,11 @@ bool Allocator::start_run(unsigned size_class, Memory::Limit limit) {
   }
 }
 
-// If the limit is reached, uses a free object of a larger class as a run of this class. The pieces
-// are never merged again, but the allocation does not fail while memory is free.
+// Uses a free object of a larger class as a run of this class when the memory limit is reached. The
+// parts are never merged back, but the allocation can succeed although only larger objects are
+// free.
 bool Allocator::split_larger(unsigned size_class) {
-  constexpr unsigned kTriesMax = 64;  // one in four objects of an unaligned class begins at a cache line
+  constexpr unsigned kTriesMax = 64;  // if a class is not aligned to cache lines, one in four of its objects is
   const size_t size = class_bytes(size_class);
   const size_t alignment = size % kCacheLineBytes == 0 ? kCacheLineBytes : kSmallestClassBytes;
   for (unsigned larger = size_class + 1; larger < kSizeClasses; ++larger) {
@@ -368,13 +373,13 @@ bool Allocator::split_larger(unsigned size_class) {
   return false;
 }
 
-// Divides memory that would otherwise be lost into free objects, the largest first.
+// Divides leftover memory into free objects, the largest that fit.
 void Allocator::recycle(std::byte* begin, size_t bytes) {
   while (bytes >= kSmallestClassBytes) {
     unsigned size_class = size_class_of(std::min(bytes, largest_bytes_));
     if (class_bytes(size_class) > bytes) --size_class;
-    // If a class has whole cache lines, its objects must be aligned to cache lines. Smaller classes
-    // need not be.
+    // Classes that are a multiple of the cache-line size require objects that are aligned to cache
+    // lines. Smaller classes do not.
     const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kCacheLineBytes;
     if (misaligned != 0) size_class = std::min(size_class, size_class_of(std::min(bytes, kCacheLineBytes - misaligned)));
     if (class_bytes(size_class) > bytes) return;

@@ -3,16 +3,17 @@
 //
 // Memory takes chunks of 2 MiB, aligned to 2 MiB, from the system. They are on huge pages if the
 // system provides them, because a random access takes about twice as long on 4 KiB pages. Memory
-// enforces the database's memory limit. It has a depot of free objects, through which objects move
-// from workers that mostly free to workers that mostly allocate. Every object belongs to a size
-// class (base/size_class.h). A worker cuts the objects of a class from runs, so that objects that
-// are allocated together are adjacent.
-// Chunks are returned to the system when Memory is destroyed.
-// Memory is not a general-purpose allocator: free() needs the size, and memory is never zeroed.
+// enforces the database's memory limit. Through its depot, free objects move from workers that
+// mostly free to workers that mostly allocate. Every object belongs to a size class
+// (base/size_class.h). A worker cuts the objects of a class from contiguous runs, so that objects
+// that are allocated together are adjacent. Chunks are returned to the system when the Memory is
+// destroyed. Memory is not a general-purpose allocator: free() needs the size, and memory is not
+// set to zero.
 //
-// If the limit is below 64 MiB, the chunk size is 64 KiB, so that several workers fit.
-// Thread safety: all threads may use Memory; one thread at a time may use an Allocator. An object
-// may be freed with a different Allocator of the same Memory. Under ASan, free memory is poisoned.
+// If the limit is below 64 MiB, the chunk size is 64 KiB, so that each of several workers can have
+// a chunk. Thread safety: all threads may use Memory; one thread at a time may use an Allocator. An
+// object may be freed with a different Allocator of the same Memory. Under ASan, free memory is
+// poisoned.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@
 
 namespace elider {
 
-// The uses of memory that statistics distinguish.
+// The uses of memory that statistics report separately.
 enum class MemoryPart : uint8_t { kRows, kVersions, kBlocks, kIndexes };
 inline constexpr unsigned kMemoryParts = 4;
 
@@ -38,7 +39,7 @@ class Allocator;
 
 namespace detail {
 
-// A free object is a node of a list.
+// A free object is an element of a linked list.
 struct FreeObject {
   FreeObject* next;
 };
@@ -51,9 +52,10 @@ struct FreeBatch {
 
 }  // namespace detail
 
-// While this exists, its thread may exceed the memory limit. Use it for work that can no longer be
-// refused. Memory above the limit is used only if no memory is left below it. An allocation still
-// fails if the system is out of memory.
+// While a BeyondLimit exists, the thread that created it may exceed the memory limit. Use it for
+// work that must not fail because of the limit, such as the effects of a commit. Memory above the
+// limit is used only if none is free below it. An allocation still fails if the system is out of
+// memory.
 class BeyondLimit {
  public:
   BeyondLimit() { ++depth_; }
@@ -68,35 +70,40 @@ class BeyondLimit {
 
 class Memory {
  public:
-  // If limit_bytes is 0, memory is unlimited. own_allocators is false only in studies: then all
-  // Allocators share one, under a lock. The constructor does not take memory from the system.
+  // If limit_bytes is 0, memory is unlimited. own_allocators is false only in studies; all
+  // Allocators then use one shared allocator, under a lock. The constructor does not take memory
+  // from the system.
   explicit Memory(uint64_t limit_bytes = 0, bool huge_pages = true, bool own_allocators = true);
-  // Destroy all Allocators first. The objects must not be used any more.
+  // Destroy all Allocators first. Objects that are still allocated become invalid.
   ~Memory();
-  // Returns the chunks to the system. Called in a forked child, which must not use the object
-  // afterwards and does not destroy it. Does nothing if the parent held the lock when it forked.
+  // Returns the chunks to the system. Called in a forked child, which must not use this Memory
+  // afterwards and does not destroy it. Does nothing if a thread of the parent held the lock during
+  // the fork.
   void abandon();
 
-  // Takes this much memory from the system and touches it, before any allocation. Allocations do
-  // not cause page faults until this memory is used up. The memory counts as reserved once it is
-  // used. Returns false if the system refuses the request.
+  // Takes `bytes` bytes from the system and touches all pages, so that allocations do not cause
+  // page faults until this memory is used up. Must be called before the first allocation. The
+  // memory counts as reserved only when allocations use it. Returns false if the system cannot
+  // provide the memory.
   [[nodiscard]] bool prefault(uint64_t bytes);
 
   uint64_t limit_bytes() const { return limit_bytes_; }
   size_t chunk_bytes() const { return chunk_bytes_; }
-  // Returns the bytes that an object of this size occupies: the size of its class, or whole pages.
+  // Returns the number of bytes that an object of `bytes` bytes occupies: the size of its class, or
+  // whole pages.
   size_t bytes_taken(size_t bytes) const {
     return bytes > largest_bytes_ ? round_large(bytes) : class_bytes(size_class_of(bytes));
   }
-  // Returns the bytes of objects in use, rounded up to the sizes of their classes. The result is
-  // exact only while no worker allocates or frees.
+  // Returns the number of bytes in use. Each object counts with the size of its class. The result
+  // is exact only while no worker allocates or frees.
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
-  // Returns true if a BeyondLimit caused usage to exceed the limit. Until usage is lower, an
-  // allocation without a BeyondLimit succeeds only if its Allocator has a cached object.
+  // Returns true if usage exceeds the limit because of a BeyondLimit. Until usage is below the
+  // limit again, an allocation without a BeyondLimit succeeds only if its Allocator has a cached
+  // object.
   bool is_beyond_limit() const { return limit_bytes_ != 0 && reserved_bytes() > limit_bytes_ && used_bytes() > limit_bytes_; }
-  // Returns the bytes taken from the system: those in use, those that are free, and the unused rest
-  // of chunks.
+  // Returns the number of bytes taken from the system, including free objects and unused parts of
+  // chunks.
   uint64_t reserved_bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
   uint64_t free_bytes() const;
 
@@ -116,16 +123,17 @@ class Memory {
     std::vector<detail::FreeBatch> batches;
   };
 
-  // Returns unused memory of at least `bytes_min`, which is the rest of another allocator's chunk
-  // or a new chunk. Returns null at the memory limit, unless the thread may exceed the limit.
+  // Returns at least `bytes_min` bytes of unused memory: the rest of a chunk from a destroyed
+  // Allocator, or a new chunk. Returns null if the memory limit is reached and `limit` is kHolds.
   Mapping take_chunk(size_t bytes_min, Limit limit);
   void give_rest(Mapping rest);
-  // Allocates an object above the largest class, or returns null. Both functions round `bytes` up
-  // to whole pages.
+  // take_large() allocates an object above the largest class, or returns null. give_large() frees
+  // it. Both round `bytes` up to whole pages.
   void* take_large(size_t bytes);
   void give_large(void* object, size_t bytes);
   size_t round_large(size_t bytes) const;
-  // Counts these bytes as reserved. Returns false if the memory limit does not allow that.
+  // Adds `bytes` to the reserved bytes. Returns false if that would exceed the memory limit and
+  // `limit` is kHolds.
   bool reserve(size_t bytes, Limit limit);
   std::byte* map_region(size_t bytes, size_t alignment);
   bool start_region();  // the caller holds mutex_
@@ -154,7 +162,7 @@ class Memory {
   std::array<Depot, kSizeClasses> depots_;
 
   std::mutex shared_mutex_;             // acquired before the depots' mutexes and mutex_
-  std::unique_ptr<Allocator> shared_;  // the allocator that all share; null if each has its own
+  std::unique_ptr<Allocator> shared_;  // used by all Allocators; null if each uses its own lists
 };
 
 class Allocator {
@@ -162,8 +170,9 @@ class Allocator {
   explicit Allocator(Memory& memory);
   ~Allocator();  // returns the free objects to Memory
 
-  // Allocates `bytes` bytes (at least 1) with arbitrary content, aligned to 16, or to 64 if the
-  // class is a multiple of 64. Returns null if the limit is reached or the system is out of memory.
+  // Allocates `bytes` bytes, at least 1, with arbitrary content. The object is aligned to 16 bytes,
+  // or to 64 bytes if the size of its class is a multiple of 64. Returns null if the limit is
+  // reached or the system is out of memory.
   void* allocate(size_t bytes, MemoryPart part) {
     if (is_large(bytes)) [[unlikely]]
       return allocate_large(bytes, part);
@@ -209,7 +218,8 @@ class Allocator {
       hand_over(size_class);
   }
 
-  // Moves the free objects to the depot, because the worker becomes idle. Keeps runs and the chunk.
+  // Moves the free objects to the depot, because the worker becomes idle. Keeps the runs and the
+  // chunk.
   void flush();
 
   Allocator(const Allocator&) = delete;
@@ -218,8 +228,9 @@ class Allocator {
  private:
   friend class Memory;
 
-  // Has two batches, so that a worker that alternates between allocating and freeing does not use
-  // the depot each time, and the run from which new objects are cut.
+  // The free objects of a class, in two batches, and the run from which new objects are cut. With a
+  // single batch, a worker that alternates between allocating and freeing could use the depot each
+  // time.
   struct alignas(kCacheLineBytes) Cache {
     detail::FreeBatch active;
     detail::FreeBatch spare;  // empty or full
@@ -227,11 +238,12 @@ class Allocator {
     std::byte* run_end = nullptr;
   };
 
-  // The first comparison lets the compiler decide the result if it knows the size.
+  // The first comparison lets the compiler decide the result if `bytes` is a large constant.
   bool is_large(size_t bytes) const { return bytes > kLargestClassBytes || bytes > largest_bytes_; }
 
-  // Only one thread writes a counter, so a plain addition is enough. Statistics read it from other
-  // threads. The sum over all workers is correct, although single values may be negative.
+  // Only one thread at a time writes a counter, so the addition need not be atomic. Statistics read
+  // the counters from other threads. A counter may be negative, because a worker may free objects
+  // that another worker allocated, but the sum over all workers is correct.
   void count(MemoryPart part, int64_t bytes) {
     std::atomic<int64_t>& used = used_bytes_[static_cast<unsigned>(part)];
     used.store(used.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
@@ -247,7 +259,7 @@ class Allocator {
   void* allocate_slowly(size_t bytes, MemoryPart part);
   void* allocate_large(size_t bytes, MemoryPart part);
   void free_large(void* object, size_t bytes, MemoryPart part);
-  // Makes free memory the first object of the batch.
+  // Adds free memory to the batch, as its first object.
   static void push(detail::FreeBatch& batch, std::byte* memory, size_t bytes);
   void hand_over(unsigned size_class);
   void give_to_shared(unsigned size_class);

@@ -1,4 +1,4 @@
-// Names of options.
+// The names of option values.
 #include "elider/options.h"
 #include "elider/schema.h"
 

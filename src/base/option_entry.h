@@ -1,6 +1,6 @@
 // Code that the option tables share (elider/option_table.h and elider/heap_option_table.h): table
 // entries, and functions that set a member from text, print it as text, and check its range.
-// Thread safety: pure functions, except for their arguments.
+// Thread safety: the functions access only their arguments.
 #pragma once
 
 #include <array>
@@ -49,22 +49,23 @@ constexpr std::array<OptionInfo, kCount> infos_of(const Entry<Member> (&entries)
 }
 
 bool parse_number(std::string_view text, bool with_unit, uint64_t* number);
-// Returns a text that parse_number() accepts. Numbers of bytes are abbreviated if possible, as in
-// "4M" and "64K".
+// Returns a string that parse_number() accepts. Byte counts are abbreviated if possible, as in "4M"
+// and "64K".
 std::string number_text(const OptionInfo& option, uint64_t number);
 bool allows(const OptionInfo& option, uint64_t number);
-// `of` is the name of the struct, such as "Options".
+// Returns the error for a value that the option does not allow. `of` is the name of the options
+// struct, such as "Options".
 Status refuse(std::string_view of, const OptionInfo& option, const std::string& text);
 
-// Returns false if the text is not a value of the option.
+// Sets *value from `text`. Returns false if the text is not a value of the option.
 template <class T>
 bool take(const OptionInfo& option, std::string_view text, T* value) {
   if constexpr (std::is_same_v<T, bool>) {
     *value = text == "true";
     return text == "true" || text == "false";
   } else if constexpr (std::is_enum_v<T>) {
-    // Some values have a name but are not allowed here. For example, "default" is only for a
-    // RunPolicy.
+    // Some named values are not allowed for this option. For example, "default" is allowed only in
+    // a RunPolicy.
     return (", " + std::string(option.choices) + ",").find(", " + std::string(text) + ",") != std::string::npos && parse(text, value);
   } else if constexpr (std::is_integral_v<T>) {
     if (option.automatic && text == "automatic") return *value = static_cast<T>(kAny), true;
@@ -106,7 +107,7 @@ auto find(const Entries& entries, std::string_view name) -> decltype(&entries[0]
   return nullptr;
 }
 
-// at(options, member) returns the member of an entry.
+// Sets an option from text. at(options, member) returns a reference to the member of `options`.
 template <class Entries, class Chosen, class At>
 Status set(std::string_view of, const Entries& entries, const At& at, Chosen& options, std::string_view name, std::string_view text) {
   const auto* const entry = find(entries, name);

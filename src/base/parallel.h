@@ -1,8 +1,8 @@
 // parallel: runs independent pieces of work in several threads. The engine uses it to open files
 // and write checkpoints.
 //
-// It is not a thread pool, because the threads exist only during one call. Thread safety: a pure
-// function, apart from the effects of `work`.
+// It is not a thread pool, because the threads exist only during one call. Thread safety: may be
+// called from any thread.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@ inline uint32_t processors(uint32_t most) {
 }
 
 // Calls work(thread, i) -> Status once for each i below `count`, with `thread` below `threads`.
-// Calls with the same `thread` never overlap. After an error, no further piece starts, and
-// parallel() returns the error of the smallest i. If work() throws, parallel() rethrows the
-// exception after all threads have ended. If the system refuses to create threads, fewer threads
-// run, or only the caller's.
+// Calls with the same `thread` never overlap. After an error, no further call starts, and
+// parallel() returns the error with the smallest i. If work() throws, parallel() rethrows the
+// exception after all threads have ended. If the system cannot create all threads, fewer threads do
+// the work, at worst only the caller's.
 template <class Work>
 Status parallel(uint32_t threads, size_t count, Work&& work) {
   std::atomic<size_t> next{0};
@@ -35,7 +35,7 @@ Status parallel(uint32_t threads, size_t count, Work&& work) {
   size_t failed_at = count;
   Status failure;
   std::exception_ptr thrown;
-  const auto give_up = [&] { next.store(count, std::memory_order_relaxed); };  // relaxed: the counter only distributes pieces
+  const auto give_up = [&] { next.store(count, std::memory_order_relaxed); };  // relaxed: the counter only distributes work
   const auto run = [&](uint32_t thread) {
     try {
       for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {  // as above

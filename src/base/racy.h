@@ -2,14 +2,15 @@
 // A reader copies the data, then validates the word that guards the memory, and only then uses the
 // copy.
 //
-// Scalars are relaxed atomics, which the compiler does not tear or repeat. Copies are plain memcpy
-// between compiler barriers. In TSan builds copies are relaxed atomics, word by word, so TSan still
-// reports every access that bypasses these functions.
+// Scalars are accessed as relaxed atomics, which the compiler does not tear or repeat. Larger data
+// is copied by plain loads and stores between compiler barriers. In TSan builds copies are relaxed
+// atomics, word by word, so TSan still reports every access that bypasses these functions.
 //
-// Order: racy_read_fence() comes between the racy reads and the load that validates them. It pairs
-// with the writer's racy_write_fence(), and with the release store that releases the guard. A
-// writer calls racy_write_fence() after it acquires the guard and before its first racy write. On
-// x86 neither fence costs anything. Thread safety: all functions are meant for concurrent use.
+// Order: a reader calls racy_read_fence() between its racy reads and the load that validates them.
+// The fence pairs with the writer's racy_write_fence(), and with the release store that releases
+// the guard. A writer calls racy_write_fence() after it acquires the guard and before its first
+// racy write. On x86 both fences are free. Thread safety: all functions are meant for concurrent
+// use.
 #pragma once
 
 #include <atomic>
@@ -73,15 +74,14 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   }
 }
 
-// Copies more than 128 bytes. It is not inlined, because gcc would then warn of copies past the end
-// of the memory.
+// Copies more than 128 bytes. Not inlined, because gcc would then warn about out-of-bounds copies.
 [[gnu::noinline]] inline void copy_long(char* to, const char* from, size_t bytes) {
   for (; bytes > 128; to += 64, from += 64, bytes -= 64) copy_overlapping<32>(to, from, 64);
   copy_overlapping<64>(to, from, bytes);
 }
 
-// Never calls memcpy. If a program is compiled with TSan and this library is not, TSan intercepts
-// memcpy, but does not see the validation that orders the copies.
+// Never calls memcpy. If only the program, but not this library, is compiled with TSan, TSan
+// intercepts memcpy without seeing the validation that orders the copies, and reports false races.
 [[gnu::always_inline]] inline void copy_inline(void* to, const void* from, size_t bytes) {
   if (bytes > 128) {
     copy_long(static_cast<char*>(to), static_cast<const char*>(from), bytes);
@@ -100,8 +100,9 @@ inline void copy_overlapping(void* to, const void* from, size_t bytes) {
   }
 }
 
-// Copies words if the shared address is aligned, and otherwise single bytes. So both sides of a
-// race use the same units, whichever part of the row each one copies.
+// Copies aligned 8-byte words of the shared memory as words, and all other bytes one by one. The
+// division depends only on the shared addresses, so two threads that copy different parts of a row
+// divide it into the same words.
 template <bool kToShared>
 inline void copy_atomically(char* to, const char* from, size_t bytes) {
   size_t i = 0;
@@ -129,7 +130,7 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
 }
 
 #if defined(ELIDER_EMULATOR)
-// A copy that the compiler does not report to the emulator. Used by a mutant.
+// Copies without instrumentation, so the emulator does not see the accesses. Used by a mutant.
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void copy_untold(volatile char* to, const char* from, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
@@ -148,7 +149,7 @@ inline void copy_atomically(char* to, const char* from, size_t bytes) {
 #endif
 }
 
-// Copies private memory to shared memory. The caller must hold the guard.
+// Copies private memory to shared memory. The caller must hold the guard of the shared memory.
 inline void racy_copy_out(void* shared_to, const void* private_from, size_t bytes) {
 #if defined(ELIDER_EMULATOR)
   if (ELIDER_MUTANT(kRawWrite)) [[unlikely]]
@@ -163,9 +164,10 @@ inline void racy_copy_out(void* shared_to, const void* private_from, size_t byte
 #endif
 }
 
-// Copies memory that other threads no longer write, or cannot reach yet, so any race is an error.
-// Other threads read this memory later, or have written it earlier, under guards of this library.
-// TSan sees these guards only if this library is also compiled with TSan.
+// Copies memory that other threads do not write any more, or cannot reach yet, so any race is an
+// error. Guards of this library order these copies with the accesses of other threads. TSan sees
+// the guards only if this library is also compiled with TSan, so in other builds memcpy, which TSan
+// intercepts, is not called.
 inline void guarded_copy(void* to, const void* from, size_t bytes) {
 #if ELIDER_TSAN
   std::memcpy(to, from, bytes);

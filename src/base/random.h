@@ -1,5 +1,5 @@
-// Random: a small, fast generator (xoshiro256**, seeded by splitmix64). It returns the same numbers
-// on all machines.
+// Random: a small, fast generator (xoshiro256**, seeded by splitmix64). A seed gives the same
+// numbers on all machines.
 //
 // Do not use it for secrets. Thread safety: one thread at a time; give each thread its own seed.
 #pragma once
@@ -38,8 +38,8 @@ class Random {
     return result;
   }
 
-  // Returns a number from 0 to n - 1, where n >= 1. It multiplies and shifts; the bias is below n /
-  // 2^64.
+  // Returns a number from 0 to n - 1, where n >= 1. The multiply-and-shift method has a bias below
+  // n / 2^64.
   uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
 
   // Returns a number from first to last, inclusive.

@@ -1,7 +1,9 @@
-// RetiredList: a queue of objects that wait for their grace period, in order of retirement.
+// RetiredList: a queue of objects that wait for the end of their grace period (base/worker.h), in
+// the order in which they were retired.
 //
-// Any thread may read the size; everything else requires one thread at a time. It is not a general
-// queue: it grows by doubling, and keeps its memory until the list is empty.
+// It is not a general-purpose queue: it grows by doubling, and does not shrink until it is empty.
+// Thread safety: any thread may call size() and empty(); all other functions require that one
+// thread at a time calls them.
 #pragma once
 
 #include <atomic>
@@ -15,16 +17,16 @@ namespace elider {
 
 class Worker;
 
-// Called by the worker that reclaims the object, which may differ from the worker that retired it.
-// That worker is inside, at the end of a transaction. The function may free memory, unlink, and
-// retire further objects.
+// Reclaims `object`. `worker` may differ from the worker that retired the object. It is between
+// enter() and leave(), at the end of a transaction, so the function may free memory, unlink
+// objects, and retire further objects.
 using Reclaim = void (*)(Worker& worker, void* object, uint64_t argument);
 
 struct Retired {
   Reclaim reclaim;
   void* object;
   uint64_t argument;
-  uint64_t epoch;  // when the object was retired
+  uint64_t epoch;  // the global epoch when the object was retired
 };
 
 class RetiredList {
@@ -35,7 +37,7 @@ class RetiredList {
   uint64_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size() == 0; }
 
-  // Returns false if memory for a longer list cannot be allocated; the list is then unchanged.
+  // Returns false, and leaves the list unchanged, if memory for a longer list cannot be allocated.
   bool push(const Retired& retired) {
     const uint64_t size = this->size();
     if (size == capacity_) [[unlikely]] {

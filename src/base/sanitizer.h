@@ -1,10 +1,11 @@
-// Constants that say which sanitizer this translation unit is compiled with, and functions that
-// inform ASan about memory that the allocator manages. Thread safety: that of ASan's interface.
+// Constants that say which sanitizers this translation unit is compiled with, and functions that
+// tell ASan which memory of the allocator is free. Thread safety: that of ASan's interface.
 #pragma once
 
 #include <cstddef>
 
-// The emulator of hardware transactions uses TSan's instrumentation, but not its rules.
+// The emulator of hardware transactions is compiled with TSan's instrumentation, but replaces
+// TSan's runtime, so this is not a TSan build.
 #if defined(ELIDER_EMULATOR)
 #define ELIDER_TSAN 0
 #elif defined(__SANITIZE_THREAD__)
@@ -38,13 +39,13 @@ namespace elider {
 inline constexpr bool kThreadSanitizer = ELIDER_TSAN;
 inline constexpr bool kAddressSanitizer = ELIDER_ASAN;
 
-// After this call, ASan reports accesses to these bytes.
+// Makes ASan report accesses to these bytes.
 inline void poison_memory([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #if ELIDER_ASAN
   ASAN_POISON_MEMORY_REGION(begin, bytes);
 #endif
 }
-// After this call, these bytes may be accessed again.
+// Makes these bytes accessible again.
 inline void unpoison_memory([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #if ELIDER_ASAN
   ASAN_UNPOISON_MEMORY_REGION(begin, bytes);

@@ -1,7 +1,8 @@
-// ShardedCounts: counts entries and the bytes that they occupy. Workers that change the counts do
-// not share a cache line. A sum is exact while no worker writes, and approximate otherwise.
+// ShardedCounts: counts entries and the bytes that they occupy. Most workers have a shard of their
+// own, so that they do not share a cache line. Sums are exact while no worker calls add(), and
+// approximate otherwise.
 //
-// Thread safety: the worker with the given id calls add(); any thread may read sums.
+// Thread safety: only the worker with id `worker_id` may call add(); any thread may read the sums.
 #pragma once
 
 #include <array>
@@ -13,11 +14,11 @@ namespace elider {
 
 class ShardedCounts {
  public:
-  // Returns the number of entries in this worker's shard. Callers use it to decide when to do
-  // periodic work.
+  // Adds to both counts; the arguments may be negative. Returns the number of entries in this
+  // worker's shard, from which callers decide when to do periodic work.
   int64_t add(uint32_t worker_id, int64_t entries, int64_t bytes) {
-    // Each low id has its own shard, so a plain addition is enough. All other ids share the last
-    // shard.
+    // Each worker with a low id has its own shard, so the addition need not be atomic. All other
+    // workers share the last shard.
     if (worker_id < kShards - 1) [[likely]] {
       Shard& shard = shards_[worker_id];
       if (bytes != 0) bump_own(shard.bytes, bytes);
@@ -41,7 +42,7 @@ class ShardedCounts {
 
  private:
   static constexpr size_t kShards = 16;
-  // All orders are relaxed, because the counts do not order anything.
+  // All accesses are relaxed, because the counts do not order other memory accesses.
   struct alignas(64) Shard {
     std::atomic<int64_t> entries{0};
     std::atomic<int64_t> bytes{0};

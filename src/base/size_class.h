@@ -1,9 +1,9 @@
-// Size classes: the sizes that the allocator provides, and the class of a request.
+// Size classes: the object sizes that the allocator provides, and the class of a requested size.
 //
-// The sizes are multiples of 16 bytes up to 256, multiples of 64 up to 1024, and then eight per
-// doubling up to 256 KiB, so a step is at most an eighth of the size. Classes above 256 bytes, and
-// the runs that their objects are cut from, are multiples of 64. So an object of 64 n bytes has n
-// cache lines of its own. All functions are pure.
+// Sizes are multiples of 16 bytes up to 256, and multiples of 64 up to 1024. Above 1024, up to 256
+// KiB, each doubling has eight sizes, so a step is at most an eighth of the size. The allocator
+// aligns objects to 64 bytes if their size is a multiple of 64, as all sizes above 256 are. An
+// object of 64 n bytes thus has n cache lines of its own. All functions are pure.
 #pragma once
 
 #include <array>

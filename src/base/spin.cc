@@ -14,9 +14,10 @@ namespace {
 constexpr uint64_t kYieldingNs = 400'000;
 }  // namespace
 
-// Makes the system call directly, because a library call that sleeps is a cancellation point.
+// Makes the system call directly, because the C library's sleeping functions are cancellation
+// points.
 void sleep_shortly() {
-  static constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the system wakes the thread slightly later
+  static constexpr timespec kTime = {.tv_sec = 0, .tv_nsec = 50'000};  // the kernel adds its timer slack
   if (::syscall(SYS_nanosleep, &kTime, nullptr) != 0 && errno != EINTR) ::sched_yield();
 }
 

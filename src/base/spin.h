@@ -1,5 +1,5 @@
-// Spin: a thread's wait for another thread's short critical section. The thread first pauses, each
-// time twice as long, then yields, then sleeps.
+// Spin: waits for another thread's short critical section. The waiting thread first executes pause
+// instructions, twice as many each time, then yields the processor, and then sleeps.
 //
 // It is not a lock. Thread safety: a Spin belongs to the waiting thread.
 #pragma once
@@ -22,16 +22,16 @@ void sleep_shortly();
 
 class Spin {
  public:
-  // Waits, longer at each call. After about a microsecond of pauses, the thread yields the
-  // processor, because the holder may be waiting for this core. After 400 microseconds, the thread
-  // sleeps. If other threads compute and use their whole time slices, a yield takes milliseconds,
-  // but a sleep does not.
+  // Waits a little longer at each call. After about a microsecond of pauses, the thread yields the
+  // processor, because the lock's holder may be waiting for this core. After 400 microseconds of
+  // yielding, it sleeps instead. If other threads use up their time slices, a yield takes
+  // milliseconds, but a sleep does not.
   void wait();
   void reset() { *this = {}; }
-  // Returns true if the pauses are over and the next wait yields the processor.
+  // Returns true if the pauses are over, so that the next wait() yields or sleeps.
   bool has_paused() const { return round_ == kRoundsOfPauses; }
-  // The number of yields and the number of sleeps. A caller that limits its wait counts one of the
-  // two.
+  // The numbers of yields and sleeps since the construction or reset(). Callers use one of them to
+  // limit their wait.
   uint32_t yields() const { return yields_; }
   uint32_t sleeps() const { return sleeps_; }
 

@@ -97,15 +97,15 @@ void no_value(const char* accessed, const Status& status) noexcept {
   stop(std::string(accessed) + " of a Result that has failed: " + status.message());
 }
 void wrong_view(bool empty) noexcept {
-  stop(empty ? "a View that shows no row was used: no row has the key, or nothing was read into the view"
-             : "a View was used after its transaction, or its scan's visitor, had ended; copy what is needed later");
+  stop(empty ? "a View that shows no row was used: the row does not exist, or nothing was read into the View"
+             : "a View was used after its transaction or its scan's visitor had ended; copy the data that is needed later");
 }
 
 }  // namespace detail
 
 std::string_view Status::table() const { return interned_name(head_.table_name_id); }
 
-// acq_rel: the last owner must see what the other owners did with the text.
+// acq_rel: the last owner, which deletes the text, must see all accesses of the other owners.
 void Status::release_text() noexcept {
   if (detail_.text->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_.text;
 }

@@ -1,5 +1,5 @@
-// Functions for a message that continues with the words of another Status. For example, "corrupt:
-// 'x' at byte 0: the header is cut short" names the code only once.
+// Functions that build a message from the message of another Status without repeating the name of
+// the code, as in "corrupt: 'x' at byte 0: the header is cut short".
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace elider {
 
-// Returns the message without the name of the code at its start.
+// Returns the status's message without the leading name of the code.
 inline std::string words_of(const Status& status) {
   std::string words = status.message();
   const size_t name = name_of(status.code()).size();
@@ -18,8 +18,8 @@ inline std::string words_of(const Status& status) {
   return words;
 }
 
-// Returns a failure with the words of `why` between `before` and `after`. The code of `why` is
-// named only if it differs from `code`.
+// Returns a Status with `code` whose message is `before`, the message of `why`, and `after`. It
+// names the code of `why` only if that differs from `code`.
 inline Status reworded(Code code, std::string_view before, const Status& why, std::string_view after = {}) {
   std::string words(before);
   words += why.code() == code ? words_of(why) : why.message();

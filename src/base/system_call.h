@@ -19,7 +19,8 @@ auto uninterrupted(Call&& call) {
   }
 }
 
-// Like uninterrupted(), for calls that return the error instead of setting errno (posix_fallocate).
+// Like uninterrupted(), but the call must return the error instead of setting errno, as
+// posix_fallocate() does.
 template <class Call>
 int uninterrupted_error(Call&& call) {
   for (;;)

@@ -132,7 +132,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kTrustShortStream, "trust_short_stream"},
 };
 
-// A wrong name must end the process. Otherwise it would look like a mutant that no checker finds.
+// A misspelled name must end the process. Otherwise no mutant would be active, as if the tests had
+// missed it.
 Mutant mutant_of_environment() {
   const char* const name = std::getenv("ELIDER_MUTANT");
   Mutant mutant = Mutant::kNone;
@@ -202,12 +203,13 @@ struct TestStop::State {
 
   void arrive();
   void let_go();
-  // Waits for the flag. Ends the process with these words if the flag is not set in time.
+  // Waits until `flag` is set. If the timeout passes first, ends the process with the message
+  // `words`.
   void wait_for(const bool& flag, std::unique_lock<std::mutex>& lock, const char* words);
 
   const std::string name;
   const std::chrono::milliseconds timeout;
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the following
   std::condition_variable changed;
   uint64_t pass_first;
   bool reached = false;
@@ -239,7 +241,7 @@ void TestStop::State::wait_for(const bool& flag, std::unique_lock<std::mutex>& l
   while (!flag) {
     if (changed.wait_until(lock, until) == std::cv_status::no_timeout || flag) continue;
     std::fprintf(stderr, "elider: %s test point '%s'\n", words, name.c_str());
-    ELIDER_CHECK(false, "a race that a test forces comes about in time");
+    ELIDER_CHECK(false, "the race that a test forces happens before the timeout");
   }
 }
 

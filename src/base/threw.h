@@ -1,5 +1,5 @@
-// threw(): returns the status of a procedure that threw. Thread safety: may be called from any
-// thread.
+// threw(): returns the status for a procedure that threw an exception. Thread safety: may be called
+// from any thread.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace elider {
 
-// Returns kProcedureThrew with the exception's text. The text is nullptr if the exception was not a
-// std::exception. If memory for the message cannot be allocated, the status lacks a message.
+// Returns kProcedureThrew with a message. `what` is the exception's text, or nullptr if it is not a
+// std::exception; `who` names the function that threw. If memory for the message cannot be
+// allocated, the status has only a code and a cause.
 Status threw(const char* what, std::string_view who = "the procedure") noexcept;
 
 }  // namespace elider

@@ -23,8 +23,8 @@ std::string_view name_of(TupleType type) {
 
 void TuplePrefix::set_size(size_t size) {
   size_ = size;
-  // Computes the next byte string: drops trailing bytes 255, and increases the last remaining byte
-  // by one.
+  // The upper end is the smallest byte string that is above all strings with this prefix: drops
+  // trailing 0xff bytes, and increments the last remaining byte.
   while (size != 0 && from_[size - 1] == std::byte{0xff}) --size;
   to_size_ = size;
   if (size == 0) return;
@@ -35,7 +35,7 @@ void TuplePrefix::set_size(size_t size) {
 namespace detail {
 namespace {
 
-// Text and bytes end with byte 0. Within them, byte 0 is encoded as 1 1, and byte 1 as 1 2.
+// Text and byte strings end with byte 0. Within them, byte 0 is encoded as 1 1, and byte 1 as 1 2.
 constexpr uint8_t kTextEnd = 0, kEscape = 1, kEscapedZero = 1, kEscapedOne = 2;
 
 constexpr uint64_t every(uint8_t byte) { return 0x0101010101010101u * byte; }
@@ -46,11 +46,11 @@ uint64_t load(const void* from) {
   return word;
 }
 
-// Whether one of eight bytes is 0 or 1.
+// Returns true if one of the word's eight bytes is 0 or 1.
 constexpr bool has_escapes(uint64_t word) { return ((word - every(2)) & ~word & every(0x80)) != 0; }
 constexpr bool has_more_than_ascii(uint64_t word) { return (word & every(0x80)) != 0; }
 
-// Returns the offset of the first byte that is not UTF-8, or the size if all bytes are.
+// Returns the offset of the first byte that is not valid UTF-8, or the size if the text is valid.
 size_t utf8_end(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
@@ -90,7 +90,7 @@ std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, 
   const char* from = text.data();
   size_t left = text.size();
   while (left != 0) {
-    // The room suffices for the rest if the rest does not contain bytes that must be escaped.
+    // There is room for the rest of the text if none of its bytes must be escaped.
     if (left >= 8) {
       const uint64_t word = load(from);
       if (!has_escapes(word) && !(is_text && has_more_than_ascii(word))) [[likely]] {

@@ -11,7 +11,7 @@ namespace elider {
 TupleReader::TupleReader(std::span<const std::byte> bytes)
     : begin_(bytes.data()), input_{bytes.data(), bytes.data() + bytes.size(), &scratch_} {
   if (bytes.size() <= kTupleBytesMax) return;
-  status_ = Status::invalid_argument("an encoded tuple has at most " + std::to_string(kTupleBytesMax) + " bytes, and there are " +
+  status_ = Status::invalid_argument("an encoded tuple has at most " + std::to_string(kTupleBytesMax) + " bytes, but the input has " +
                                      std::to_string(bytes.size()));
 }
 
@@ -23,12 +23,12 @@ bool TupleReader::refuse(size_t offset, const char* why) {
 bool TupleReader::next(TupleField* field) {
   if (!status_.ok()) return false;
   const size_t begin = offset();
-  if (input_.at == input_.end) return depth_ == 0 ? false : refuse(begin, "a nested tuple does not end");
+  if (input_.at == input_.end) return depth_ == 0 ? false : refuse(begin, "the end of a nested tuple is missing");
   uint8_t flip = (flips_ & 1) != 0 ? 0xff : 0;
   auto tag = static_cast<uint8_t>(std::to_integer<uint8_t>(*input_.at++) ^ flip);
   *field = TupleField();
   if (tag == detail::kTagEnd) {
-    if (depth_ == 0) return refuse(begin, "a tuple ends that has not begun");
+    if (depth_ == 0) return refuse(begin, "this byte ends a nested tuple, but none is open");
     --depth_;
     flips_ >>= 1;
     field->type = TupleType::kTupleEnd;
@@ -41,7 +41,7 @@ bool TupleReader::next(TupleField* field) {
   }
   if (take(field, tag, flip)) return true;
   if (!status_.ok()) return false;
-  return refuse(begin, "the value is cut off, or its bytes are not the ones that encoding it gives");
+  return refuse(begin, "the value is cut off, or is not in the form that the encoder writes");
 }
 
 // Reads the value of a field after its tag. Returns false, without setting status_, if the value is
@@ -86,7 +86,7 @@ bool TupleReader::take(TupleField* field, uint8_t tag, uint8_t flip) {
       ++depth_;
       flips_ = flips_ << 1 | (flip != 0 ? 1 : 0);
       return true;
-    default: return refuse(offset() - 1, "there is no field that begins with this byte");
+    default: return refuse(offset() - 1, "no type of field begins with this byte");
   }
 }
 
@@ -128,7 +128,7 @@ TupleWriter& TupleWriter::begin_tuple(bool descending) {
 TupleWriter& TupleWriter::end_tuple() {
   if (!status_.ok()) return *this;
   if (depth_ == 0) {
-    status_ = Status::invalid_argument("a nested tuple ends that has not begun");
+    status_ = Status::invalid_argument("end_tuple() was called without begin_tuple()");
     return *this;
   }
   const bool flip = (flips_ & 1) != 0;
@@ -158,12 +158,12 @@ TupleWriter& TupleWriter::add(const TupleField& field) {
     case TupleType::kTuple: return begin_tuple(field.descending);
     case TupleType::kTupleEnd: return end_tuple();
   }
-  if (status_.ok()) status_ = Status::invalid_argument("there is no type of fields " + std::to_string(static_cast<int>(field.type)));
+  if (status_.ok()) status_ = Status::invalid_argument("unknown field type " + std::to_string(static_cast<int>(field.type)));
   return *this;
 }
 
 Result<size_t> TupleWriter::finish() {
-  if (status_.ok() && depth_ != 0) status_ = Status::invalid_argument("a nested tuple has not ended");
+  if (status_.ok() && depth_ != 0) status_ = Status::invalid_argument("end_tuple() is missing for a nested tuple");
   if (!status_.ok()) return status_;
   return static_cast<size_t>(at_ - begin_);
 }
@@ -247,9 +247,10 @@ void append_value(const TupleField& field, std::string* text) {
   }
 }
 
-// Prints the field that the reader has just read. Reads the rest of a nested tuple.
+// Prints the field that the reader has just read. If the field is a nested tuple, also reads and
+// prints the rest of it.
 void append_field(TupleReader& reader, TupleField field, std::string* text) {
-  uint64_t descending = 0;  // one bit per tuple that has begun here, the lowest for the innermost
+  uint64_t descending = 0;  // one bit per open tuple; the lowest bit is that of the innermost tuple
   for (size_t open = 0;;) {
     if (field.type == TupleType::kTuple) {
       *text += '(';
@@ -272,7 +273,8 @@ void append_field(TupleReader& reader, TupleField field, std::string* text) {
   }
 }
 
-// Reads up to and including the field at this position of the tuple that the reader is in.
+// Reads fields of the current tuple up to and including the field at this position. Returns false
+// if the tuple has fewer fields.
 bool find_field(TupleReader& reader, size_t position, TupleField* field) {
   for (const size_t depth = reader.depth(); reader.next(field);) {
     if (reader.depth() < depth) return false;  // the end of the tuple
@@ -312,7 +314,7 @@ Status decode_status(const DecodeFailure& failure, std::span<const std::byte> by
     constexpr size_t kShownMax = 80;
     if (value.size() > kShownMax) {
       size_t end = kShownMax;
-      while ((static_cast<unsigned char>(value[end]) & 0xc0) == 0x80) --end;  // within a character
+      while ((static_cast<unsigned char>(value[end]) & 0xc0) == 0x80) --end;  // do not split a UTF-8 character
       value.resize(end);
       value += "...";
     }

@@ -65,10 +65,10 @@ string refusal(std::initializer_list<int> values) {
 }
 
 TEST(TupleReader, NamesTheOffsetOfWhatItRefuses) {
-  const string cut = ", the value is cut off, or its bytes are not the ones that encoding it gives";
-  const string unknown = ", there is no field that begins with this byte";
+  const string cut = ", the value is cut off, or is not in the form that the encoder writes";
+  const string unknown = ", no type of field begins with this byte";
   EXPECT_EQ(refusal({0x19}), "none");
-  EXPECT_EQ(refusal({0x19, 0x00}), "1, a tuple ends that has not begun");
+  EXPECT_EQ(refusal({0x19, 0x00}), "1, this byte ends a nested tuple, but none is open");
   EXPECT_EQ(refusal({0x19, 0xff}), "1" + unknown);
   EXPECT_EQ(refusal({0x01}), "0" + unknown);
   EXPECT_EQ(refusal({0x0f}), "0" + unknown);
@@ -93,12 +93,12 @@ TEST(TupleReader, NamesTheOffsetOfWhatItRefuses) {
   EXPECT_EQ(refusal({0x6c, 0xff, 0}), "none");
   EXPECT_EQ(refusal({0x6a, 0xff, 0}), "1, the text is not UTF-8");
   EXPECT_EQ(refusal({0x95, 0x00, 0xff}), "1, the text is not UTF-8");
-  EXPECT_EQ(refusal({0x74, 0x19}), "2, a nested tuple does not end");
+  EXPECT_EQ(refusal({0x74, 0x19}), "2, the end of a nested tuple is missing");
   EXPECT_EQ(refusal({0x74, 0xff}), "1" + unknown);
   EXPECT_EQ(refusal({0x8b, 0x00}), "1" + unknown);
   EXPECT_EQ(refusal({0x8b, 0xff}), "none");
   EXPECT_EQ(check_tuple(std::vector<std::byte>(1025, std::byte{0x18})).message(),
-            "invalid argument: an encoded tuple has at most 1024 bytes, and there are 1025");
+            "invalid argument: an encoded tuple has at most 1024 bytes, but the input has 1025");
   EXPECT_TRUE(check_tuple(std::vector<std::byte>(1024, std::byte{0x18})).ok());
 }
 
@@ -171,14 +171,14 @@ TEST(TupleWriter, KeepsTheFirstError) {
   EXPECT_EQ(full.finish().status().message(),
             "invalid argument: tuple field 1.1.0 (text of 8 bytes) does not fit: the buffer has 8 bytes");
   TupleWriter open(buffer), closed(buffer), no_room(std::span<std::byte>(buffer.data(), 1));
-  EXPECT_EQ(open.begin_tuple().finish().status().message(), "invalid argument: a nested tuple has not ended");
-  EXPECT_EQ(closed.end_tuple().finish().status().message(), "invalid argument: a nested tuple ends that has not begun");
+  EXPECT_EQ(open.begin_tuple().finish().status().message(), "invalid argument: end_tuple() is missing for a nested tuple");
+  EXPECT_EQ(closed.end_tuple().finish().status().message(), "invalid argument: end_tuple() was called without begin_tuple()");
   EXPECT_EQ(no_room.begin_tuple().end_tuple().finish().status().message(),
             "invalid argument: tuple field 0 (tuple) does not fit: the buffer has 1 bytes");
   TupleField field;
   field.type = static_cast<TupleType>(77);
   TupleWriter unknown(buffer);
-  EXPECT_EQ(unknown.add(field).finish().status().message(), "invalid argument: there is no type of fields 77");
+  EXPECT_EQ(unknown.add(field).finish().status().message(), "invalid argument: unknown field type 77");
 }
 
 TEST(TupleType, EveryTypeHasItsOwnName) {

@@ -1,6 +1,6 @@
-// Uncancelled: while this exists, pthread_cancel() of this thread is deferred. Use it for work that
-// must not stop halfway because other threads wait for its completion. Thread safety: belongs to
-// one thread.
+// Uncancelled: while an Uncancelled exists, pthread_cancel() of its thread is deferred. Use it for
+// work that must not stop halfway because other threads wait for its completion. Thread safety:
+// belongs to one thread.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +16,8 @@ class Uncancelled {
   Uncancelled(const Uncancelled&) = delete;
   Uncancelled& operator=(const Uncancelled&) = delete;
 
-  // Runs f() with cancellation allowed. If f unwinds, the caller cleans up.
+  // Runs f() with cancellation allowed, if it was allowed before. f() may then unwind the thread,
+  // so the caller must clean up in destructors.
   template <class F>
   decltype(auto) but_for(F&& f) {
     ::pthread_setcancelstate(before_, nullptr);

@@ -1,4 +1,4 @@
-// UTF-8: checks whether a name is text, and prints names that are not.
+// UTF-8: checks whether a string is valid text, and prints strings that are not.
 // Thread safety: pure functions.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace elider {
 
 // Returns the number of bytes of the first character of `text`, which must not be empty. Returns 0
-// if the bytes are not the shortest form of a character, or are a surrogate.
+// if `text` does not begin with valid UTF-8. Overlong forms and surrogates are invalid.
 inline size_t utf8_bytes(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
@@ -24,8 +24,8 @@ inline size_t utf8_bytes(std::string_view text) {
   return odd ? 0 : bytes;
 }
 
-// Returns the text with every control character, and every byte that is not part of a character,
-// printed as \xNN. Sets *all_text to true if the text does not contain such bytes.
+// Returns the text with control characters and invalid bytes printed as \xNN. Sets *all_text to
+// whether the text contains none of these.
 inline std::string printable(std::string_view text, bool* all_text = nullptr) {
   constexpr char kDigits[] = "0123456789abcdef";
   if (all_text != nullptr) *all_text = true;

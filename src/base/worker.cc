@@ -11,7 +11,7 @@ namespace elider {
 
 namespace {
 
-// The argument of retired memory: the size in the lower bits, the MemoryPart in the upper bits.
+// The argument of free_retired(): the size in the lower bits, the MemoryPart in the upper bits.
 constexpr unsigned kPartShift = 56;
 
 void free_retired(Worker& worker, void* object, uint64_t argument) {
@@ -42,10 +42,10 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
   retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift, bytes);
 }
 
-// Called by leave() once per countdown, to check the epoch and reclaim a limited number of objects.
+// Called by leave() once per countdown. Checks the epoch, and reclaims a limited number of objects.
 // If more objects could be reclaimed, each of the next leave() calls runs maintain() again, and
 // reclaims more objects than were retired meanwhile. A worker that is short of memory takes over
-// the retired objects of idle workers. It also runs maintain() in each of the next leave() calls,
+// the retired objects of idle workers, and then runs maintain() in each of the next leave() calls,
 // with a higher limit.
 void Worker::maintain() {
   if (!workers_.reclaims_) [[unlikely]] {
@@ -59,7 +59,7 @@ void Worker::maintain() {
   countdown_ = hurry ? 1 : kCountdown;
   if (hurry) --hurry_;
   if (retired_.empty() && workers_.orphans_.empty()) return;
-  // Earlier references are not used any more, and the old announcement would delay the epoch.
+  // The worker does not hold references any more, and its old announcement would delay the epoch.
   announce();
   if (hurry || !behind) look_after_epoch();
   const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave + (behind ? 2 * retired : 0);
@@ -69,7 +69,8 @@ void Worker::maintain() {
   if (behind_) countdown_ = 1;
 }
 
-// If another worker has advanced the epoch since the last check, this worker need not do so.
+// If another worker has advanced the epoch since the last check, this worker does not try to
+// advance it.
 void Worker::look_after_epoch() {
   if (workers_.epoch() == epoch_looked_after_ && !workers_.try_advance()) countdown_ = std::min(countdown_, kCountdown / kSoonerShare);
   epoch_looked_after_ = workers_.epoch();
@@ -90,18 +91,18 @@ Workers::Workers(Memory& memory, uint32_t workers_max, uint64_t seed)
   prepare_asymmetric_fence();
   epoch_->store(kFirstEpoch, std::memory_order_release);
   free_ids_.resize(workers_max);
-  for (uint32_t id = 0; id < workers_max; ++id) free_ids_[id] = id;  // ascending: a heap already
+  for (uint32_t id = 0; id < workers_max; ++id) free_ids_[id] = id;  // ascending numbers are already a heap
 }
 
 Workers::~Workers() {
   if (ids_used_max() == 0) return;  // nothing has been retired
-  Worker* const worker = at(0);  // its owner will not return; a new worker might need memory that is not available
+  Worker* const worker = at(0);  // not a new worker, because that might require memory that is not available
   for (uint32_t id = 0; id < ids_used_max(); ++id) {
-    ELIDER_CHECK(!at(id)->inside(), "no transaction runs when its database closes");
+    ELIDER_CHECK(!at(id)->inside(), "no transaction is running when its database closes");
     orphan(*at(id));
   }
   worker->inside_ = true;
-  // Every grace period is over. What a callback retires is added to the queue.
+  // This ends every grace period. Objects that callbacks retire are added to the queue.
   epoch_->store(~uint64_t{0} >> 1, std::memory_order_release);
   while (!orphans_.empty()) {
     epoch_->fetch_add(kGraceEpochs, std::memory_order_acq_rel);
@@ -118,7 +119,7 @@ Worker* Workers::acquire() {
   Worker* worker = at(id);
   if (worker == nullptr) {
     uint64_t state = seed_ + id;
-    worker = new Worker(*this, memory_, id, splitmix64(state));  // may throw: the id is still free
+    worker = new Worker(*this, memory_, id, splitmix64(state));  // if this throws, the id is still free
     slots_[id].store(worker, std::memory_order_release);
   }
   std::pop_heap(free_ids_.begin(), free_ids_.end(), std::greater<>());
@@ -129,9 +130,9 @@ Worker* Workers::acquire() {
 }
 
 void Workers::release(Worker* worker) {
-  ELIDER_CHECK(!worker->inside(), "a worker is given back after leave()");
+  ELIDER_CHECK(!worker->inside(), "a worker is released only after leave()");
   if (!worker->retired_.empty()) {
-    worker->enter();  // keeps threads that claim lists away from this one
+    worker->enter();  // prevents other threads from claiming this worker's list
     orphan(*worker);
     worker->inside_ = false;
     worker->announced_.store(Worker::kOutside, std::memory_order_release);
@@ -146,8 +147,8 @@ void Workers::release(Worker* worker) {
 bool Workers::all_announced(uint64_t epoch) const {
   const uint32_t count = ids_used_max();
   for (uint32_t id = 0; id < count; ++id) {
-    // acquire: pairs with the release stores of enter() and leave(), so everything that was done
-    // inside is complete.
+    // acquire: pairs with the release stores of enter() and leave(), so all accesses that the
+    // worker made inside are complete.
     const uint64_t announced = at(id)->announced_.load(std::memory_order_acquire);
     if (announced != Worker::kOutside && announced != epoch) return false;
   }
@@ -158,8 +159,8 @@ bool Workers::try_advance() {
   if (advancing_->exchange(true, std::memory_order_acquire)) return false;
   const uint64_t epoch = epoch_->load(std::memory_order_acquire);
   // The first check is cheap and usually finds the worker that prevents the advance. The fence
-  // pairs with light_fence() in Worker::announce(). If the second check misses a worker's
-  // announcement, that worker's reads come after the fence.
+  // pairs with light_fence() in Worker::announce(): if the second check misses a worker's
+  // announcement, the worker reads shared data only after the fence.
   bool advanced = false;
   if (all_announced(epoch)) {
     heavy_fence();
@@ -186,7 +187,8 @@ size_t Workers::reclaim_own(Worker& worker, size_t objects_max) {
   return count;
 }
 
-// Callbacks take latches and retire objects, so they run without the lock, a few at a time.
+// Callbacks take latches and retire objects, so they run without the lock. For this reason the
+// objects are taken from the queue in small batches.
 size_t Workers::reclaim_orphans(Worker& worker, size_t objects_max) {
   const uint64_t now = epoch();
   size_t count = 0;
@@ -215,8 +217,8 @@ void Workers::orphan(Worker& worker) {
     orphans_.swap(worker.retired_);
     return;
   }
-  // If memory is short, the remaining objects stay with the worker until the worker is used again
-  // or collected.
+  // If the queue cannot grow, the remaining objects stay in the worker's list until the worker is
+  // used again or collect() runs.
   for (; !worker.retired_.empty(); worker.retired_.pop())
     if (!orphans_.push(worker.retired_.front())) return;
 }
@@ -226,8 +228,8 @@ void Workers::orphan_idle(const Worker& except) {
   bool any = false;
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    // relaxed: only an estimate. A worker that is inside keeps its list. In a running database most
-    // workers are inside.
+    // relaxed: only an estimate; the check is repeated after the fence. It skips workers that are
+    // inside, as most workers of a running database are.
     if (worker == &except || worker->retired_.empty() || worker->announced_.load(std::memory_order_relaxed) != Worker::kOutside) continue;
     worker->claimed_.store(true, std::memory_order_release);
     any = true;
@@ -238,7 +240,7 @@ void Workers::orphan_idle(const Worker& except) {
   heavy_fence();
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    if (!worker->claimed_.load(std::memory_order_relaxed)) continue;  // the holder of collect_mutex_ writes it
+    if (!worker->claimed_.load(std::memory_order_relaxed)) continue;  // relaxed: only the holder of collect_mutex_ writes it
     if (worker->announced_.load(std::memory_order_acquire) == Worker::kOutside) orphan(*worker);
     worker->claimed_.store(false, std::memory_order_release);
   }
@@ -251,10 +253,10 @@ void Workers::try_orphan_idle(const Worker& except) {
 
 void Workers::collect() {
   // An object may be retired three times: to be unlinked, to be freed, and with the node that
-  // contained it. So this many rounds empty the lists if no other worker runs, and bound the work
-  // otherwise.
+  // contained it. kRoundsMax rounds therefore empty the lists if no other worker runs, and bound
+  // the work otherwise.
   constexpr int kRoundsMax = 64;
-  constexpr int kRoundsStalledMax = 12;  // in the first six, the processor is not yielded
+  constexpr int kRoundsStalledMax = 12;  // in the first six, the thread only pauses
   std::lock_guard one_at_a_time(collect_mutex_);
   if (!reclaims_) return;
   Worker* const worker = acquire();
@@ -267,7 +269,7 @@ void Workers::collect() {
     const bool advanced = try_advance();
     worker->announce();
     const size_t reclaimed = reclaim_own(*worker, ~size_t{0}) + reclaim_orphans(*worker, ~size_t{0});
-    worker->short_of_memory_ = false;  // hurrying would try to lock collect_mutex_, which is held
+    worker->short_of_memory_ = false;  // otherwise leave() would try to lock collect_mutex_, which this thread holds
     worker->countdown_ = Worker::kCountdown;
     worker->leave();
     if (retired_objects() == 0) break;

@@ -1,24 +1,24 @@
-// Worker: the part of a database that one thread or one open transaction owns. It contains the
+// Worker: the state that one thread or one open transaction owns in a database. It contains the
 // epoch announcement, the allocator, and the list of retired objects. Workers: all workers of a
 // database.
 //
 // Reclamation is quiescent-state based (DBX, section 5.5). An object is unlinked, then retired, and
-// reclaimed after a grace period. The grace period ends when every worker that was inside
-// enter()..leave() at the time of the retirement has left. The implementation uses epochs. enter()
-// announces the global epoch. The epoch advances when every worker inside has announced the current
-// one. An object that was retired in epoch e is reclaimed in epoch e + 3 or later.
+// reclaimed after a grace period, which ends when every worker that was inside enter()..leave() at
+// the time of the retirement has left. The implementation uses epochs. enter() announces the global
+// epoch, which advances only when every worker inside has announced the current one. An object that
+// was retired in epoch e is reclaimed in epoch e + 3 or later.
 //
-// Why three epochs: a worker inside that announced a keeps the epoch at a + 1 or below. If a worker
-// reads the epoch as e after it has unlinked an object, the unlink took effect while the epoch was
-// e or e + 1. A reader that still found the object had announced e + 1 or less, and keeps the epoch
-// at e + 2 or below. For this reason retire() does not need a fence. The fence in enter(), between
-// the announcement and reads of shared data, is the light half of base/asymmetric_fence.h. The
-// heavy half is in Workers::try_advance().
+// Why three epochs: while a worker that announced epoch a is inside, the epoch is at most a + 1. If
+// a worker reads the epoch as e after it has unlinked an object, the unlink took effect while the
+// epoch was e or e + 1. A reader that still found the object had announced e + 1 or less, and keeps
+// the epoch at e + 2 or below. For this reason retire() does not need a fence. The fence in
+// enter(), between the announcement and reads of shared data, is the light half of
+// base/asymmetric_fence.h. The heavy half is in Workers::try_advance().
 //
 // Thread safety: one thread at a time may use a Worker; all threads may use Workers. When a worker
 // is released, its retired objects pass to the other workers. collect(), and a worker that is short
-// of memory, may claim and empty the list of a worker that is not inside. If the thread of a
-// claimed worker calls enter(), it waits until the claim ends.
+// of memory, may claim and empty the list of a worker that is not inside. If the claimed worker's
+// thread calls enter(), it waits until the claim ends.
 #pragma once
 
 #include <atomic>
@@ -42,20 +42,20 @@ class Workers;
 
 class alignas(kCacheLinePairBytes) Worker {
  public:
-  // Until leave(), objects that are reachable now, or become reachable, are not reclaimed. Not
-  // reentrant.
+  // Marks the worker as inside, until leave(). Objects that the worker finds in between are not
+  // reclaimed before leave(). Not reentrant.
   [[gnu::always_inline]] inline void enter() {
     inside_ = true;
     // relaxed: only an estimated time for statistics.
     entered_ticks_.store(ticks(), std::memory_order_relaxed);
     announce();
-    // acquire: pairs with the claimer's release, after which the list belongs to this thread again.
+    // acquire: pairs with the claimer's release, after which retired_ belongs to this thread again.
     if (claimed_.load(std::memory_order_acquire)) [[unlikely]]
       wait_until_unclaimed();
   }
 
-  // The caller must have dropped all references. From time to time, leave() reclaims objects and
-  // advances the epoch.
+  // Marks the worker as outside. The caller must not keep references to shared objects. From time
+  // to time, leave() also advances the epoch and reclaims objects.
   [[gnu::always_inline]] inline void leave() {
     if (--countdown_ <= 0) [[unlikely]]
       maintain();
@@ -65,30 +65,29 @@ class alignas(kCacheLinePairBytes) Worker {
     announced_.store(kOutside, std::memory_order_release);
   }
   bool inside() const { return inside_; }
-  // Returns true if the next leave() checks the epoch and reclaims.
+  // Returns true if the next leave() will check the epoch and reclaim objects.
   bool is_due() const { return countdown_ <= 1; }
   // The global epoch.
   uint64_t global_epoch() const;
 
   // Calls reclaim(worker, object, argument) after a grace period. `object` must be unlinked, and
-  // the worker must be inside. `bytes` is the amount of memory that waits with the object. Returns
-  // false if the list cannot grow because memory is exhausted. Most callers cannot undo their
-  // commit then, and leave the object unreclaimed. Callers that do not need the grace period free
-  // the object at once.
+  // this worker must be inside. `bytes` is the amount of memory that will be freed with the object.
+  // Returns false if the list cannot grow because memory is exhausted. Most callers cannot undo
+  // their commit at that point, and leave the object unreclaimed. Callers that do not need the
+  // grace period free the object at once.
   bool retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes = 0);
-  // Like retire(), for an object that is still in an index, where all readers skip it. Fewer such
-  // objects may wait before the worker reclaims.
+  // Like retire(), but the object is still in an index, where all readers skip it. The worker
+  // reclaims such objects sooner.
   bool retire_linked(Reclaim reclaim, void* object, uint64_t argument);
 
-  // Like Allocator::allocate() (base/memory.h). Returns null if the memory limit is reached. The
-  // next leave() then hastens reclamation, because a caller that lacks memory may call leave() too
-  // rarely for the countdown.
+  // Like Allocator::allocate() (base/memory.h), but after a failure the next leave() hastens
+  // reclamation, because a caller that lacks memory may call leave() too rarely for the countdown.
   void* allocate(size_t bytes, MemoryPart part) {
     void* const object = memory_.allocate(bytes, part);
     if (object == nullptr) [[unlikely]] is_short_of_memory();
     return object;
   }
-  // Reports that memory was exhausted, so that the worker reclaims waiting objects soon.
+  // Reports that an allocation failed, so that the worker reclaims retired objects soon.
   void is_short_of_memory() {
     short_of_memory_ = true;
     countdown_ = 0;
@@ -96,14 +95,14 @@ class alignas(kCacheLinePairBytes) Worker {
   // See Memory.
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
   size_t bytes_taken(size_t bytes) const { return memory_.bytes_taken(bytes); }
-  // Like allocate(), for callers that can do without the memory and will retry. A failure does not
-  // hasten reclamation.
+  // Like allocate(), but a failure does not hasten reclamation. Use it if the caller can do without
+  // the memory and will retry.
   void* allocate_optional(size_t bytes, MemoryPart part) { return memory_.allocate(bytes, part); }
   void free(void* object, size_t bytes, MemoryPart part) { memory_.free(object, bytes, part); }
-  // Retires these bytes, to be freed.
+  // Frees the memory after a grace period.
   void retire_memory(void* object, size_t bytes, MemoryPart part);
 
-  uint32_t id() const { return id_; }  // 0 to workers_max - 1; unique among those in use
+  uint32_t id() const { return id_; }  // 0 to workers_max - 1; unique among the workers in use
   Random& random() { return random_; }
   Workers& workers() { return workers_; }
 
@@ -113,10 +112,10 @@ class alignas(kCacheLinePairBytes) Worker {
  private:
   friend class Workers;
   static constexpr uint64_t kOutside = 0;
-  // A worker checks the epoch after this many calls of leave(), or earlier if it has retired
-  // enough: 1024 objects, 256 linked objects, or 512 KiB. With a small memory limit the thresholds
-  // are 256 objects or 64 KiB. An advance interrupts every processor that runs another worker, for
-  // about 20 us in a virtual machine.
+  // A worker checks the epoch after this many calls of leave(), or earlier if it has retired 1024
+  // objects, 256 linked objects, or 512 KiB. With a memory limit below 64 MiB the thresholds are
+  // 256 objects or 64 KiB. An advance of the epoch interrupts every processor that runs another
+  // worker, for about 20 us in a virtual machine.
   static constexpr int64_t kCountdown = 4096;
   static constexpr int64_t kObjectWeight = kCountdown / 1024;
   static constexpr int64_t kLinkedWeight = kCountdown / 256;
@@ -125,10 +124,11 @@ class alignas(kCacheLinePairBytes) Worker {
   // If another worker prevents an advance, the next check comes after an eighth of a countdown.
   static constexpr int64_t kSoonerShare = 8;
   static constexpr size_t kReclaimsPerLeave = 128;
-  // After a shortage of memory, each of this many leave() calls runs maintain(), because a row
-  // takes three grace periods of three epochs each. Each of these calls reclaims more objects than
-  // usual, because a row is retired three times, each time at the end of the list. A worker starts
-  // to hurry at most once per kHurryPauseNs, because the memory may really be in use.
+  // After a shortage of memory, each of this many leave() calls runs maintain(), because freeing a
+  // row takes three grace periods of three epochs each. Each of these calls reclaims more objects
+  // than usual, because a row is retired three times, each time at the end of the list. A worker
+  // starts to hurry at most once per kHurryPauseNs, because hurrying does not help if the memory is
+  // really in use.
   static constexpr uint32_t kHurry = 64;
   static constexpr size_t kReclaimsInHurry = 4096;
   static constexpr uint64_t kHurryPauseNs = 10'000'000;
@@ -140,13 +140,13 @@ class alignas(kCacheLinePairBytes) Worker {
   void look_after_epoch();
   void begin_to_hurry();
 
-  // The owner writes these, and a worker that advances the epoch reads them. claimed_ is written by
-  // the thread that holds Workers::collect_mutex_.
+  // Written by the owner, except for claimed_, which the holder of Workers::collect_mutex_ writes.
+  // Read by workers that advance the epoch.
   std::atomic<uint64_t> announced_{kOutside};
   std::atomic<uint64_t> entered_ticks_{0};
   std::atomic<bool> claimed_{false};
 
-  // Only the owner uses these. A claimer may also empty retired_.
+  // Used only by the owner, except that a thread that has claimed the worker may empty retired_.
   bool inside_ = false;
   const int64_t object_weight_;
   const unsigned bytes_shift_;
@@ -154,7 +154,7 @@ class alignas(kCacheLinePairBytes) Worker {
   uint64_t retired_since_ = 0;    // objects retired since the last maintain()
   bool behind_ = false;           // the last maintain() may have left objects whose grace period is over
   bool short_of_memory_ = false;  // since the last maintain()
-  uint32_t hurry_ = 0;            // number of following leave()s that call maintain() each
+  uint32_t hurry_ = 0;            // each of the next hurry_ leave() calls runs maintain()
   uint64_t hurried_ns_ = 0;       // when the last period of hurrying began
   uint64_t epoch_looked_after_ = 0;
   Workers& workers_;
@@ -164,7 +164,7 @@ class alignas(kCacheLinePairBytes) Worker {
   alignas(kCacheLinePairBytes) Allocator memory_;
 };
 
-// Keeps the worker inside while this exists, also if an exception is thrown.
+// Calls enter(), and leave() on destruction.
 class Inside {
  public:
   [[gnu::always_inline]] explicit Inside(Worker& worker) : worker_(worker) { worker_.enter(); }
@@ -178,7 +178,7 @@ class Inside {
 
 class Workers {
  public:
-  // `memory` must outlive this. A worker costs 8 bytes until it is first acquired.
+  // `memory` must outlive the Workers. A worker that has never been acquired costs 8 bytes.
   Workers(Memory& memory, uint32_t workers_max, uint64_t seed);
   // Used by studies. From now on, objects are reclaimed only when all workers are destroyed. All
   // workers must be outside.
@@ -186,20 +186,20 @@ class Workers {
   // Reclaims everything, in each worker's order of retirement. All workers must be outside.
   ~Workers();
 
-  // Returns the unused worker with the lowest id, or null if workers_max are in use.
+  // Returns the unused worker with the lowest id, or null if all workers_max workers are in use.
   Worker* acquire();
-  // The worker must be outside. Its retired list moves to a common list, and its free memory to the
-  // depot.
+  // The worker must be outside. Its retired objects move to the list that all workers share, and
+  // its free memory moves to the depot.
   void release(Worker* worker);
 
-  // Advances the epoch and reclaims as many objects as possible, from the common list and from the
+  // Advances the epoch and reclaims as many objects as possible, from the shared list and from the
   // lists of all workers that are outside. The calling thread must not be inside a worker. The
   // function uses an unused worker. If all workers are in use, it does nothing, and the workers
   // continue to reclaim by themselves.
   void collect();
 
   uint64_t epoch() const { return epoch_->load(std::memory_order_acquire); }
-  // Number of objects that wait for their grace period.
+  // Returns the number of objects that wait for the end of their grace period.
   uint64_t retired_objects() const;
   uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
   // All ids that were ever used are below this number, so it bounds scans of arrays that are
@@ -224,15 +224,15 @@ class Workers {
   // Otherwise, or if another thread is advancing the epoch, returns false.
   bool try_advance();
   bool all_announced(uint64_t epoch) const;
-  // Reclaims at most `objects_max` objects whose grace period is over, and returns their number.
-  // The worker must be inside.
   bool reclaims_ = true;
+  // Both reclaim at most `objects_max` objects whose grace period is over, and return the number of
+  // reclaimed objects. The worker must be inside.
   size_t reclaim_own(Worker& worker, size_t objects_max);
   size_t reclaim_orphans(Worker& worker, size_t objects_max);
-  // Moves the list of `worker`, which must not be in use by another thread, to orphans_.
+  // Moves the retired objects of `worker` to orphans_. Another thread must not be using the worker.
   void orphan(Worker& worker);
-  // Calls orphan() for each worker that is outside and can be claimed, which keeps its thread from
-  // entering meanwhile. The caller holds collect_mutex_.
+  // Calls orphan() for each worker that is outside. Claims the worker first, so that its thread
+  // waits in enter() meanwhile. The caller holds collect_mutex_.
   void orphan_idle(const Worker& except);
   void try_orphan_idle(const Worker& except);  // does nothing if another thread is doing it
 
@@ -242,34 +242,34 @@ class Workers {
   const TickClock clock_;
   const std::unique_ptr<std::atomic<Worker*>[]> slots_;  // indexed by id; null before first use
 
-  // Every enter() reads this, and an advance writes it.
+  // Read by every enter(), written by every advance.
   CacheLine<std::atomic<uint64_t>> epoch_;
   CacheLine<std::atomic<bool>> advancing_;
 
   std::atomic<uint32_t> in_use_{0};
   std::atomic<uint32_t> ids_used_max_{0};
 
-  std::mutex collect_mutex_;        // one thread at a time claims workers' lists; before mutex_ and orphans_mutex_
+  std::mutex collect_mutex_;        // held while claiming workers' lists; acquired before mutex_ and orphans_mutex_
   std::mutex mutex_;                // guards free_ids_ and the creation of workers
   std::vector<uint32_t> free_ids_;  // a heap with the lowest id first
   std::mutex orphans_mutex_;        // guards orphans_, except for its size
-  RetiredList orphans_;             // objects of released or idle workers; not in the order of epochs
+  RetiredList orphans_;             // objects of released or idle workers; not ordered by epoch
 };
 
 inline uint64_t Worker::global_epoch() const { return workers_.epoch(); }
 
 void Worker::announce() {
-  // acquire: pairs with the advance's release, so this thread sees the present state of memory that
-  // was reclaimed earlier.
+  // acquire: pairs with the advance's release, so this thread sees the current contents of memory
+  // that was reclaimed earlier.
   const uint64_t epoch = workers_.epoch_->load(std::memory_order_acquire);
-  // release: a thread that sees this announcement also sees the end of the worker's previous stay
-  // inside.
+  // release: a thread that sees this announcement also sees everything that the worker did before
+  // its previous leave().
   announced_.store(epoch, std::memory_order_release);
   light_fence();  // pairs with heavy_fence() in Workers::try_advance and Workers::orphan_idle
 }
 
 inline bool Worker::retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes) {
-  ELIDER_DCHECK(inside_, "an object is retired inside enter() and leave()");
+  ELIDER_DCHECK(inside_, "an object is retired between enter() and leave()");
   countdown_ -= object_weight_ + static_cast<int64_t>(bytes >> bytes_shift_);
   ++retired_since_;
   return retired_.push({reclaim, object, argument, workers_.epoch_->load(std::memory_order_acquire)});

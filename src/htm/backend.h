@@ -1,20 +1,22 @@
-// Backend: the concept of a backend, which begins and ends hardware transactions ("regions"). This
-// header also has the two backends that do not need hardware.
+// Backend: the C++ concept of a backend, which begins and ends hardware transactions ("regions").
+// This header also has the two backends that do not need hardware.
 //
-//   begin()       returns kStarted in a new region. If the region cannot begin, or aborts later,
-//                 begin() returns the status of the abort (htm/status.h), and nothing has
-//                 changed. So begin() may return twice. It is inlined: the stack frame that calls
-//                 it must not return before the region ends
-//   commit()      makes the region's writes visible atomically
-//   abort<C>()    ends the region without effect; begin() returns with code C. Does not return
-//   active()      whether the calling thread is in a region
-//   kName         the name, as in HtmBackend
-//   kRunsRegions  false: the backend does not run regions, and sections take their locks at once
-//   kFetchesCode  optional. true: the code of a region must be mapped (htm/code_pages.h)
+//   `begin()`  Returns kStarted in a new region. If the region cannot begin, or aborts later, its
+//       effects are undone and begin() returns the status of the abort (htm/status.h). So begin()
+//       may return twice. It is inlined: the stack frame that calls it must not return before the
+//       region ends.
+//   `commit()`  Makes the region's writes visible atomically.
+//   `abort<C>()`  Aborts the region; begin() returns a status with code C. Does not return.
+//   `active()`  Whether the calling thread is in a region.
+//   `kName`  The name, as in HtmBackend.
+//   `kRunsRegions`  If false, the backend does not run regions, and sections take their locks at
+//       once.
+//   `kFetchesCode`  Optional. If true, a page fault on a region's code aborts the region
+//       (htm/code_pages.h).
 //
 // A region must not allocate, make a system call, lock, throw, or touch a page for the first time.
-// It must not change a captured local variable unless it has set that variable first. The reason is
-// that an emulator undoes writes to memory, but a local variable may be in a register.
+// It must not change a captured local variable unless it has set that variable first, because an
+// emulator undoes writes to memory, but a local variable may be in a register.
 //
 // The policy of htm/elide.h, not the backend, decides how often to retry. Thread safety: a region
 // belongs to the thread that runs it.
@@ -53,8 +55,8 @@ struct None {
 };
 static_assert(Backend<None>);
 
-// Every region aborts at its start, with status 0. Processors that decode RTM but have it turned
-// off behave like this.
+// Every region aborts at its start, with status 0. Processors that decode the RTM instructions but
+// have RTM disabled behave like this.
 struct AlwaysAborts {
   static constexpr std::string_view kName = "always-aborts";
   static constexpr bool kRunsRegions = true;

@@ -21,8 +21,8 @@ struct Range {
   bool has(uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Collects the read-only segments of the object that this file is linked into. From the object that
-// contains memcpy, collects the start of memcpy.
+// Called for each loaded program or library. Collects the read-only segments of the one that
+// contains this file, and the start of memcpy.
 int find_ranges(dl_phdr_info* object, size_t, void* to) {
   auto& ranges = *static_cast<std::vector<Range>*>(to);
   const auto here = reinterpret_cast<uintptr_t>(&read_code_pages);
@@ -41,7 +41,7 @@ int find_ranges(dl_phdr_info* object, size_t, void* to) {
 }
 
 // Computed once and never destroyed, because threads may run, and databases may be closed, after
-// the destructors of statics.
+// static destructors.
 const std::vector<Range>& all_ranges() {
   static const std::vector<Range>& ranges = []() -> const std::vector<Range>& {
     auto* found = new std::vector<Range>;
@@ -55,9 +55,10 @@ const std::vector<Range>& all_ranges() {
 
 void read_code_pages() {
 #if defined(ELIDER_EMULATOR)
-  return;  // regions of this backend do not fetch code
+  return;  // page faults on code do not abort emulated regions
 #endif
-  // Sanitizers put red zones between constants. Under sanitizers, regions need not be fast.
+  // Sanitizers put red zones, which must not be read, between constants. Sanitizer builds need not
+  // be fast.
   if constexpr (kAddressSanitizer || kThreadSanitizer) return;
   for (const Range& range : all_ranges())
     for (uintptr_t at = range.begin; at < range.end; at = (at / kPageBytes + 1) * kPageBytes)

@@ -82,10 +82,9 @@ void try_xbegin() {
 void ask_processor(Hardware&) {}
 #endif
 
-// The point to which SIGILL returns in a thread that tries an instruction. Null in all other
-// threads.
+// The SIGILL handler jumps here if the thread is trying an instruction. Null in all other threads.
 thread_local sigjmp_buf* way_back = nullptr;
-struct sigaction action_before {};  // the process's action while an instruction is tried
+struct sigaction action_before {};  // the process's action for SIGILL before an instruction was tried
 
 void take_sigill(int signal, siginfo_t* what, void* context) {
   if (way_back != nullptr) siglongjmp(*way_back, 1);
@@ -120,10 +119,10 @@ Hardware find_out() {
 
 }  // namespace
 
-// Returns the defect of a processor, or "". RTM of Haswell and early Broadwell can corrupt memory
-// (errata HSD136, HSE44, HSM142, HSW136 and BDM53). Haswell-EX is correct from stepping 4 on. On
-// Skylake, its client successors and Skylake-SP, regions can violate the order of other processors'
-// stores, unless microcode reports a fix (EDX[13]).
+// Returns the known defect of a processor, or "". RTM of Haswell and early Broadwell can corrupt
+// memory (errata HSD136, HSE44, HSM142, HSW136 and BDM53). Haswell-EX is correct from stepping 4
+// on. On Skylake, its client successors and Skylake-SP, regions can violate the order of other
+// processors' stores, unless microcode reports a fix (CPUID leaf 7, EDX bit 13).
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode) {
   if (vendor != "GenuineIntel" || family != 6) return {};
   switch (model) {
@@ -158,7 +157,7 @@ bool runs_without_sigill(void (*instruction)()) {
   ours.sa_sigaction = take_sigill;
   ours.sa_flags = SA_SIGINFO;
   sigemptyset(&ours.sa_mask);
-  ::sigaction(SIGILL, nullptr, &action_before);  // set before a handler may read it
+  ::sigaction(SIGILL, nullptr, &action_before);  // before the handler is installed, because it reads this
   if (::sigaction(SIGILL, &ours, nullptr) != 0) return false;
   sigjmp_buf place;
   volatile bool exists = false;

@@ -1,9 +1,9 @@
-// detect(): finds out whether this machine has working hardware transactions. It asks CPUID and the
-// kernel, and rejects steppings with known defects. It then requires that a self-test succeeds,
+// detect(): reports whether this machine has working hardware transactions. It queries CPUID and
+// the kernel, and rejects steppings with known defects. It then requires that a self-test succeeds,
 // because on some machines the instructions exist but every region aborts.
 //
-// Only rtm_instructions_exist() executes a transactional instruction that CPUID does not announce.
-// It is used for a backend that was requested by name. Thread safety: all threads may call all
+// Only rtm_instructions_exist() executes a transactional instruction that CPUID does not report. It
+// is called if a user requests the backend by name. Thread safety: all threads may call all
 // functions.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace elider::htm {
 
-// Returns what is known about the processor, the kernel and the self-test. The engine sets
-// `automatic`. The result is computed once.
+// Returns the features of the processor, the settings of the kernel, and the result of the
+// self-test. The engine sets `automatic`. The result is computed once.
 const Hardware& detect();
 
 // Executes XBEGIN once and catches SIGILL. Returns false if the instruction does not exist.
@@ -27,16 +27,17 @@ bool rtm_instructions_exist();
 // SIGILL meanwhile, the process's previous action handles it.
 bool runs_without_sigill(void (*instruction)());
 
-// Returns the reason why the stepping is rejected, or "". Family, model and stepping are those of
-// CPUID, including the extended parts. `fixed_by_microcode` is EDX[13] of leaf 7.
+// Returns the known defect because of which this stepping is rejected, or "". Family, model and
+// stepping are those of CPUID, including the extended parts. `fixed_by_microcode` is EDX[13] of
+// leaf 7.
 std::string known_defect(const std::string& vendor, uint32_t family, uint32_t model, uint32_t stepping, bool fixed_by_microcode);
 
 inline constexpr uint32_t kSelfTestRegions = 1000;
 // The self-test succeeds if at least this many of its regions commit within the allowed retries.
 inline constexpr uint32_t kSelfTestCommitsMin = 990;
 
-// Fills in self_test_... of `found`. Returns true if enough regions committed, and the effect of
-// each is visible.
+// Sets the self_test_... members of `found`. Returns true if enough regions committed, and each of
+// them had its effect.
 template <Backend B>
 bool self_test(Hardware& found) {
   constexpr uint32_t kTriesMax = 100;
@@ -53,7 +54,7 @@ bool self_test(Hardware& found) {
     const bool committed = run_region<B>(site, SubscribedWithin{}, [&] { *line = before + 1; return true; }, [] { return false; });
     if (*line != before + (committed ? 1 : 0)) return false;
     if (committed) ++found.self_test_committed;
-    if (i == 9 && found.self_test_committed == 0) break;  // if none commits, further regions with a hundred tries each do not say more
+    if (i == 9 && found.self_test_committed == 0) break;  // if ten regions failed after a hundred tries each, more would fail too
   }
   found.self_test_aborts = site.counts().aborts;
   return found.self_test_committed >= kSelfTestCommitsMin;

@@ -1,14 +1,14 @@
 // elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.3). A section runs as a region that
 // reads its lock but does not take it. Only if the region fails does the section take the lock.
 //
-//   region     begin, read the lock (if it is held, abort with kLockHeldCode), body, commit
-//   abort      wait until the lock is free, and retry as often as the policy allows for the cause
-//   fallback   take the lock, run the body, release the lock
+//   `region`    Begin, read the lock (if it is held, abort with kLockHeldCode), body, commit.
+//   `abort`     Wait until the lock is free, and retry as often as the policy allows for the cause.
+//   `fallback`  Take the lock, run the body, release the lock.
 //
 // Why this excludes other threads: the lock's word is in the region's read set from the region's
 // start to its end, so a thread that takes the lock aborts the region. Reading the lock only at the
-// end ("lazily") would be unsafe. Until then the region could compute with data that a holder has
-// only partly written, and could even jump to such an address.
+// end ("lazily") would be unsafe, because until then the region could compute with data that the
+// lock's holder has only partly written, and even jump to an address from such data.
 //
 // Not reentrant: a body must not start a section under the same lock. Thread safety: all threads
 // may call it, each with its own body.
@@ -35,13 +35,13 @@ concept ElidableLock = requires(const L& lock) {
   { lock.held() } -> std::same_as<bool>;
 };
 
-// The lock of a section whose region itself checks the locks that it elides, such as the lock bits
-// of the rows that a commit writes.
+// Used instead of a lock by a section whose body itself checks the locks that it elides, such as
+// the lock bits of the rows that a commit writes.
 struct SubscribedWithin {
   static constexpr bool held() { return false; }
 };
 
-// The number of retries that one run has left, by cause of abort.
+// The retries that one run has left, by cause of abort.
 class Patience {
  public:
   Patience(const ElisionPolicy& policy, uint32_t height) {
@@ -72,7 +72,8 @@ class Patience {
 };
 
 // Waits until the lock is free, because a region that starts earlier would abort at once. Returns
-// false if the lock is held for so long that the caller should queue for it.
+// false if the lock is not free after several hundred microseconds; the caller should then queue
+// for it.
 template <ElidableLock Lock>
 bool wait_until_free(const Lock& lock) {
   if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return true;
@@ -84,7 +85,7 @@ bool wait_until_free(const Lock& lock) {
   return true;
 }
 
-// The default `useful` of run_region(): a region that has ended has always done its work.
+// The default `useful` of run_region(): every region that commits has done its work.
 struct AlwaysUseful {
   template <class Value>
   constexpr bool operator()(const Value&) const {
@@ -92,20 +93,20 @@ struct AlwaysUseful {
   }
 };
 
-// Runs body() as a region if the site's policy succeeds with that, and otherwise fallback(). Both
-// return the same type, by value. The body may run several times, but only one run takes effect.
-// The region begins and ends in this stack frame. After the region has ended, useful(value) returns
-// whether it did its work, for the site's statistics. The alternative is that the region only found
-// that the caller must do the work in another way.
+// Runs body() as a region, with as many retries as the site's policy allows, and runs fallback() if
+// no attempt commits. Both return the same type, by value. The body may run several times, but only
+// one run takes effect. The region begins and ends in this stack frame. useful(value) is called
+// after the region has committed, for the site's statistics. It returns false if the region did not
+// do its work, but only found that the caller must do it in another way.
 template <Backend B, ElidableLock Lock, class Body, class Fallback, class Useful = AlwaysUseful>
 auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, Useful&& useful = {}) -> decltype(body()) {
   using Value = decltype(body());
-  static_assert(!std::is_void_v<Value>, "a section hands its results back by value");
+  static_assert(!std::is_void_v<Value>, "a section must return its result by value");
   if constexpr (B::kRunsRegions) {
     const ElisionPolicy& policy = site.policy();
     Site::Part& part = site.mine();
     if (part.tries(policy)) [[likely]] {
-      std::optional<Patience> patience;  // created on demand, because it needs a division, and few runs need it
+      std::optional<Patience> patience;  // created at the first abort, because it needs a division
       Cause cause = Cause::kLockHeld;
       do {
         if (!wait_until_free(lock)) break;
@@ -132,7 +133,7 @@ auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, 
   return fallback();
 }
 
-// Like run_region(), with lock.lock() and lock.unlock() around body() as the fallback.
+// Like run_region(), with a fallback that runs body() under the lock.
 template <Backend B, ElidableLock Lock, class Body>
 [[gnu::always_inline]] inline auto elide(Site& site, Lock& lock, Body&& body) -> decltype(body()) {
   return run_region<B>(site, lock, body, [&]() -> decltype(body()) {

@@ -2,8 +2,8 @@
 // ELIDER_EMULATOR.
 //
 // Its speed does not indicate the speed of any processor. An abort restores the stack frame that
-// called elider_emulator_begin(). For this reason begin() is always inlined into a frame that
-// outlives the region. Thread safety: that of any backend.
+// called elider_emulator_begin(), so begin() is always inlined, into a frame that outlives the
+// region. Thread safety: that of any backend.
 #pragma once
 
 #if defined(ELIDER_EMULATOR)

@@ -2,10 +2,10 @@
 // tests use it to control the emulated processor. It exists only in builds of the preset `emulator`
 // (ELIDER_EMULATOR).
 //
-// The preset compiles the program with -fsanitize=thread. The compiler then emits a call before
-// every memory access. These calls enter this runtime instead of the thread sanitizer, and the
-// sources are unchanged. The emulator does not measure speed, and its throughput does not
-// indicate that of hardware.
+// The preset compiles the unchanged sources with -fsanitize=thread, so that the compiler emits a
+// call before every memory access. These calls enter this runtime instead of that of the thread
+// sanitizer. The emulator does not measure speed, and its throughput does not indicate that of
+// hardware.
 //
 // **One thread at a time.** A thread runs only while it has the turn, and gives up the turn only
 // inside a call of the runtime. The compiler calls the runtime *before* a plain access, so each
@@ -21,25 +21,25 @@
 //
 // Two exceptions do no harm:
 //
-//   - The compiler copies an object with two calls, write and then read, before either access. If
-//     the turn moved between the two calls, a read of the same size as the write before it repeats
-//     the check of that write.
+//   - To copy an object, the compiler emits a call for the write and then a call for the read,
+//     before either access. If the turn has moved between the two calls, a read of the same size
+//     as the preceding write repeats the check of that write.
 //   - The turn is taken from a thread that sleeps in the kernel. The thread's last access has
 //     happened, because it precedes the system call. membarrier makes sure that the thread is not
 //     in a call of the runtime.
 //
 // Conflicts are detected per 64-byte cache line, as on the processor. The later access wins, and an
 // access outside any region always wins. Writes go to memory at once, and the old bytes are saved.
-// Writes to the stack below the frame of begin are not tracked, because an abort ends those frames.
-// The frame of begin itself is copied at begin and belongs to the region, because the compiler
-// keeps values there without a call.
+// Writes to the stack below the frame that called begin are not tracked, because an abort ends
+// those frames. The calling frame itself is copied at begin and belongs to the region, because the
+// compiler keeps values there without calling the runtime.
 //
 // The emulator does not see accesses of libc, libstdc++.so and other code without instrumentation.
-// Some calls in a region abort it (status 0), as a system call would. These are calls of the
-// allocator, blocking calls, the end of a thread, and calls that relink a std::map or std::list.
-// Thread safety: all threads may call all functions, but configure() and similar functions only
-// while no region is active. The models follow HyPer-HTM (TKDE 2015), section 3 and figure 5, and
-// DBX (EuroSys 2014), section 2.
+// Calls of the allocator, blocking calls, the end of a thread, and calls that relink a std::map or
+// std::list abort a region (status 0), as a system call would. Thread safety: all threads may call
+// all functions, but configure(), configure_from_text() and reset_counters() only while no region
+// is active. The models follow HyPer-HTM (TKDE 2015), section 3 and figure 5, and DBX (EuroSys
+// 2014), section 2.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +49,12 @@ extern "C" {
 // Begins a region, or one more level of nesting. Returns 0xFFFFFFFF if the region has begun.
 // Otherwise returns the status of the abort, with the bits of RTM: explicit 0, retry 1, conflict 2,
 // capacity 3, debug 4, nested 5, and the code of an explicit abort in 24 to 31. An abort restores
-// all registers that a call preserves, the calling frame and all tracked memory. So for the
-// compiler the function returns once, whatever it returns. For this reason `returns_twice` is not
-// needed, and with it gcc would not inline the caller. The calling frame must not return before the
-// commit.
+// all registers that a call preserves, the calling frame and all tracked memory. To the compiler,
+// the function therefore appears to return only once, so it does not need the attribute
+// `returns_twice`, with which gcc would not inline the caller. The calling frame must not return
+// before the commit.
 unsigned elider_emulator_begin(void);
-// Ends the innermost level. At the outermost level, publishes all writes. Ends the process if it is
+// Ends the innermost level. At the outermost level, publishes all writes. Ends the process if
 // called outside a region.
 void elider_emulator_commit(void);
 // Aborts the region with all its levels. Does nothing outside a region.
@@ -62,12 +62,12 @@ void elider_emulator_abort(unsigned char code);
 // Returns 1 inside a region, except while all its tracking is suspended.
 int elider_emulator_active(void);
 
-// Suspends the tracking of the calling thread until elider_emulator_track(). Suspended accesses do
-// not belong to the region. They take effect at once, are visible to all threads, and are kept when
-// the region aborts. A suspended write to a cache line that the region has accessed aborts the
-// region. If the region is aborted meanwhile, the region's writes are undone at once, and the
-// thread receives the abort in track(). This models tsuspend and tresume of POWER, and requires a
-// processor of Suspension::kAll.
+// Suspends the tracking of the calling thread's accesses until elider_emulator_track(). Suspended
+// accesses do not belong to the region. They take effect at once, are visible to all threads, and
+// are kept when the region aborts. A suspended write to a cache line that the region has accessed
+// aborts the region. If the region is aborted meanwhile, the region's writes are undone at once,
+// and the thread receives the abort in track(). This models tsuspend and tresume of POWER, and
+// requires Options::suspension to be kAll.
 void elider_emulator_suspend(void);
 // Suspends the tracking of reads only; writes still belong to the region. This models XSUSLDTRK,
 // and requires kAll or kLoads.
@@ -84,37 +84,38 @@ namespace elider::emulator {
 // condition variables, futexes and joins, so that a seed replays a run. See schedule.h.
 enum class Mode : uint32_t { kParallel, kDeterministic };
 
-// The tracking that a region can suspend: none, as with Intel's RTM alone; of reads, as with
-// TSXLDTRK; of all accesses, as on POWER.
+// The accesses whose tracking a region can suspend: none, as with Intel's RTM alone; reads, as with
+// TSXLDTRK; or all, as on POWER.
 enum class Suspension : uint32_t { kNone, kLoads, kAll };
 
 struct Options {
   Mode mode = Mode::kParallel;
   uint64_t seed = 1;
 
-  // The first-level cache, which holds the written cache lines. The number of sets is a power of
-  // two, up to 4096. There are 1 to 32 ways, and the least recently used cache line is evicted
-  // first. The eviction of a written cache line aborts the region (capacity).
+  // The size of the first-level cache, which holds the written cache lines. The number of sets is a
+  // power of two, up to 4096. There are 1 to 32 ways, and the least recently used cache line is
+  // evicted first. The eviction of a written cache line aborts the region (capacity).
   uint32_t sets = 64;
   uint32_t ways = 8;
-  // Models two threads that share a core: half the ways, half the read set, and twice the risk of
-  // reading beyond the cache.
+  // Models two threads that share a core: halves `ways` and `read_lines_max`, and doubles
+  // `read_eviction_abort_rate`.
   bool hyperthreading = false;
-  // Cache lines that are read may be evicted from the cache. They are then tracked elsewhere, up to
-  // this many in all (4 MiB, at which about 47% of regions abort: DBX figure 1a). Each of them
-  // aborts the region with this probability.
+  // Cache lines that a region has only read may be evicted from the cache. They are then tracked
+  // elsewhere. At most `read_lines_max` lines are tracked in all (4 MiB, at which about 47% of
+  // regions abort: DBX figure 1a). Each evicted line aborts the region with the probability
+  // `read_eviction_abort_rate`.
   uint64_t read_lines_max = 65536;
   double read_eviction_abort_rate = 9.8e-6;
 
   // The number of a thread's accesses between two timer interrupts; 0 disables interrupts. An
-  // interrupt aborts a region (status 0). So the risk grows with the length of a region, and a
-  // region that is longer than this never commits (DBX figure 1d).
+  // interrupt aborts a region (status 0). The risk of an abort therefore grows with the length of a
+  // region, and a region with more accesses than this never commits (DBX figure 1d).
   uint64_t accesses_per_interrupt = 0;
-  // The share of regions that abort spuriously, with status 0 or the retry bit.
+  // The fraction of regions that abort spuriously, with status 0 or the retry bit.
   double spurious_abort_rate = 0;
-  // The first touch of a page faults, which aborts the region (status 0). This repeats until code
-  // outside any region touches the page. If the region writes to the page, that code must also
-  // write to it.
+  // If true, a region's first access to a page that has not been touched aborts the region (status
+  // 0), as a page fault does. This repeats until code outside any region touches the page. If the
+  // region writes to the page, that code must also write to it.
   bool page_faults = true;
 
   // The mean number of accesses before the turn passes in kParallel, at least 1. Small values cause
@@ -122,8 +123,8 @@ struct Options {
   uint32_t accesses_per_turn = 300;
   Suspension suspension = Suspension::kAll;
 
-  // The scheduler of kDeterministic chooses the next thread at one in this many accesses. 0: the
-  // seed chooses a value from 1 to 32.
+  // The mean number of accesses after which the scheduler of kDeterministic chooses the next
+  // thread. 0: the seed chooses a value from 1 to 32.
   uint32_t switch_one_in = 0;
 };
 
@@ -131,11 +132,12 @@ struct Options {
 // is out of its range. The environment variable ELIDER_HTM_EMULATOR sets options at the start of a
 // process, e.g. "mode=deterministic,seed=7,sets=1,ways=1,hyperthreading=1,spurious_abort_rate=0.1".
 void configure(const Options& options);
-// Sets the options of the environment, and then those of `text`, which has the same form.
+// Sets the options from the environment variable, and then those in `text`, which has the same
+// form.
 void configure_from_text(const char* text);
 Options options();
 
-// Counters of one thread or of all threads. The sum of the aborts is begun - committed - the
+// Counters of one thread or of all threads. The aborts add up to begun - committed - the number of
 // regions that are still running.
 struct Counters {
   uint64_t begun = 0;  // outermost levels
@@ -151,15 +153,15 @@ struct Counters {
   uint64_t lines_read_max = 0;
   uint64_t lines_read = 0, lines_written = 0;  // sums of RegionSize over the regions that committed
 };
-// The number of cache lines of a region: those that it wrote, and those that it read without
-// writing them before. The frame of begin, and the stack below that frame, are not counted.
+// The number of cache lines of a region: those that it wrote, and those that it read without having
+// written them before. The stack frame that called begin, and the stack below it, are not counted.
 struct RegionSize {
   uint64_t lines_read = 0;
   uint64_t lines_written = 0;
 };
 RegionSize last_region();    // the last region of the calling thread that committed
 Counters thread_counters();  // of the calling thread
-Counters counters();         // of all threads, including ended ones; other threads may be counting
+Counters counters();         // of all threads, including ended ones; approximate while other threads run regions
 void reset_counters();       // of all threads
 
 }  // namespace elider::emulator

@@ -1,6 +1,6 @@
 // prefault(): writes to each page of fresh memory, so that a region is never the first to touch a
-// page. The page fault would abort the region. A retry would fault again, because the abort also
-// discards the request for the page.
+// page. The page fault would abort the region, and each retry would fault again, because an abort
+// also discards the page fault.
 //
 // Use it only for memory that no other thread can reach. The contents are arbitrary afterwards.
 // Thread safety: a pure function.
@@ -20,7 +20,8 @@ inline void prefault(void* memory, size_t bytes) {
   for (uintptr_t page = (begin / kPageBytes + 1) * kPageBytes; page < begin + bytes; page += kPageBytes) first[page - begin] = 0;
 }
 
-// Reserves room for `count` elements, which regions may be the first to write.
+// Reserves room for `count` elements, and touches the memory, so that regions may write the
+// elements.
 template <class Vector>
 void reserve_prefaulted(Vector& vector, size_t count) {
   if (vector.capacity() >= count) return;

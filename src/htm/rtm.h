@@ -1,9 +1,9 @@
-// Rtm: regions run by Intel's Restricted Transactional Memory (Intel SDM volume 1, "Programming
-// with Intel TSX"; DBX, section 2).
+// Rtm: a backend that runs regions with Intel's Restricted Transactional Memory (Intel SDM volume
+// 1, "Programming with Intel TSX"; DBX, section 2).
 //
 // The instructions are written as bytes, so they do not require compiler flags, and the library
 // runs on every x86-64 processor. On a processor that lacks them they raise SIGILL, so htm/detect.h
-// must first have found them. The backend exists only on x86-64. Thread safety: that of any
+// must first have detected RTM. The backend exists only on x86-64. Thread safety: that of any
 // backend.
 #pragma once
 
@@ -29,15 +29,16 @@ struct Rtm {
   static constexpr bool kFetchesCode = true;
 
   // Executes XBEGIN with the next instruction as the abort target. XBEGIN itself does not change
-  // EAX. An abort restores memory, and all registers except EAX, to their state here. So the
-  // compiler can treat XBEGIN as an ordinary instruction that sets EAX.
+  // EAX. An abort restores memory, and all registers except EAX, to their state at this
+  // instruction, so the compiler can treat XBEGIN as an ordinary instruction that sets EAX.
   [[gnu::always_inline]] static unsigned begin() {
     unsigned status = kStarted;
     asm volatile(".byte 0xc7, 0xf8, 0x00, 0x00, 0x00, 0x00" : "+a"(status) : : "memory");
     return status;
   }
   [[gnu::always_inline]] static void commit() { asm volatile(".byte 0x0f, 0x01, 0xd5" : : : "memory"); }
-  // Outside a region, XABORT does nothing. Calling this function there is an error, which traps.
+  // Must be called in a region. Outside a region XABORT does nothing, and the trap ends the
+  // process.
   template <uint8_t Code>
   [[gnu::always_inline]] static void abort() {
     asm volatile(".byte 0xc6, 0xf8, %c0" : : "i"(Code) : "memory");

@@ -1,9 +1,9 @@
 // Site: a place in the code that runs regions. It counts the outcomes of its regions, and decides
 // whether regions are still worthwhile.
 //
-// Each thread counts in its own part, before or after a region and never inside. So threads do not
-// share the cache lines of counters, and counters do not enlarge a region. Sums are exact when no
-// thread runs regions, and approximate otherwise.
+// Each thread counts in its own Part, before or after a region and never inside. Threads thus do
+// not share the cache lines of counters, and counting does not enlarge a region. Sums are exact
+// when no thread runs regions, and approximate otherwise.
 //
 // If regions are not worthwhile, the site turns itself off, separately for each thread, and tries
 // again later (elider/elision.h). It is not a lock. Thread safety: all threads may call all
@@ -24,8 +24,8 @@ namespace elider::htm {
 
 static_assert(kCauses == kRegionCauseCount);
 
-// The part in which a thread counts. The first threads have one part each; all others share the
-// last part.
+// The number of Parts. Each of the first threads counts in a Part of its own; all others share the
+// last one.
 inline constexpr uint32_t kParts = 16;
 inline constexpr uint32_t kSharedPart = kParts - 1;
 inline constexpr uint32_t kNoPart = ~uint32_t{0};
@@ -35,8 +35,8 @@ uint32_t assign_part();  // sets part_of_thread; the part is released when the t
 }  // namespace detail
 
 struct SiteCounts {
-  uint64_t commits = 0;    // runs that ended as a region
-  uint64_t in_vain = 0;    // runs whose region ended, but found that the work needs another region or a lock
+  uint64_t commits = 0;    // runs whose region committed and did the run's work
+  uint64_t in_vain = 0;    // runs whose region committed, but only found that the work needs another region or a lock
   uint64_t fallbacks = 0;  // runs that tried a region and then took the lock
   uint64_t direct = 0;     // runs that took the lock at once, because they were too large or the site was off
   std::array<uint64_t, kCauses> aborts{};
@@ -57,7 +57,8 @@ struct SiteCounts {
 
 class Site {
  public:
-  // The counts of one thread. All accesses are relaxed, because the counts do not order anything.
+  // The counters of one thread. All accesses are relaxed, because the counters do not order other
+  // memory accesses.
   class alignas(kCacheLinePairBytes) Part {
    public:
     // Returns whether this run should try a region. If not, counts the run as direct.
@@ -66,8 +67,8 @@ class Site {
       run_off(policy);
       return false;
     }
-    // `useful` is whether the run's work is done. If the work is not done, the region was as
-    // useless as a region that aborts.
+    // `useful` is whether the region did the run's work. If it did not, the run counts as a
+    // failure, like a run whose regions aborted.
     void committed(const ElisionPolicy& policy, bool useful) {
       bump(useful ? commits_ : in_vain_);
       if (policy.window_runs != 0) end_run(policy, useful);
@@ -90,7 +91,7 @@ class Site {
         count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       }
     }
-    // The counts of a window are approximate in the shared part, which is harmless.
+    // Threads that share a Part may lose updates of the window counters, which is harmless.
     void end_run(const ElisionPolicy& policy, bool in_region) {
       const uint32_t runs = window_runs_.load(std::memory_order_relaxed) + 1;
       const uint32_t good = window_good_.load(std::memory_order_relaxed) + (in_region ? 1 : 0);
@@ -106,8 +107,8 @@ class Site {
     std::array<std::atomic<uint64_t>, kCauses> aborts_{};
     std::atomic<uint32_t> window_runs_{0}, window_good_{0};
     std::atomic<uint32_t> window_length_{0};  // 0: the policy's window length
-    std::atomic<uint32_t> off_left_{0};    // number of runs left without a try
-    std::atomic<uint32_t> off_doubled_{0};  // how often the length of the time off has doubled
+    std::atomic<uint32_t> off_left_{0};    // number of further runs that will not try a region
+    std::atomic<uint32_t> off_doubled_{0};  // how often the number of runs without regions has been doubled
     bool shared_ = false;                  // constant
   };
   static_assert(sizeof(Part) == kCacheLinePairBytes);
@@ -121,7 +122,7 @@ class Site {
   void set_policy(const ElisionPolicy& policy) { policy_ = &policy; }
   const ElisionPolicy& policy() const { return *policy_; }
 
-  // The height of the structure in which the site's regions descend. relaxed: it is only a hint.
+  // The height of the tree in which the site's regions descend. relaxed: it is only a hint.
   void set_height(uint32_t height) { height_.store(height, std::memory_order_relaxed); }
   uint32_t height() const { return height_.load(std::memory_order_relaxed); }
 

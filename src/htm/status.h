@@ -55,8 +55,8 @@ enum class Cause : uint8_t {
 };
 inline constexpr size_t kCauses = 8;
 
-// Returns the first cause that applies. What the body did comes first, then causes that persist,
-// then the others.
+// Returns the first cause that applies. An explicit abort by the body comes first, then capacity,
+// which a retry is likely to exceed again, then the other causes.
 constexpr Cause decode(unsigned status) {
   if (status & kExplicit) return code_of(status) == kLockHeldCode ? Cause::kLockHeld : Cause::kExplicit;
   if (status & kCapacity) return Cause::kCapacity;

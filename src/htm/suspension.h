@@ -1,13 +1,13 @@
 // Suspension: which accesses a region can temporarily exclude from its tracking (DUMBO, sections
 // 2.1 and 5), and the backends that support this.
 //
-//   kNone   nothing: Intel's RTM without extensions
-//   kLoads  suspend_loads(): later reads are not part of the region, but writes are (TSXLDTRK).
-//           All earlier writes of the region are tracked before the first such read, so a thread
-//           that accesses one of them after that read aborts the region
-//   kAll    suspend_loads(), and suspend(): accesses take effect at once and remain even if the
-//           region aborts. They must not write what the region has accessed. An abort while
-//           tracking is suspended takes effect in track() (POWER)
+//   `kNone`   Nothing: Intel's RTM without extensions.
+//   `kLoads`  After suspend_loads(), reads are not part of the region, but writes are (TSXLDTRK).
+//             All earlier writes of the region are tracked before the first such read, so a thread
+//             that accesses one of them after that read aborts the region.
+//   `kAll`    In addition, after suspend(), accesses take effect at once and remain even if the
+//             region aborts. They must not write what the region has accessed. An abort while
+//             tracking is suspended takes effect in track() (POWER).
 //
 // track() resumes tracking, and must be called before the commit. Thread safety: called by the
 // thread that runs the region.
@@ -44,8 +44,8 @@ static_assert(SuspendingBackend<RtmAlone>);
 // (CPUID leaf 7, EDX bit 16) they are undefined.
 struct RtmLoads : Rtm {
   static constexpr Suspension kSuspends = Suspension::kLoads;
-  // XSUSLDTRK is not a fence. Without a fence, earlier stores could still be in the store buffer,
-  // where they do not conflict with other threads.
+  // XSUSLDTRK is not a fence. Without a fence, the region's earlier stores could still be in the
+  // store buffer, where other threads do not conflict with them.
   [[gnu::always_inline]] static void suspend_loads() {
     asm volatile("lock orl $0, (%%rsp)\n\t.byte 0xf2, 0x0f, 0x01, 0xe8" : : : "memory", "cc");
   }

@@ -2,7 +2,7 @@
 // abort the region with kTestPointCode. The thread then reaches the point again under its lock,
 // where a test can stop it, which is impossible in a region. The function does nothing in builds
 // without test points. Thread safety: all threads may call it. The last call determines the
-// backend, because a process runs the regions of only one.
+// backend, because a process runs the regions of only one backend.
 #pragma once
 
 #include <type_traits>
@@ -20,7 +20,8 @@ template <Backend B>
 void leave_regions_at_test_points() {
   if constexpr (TestPoints::enabled() && B::kRunsRegions && !std::is_base_of_v<AlwaysAborts, B>) {
 #if ELIDER_HAVE_RTM
-    // If XBEGIN was forced, XTEST may be missing. In that case no region reaches this point.
+    // If a user forced RTM on a processor without it, XTEST may be missing, and regions never
+    // begin.
     if (std::is_base_of_v<Rtm, B> && !detect().usable) return;
 #endif
     TestPoints::set_region_exit([] {

@@ -1,4 +1,5 @@
-// All operations of all indexes. Included by the files that compile the indexes of a sync policy.
+// Includes all operations of all indexes, for the files that instantiate the indexes of a sync
+// policy.
 // Thread safety: that of the indexes.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Byte keys as indexes use them, and the extension point for an index of byte keys.
+// ByteKey: a byte-string key in an index. ByteIndexOf: selects the index of byte keys.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -23,8 +23,8 @@ using elider::detail::KeyRef;
 using elider::KeyKind;
 using elider::kKeyBytesMax;
 
-// A reference to bytes that it does not own. Keys are ordered as by memcmp, and a prefix is less
-// than a longer key. A null pointer means an empty key, which is the smallest.
+// A reference to a key's bytes, which it does not own. Keys are ordered as by memcmp, and a prefix
+// is less than a longer key. A null pointer means an empty key, which is the smallest.
 struct ByteKey {
   const KeyBytes* bytes = nullptr;
 
@@ -43,8 +43,8 @@ class RadixTree;
 // Selects the ordered index of byte keys for tables under a sync policy. By default, this index is
 // the radix tree, and the schema of a new table determines the kind of its keys. Tests specialize
 // the template to run another index, or to use byte keys in tables whose callers use number keys. A
-// specialization names the type of the index. It also provides kind_of(schema, options) -> KeyKind,
-// which returns the kind of keys of a new table.
+// specialization defines `type`, the class of the index, and kind_of(schema, options), which
+// returns the kind of keys of a new table.
 //
 // The index implements the interface of an ordered index (index.h) with ByteKey as its key, except
 // that it does not use hints: get() and read_leaf() take a NoHint, and get_or_insert() does not
@@ -55,8 +55,8 @@ struct ByteIndexOf {
   static KeyKind kind_of(const Schema& schema, const Options&) { return schema.key_kind; }
 };
 
-// These convert an index's key to the key type of the layer above, and back. An entry's byte key
-// refers to the bytes of the row.
+// ref_of() converts an index's key to KeyRef, the key type of the layer above. key_of() converts it
+// back. The bytes of a byte key are not copied.
 inline KeyRef ref_of(Key key) { return key; }
 inline KeyRef ref_of(const ByteKey& key) { return KeyRef(key.bytes); }
 template <class IndexKey>

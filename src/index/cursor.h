@@ -1,9 +1,9 @@
 // Cursor: iterates over an index once. Several threads may share a cursor, and other threads may
-// write meanwhile.
+// write to the index meanwhile.
 //
 // An entry that is in the index during the whole iteration is returned exactly once. Other entries
 // may or may not be returned. Thread safety: all threads may call next(), each within a grace
-// period that began before the cursor was made.
+// period that began before the cursor was created.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,15 @@
 
 namespace elider::index {
 
-// Entries of an index. In an index with byte keys, an entry lacks its key, which the row stores.
+// Entries of an index. If the index has byte keys, the entries' keys are empty; the rows contain
+// them.
 using Entries = std::vector<std::pair<KeyRef, Handle>>;
 
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  // Appends the next entries, about `count`. An ordered index appends them in key order. Returns
-  // false at the end.
+  // Appends about `count` further entries, in key order if the index is ordered. Returns false at
+  // the end.
   virtual bool next(size_t count, Entries* entries) = 0;
 };
 
@@ -42,7 +43,7 @@ class LeafCursor final : public Cursor {
       typename Tree::Hint hint;
       tree_.read_leaf({at_, false}, Direction::kForward, hint, leaf_);
       for (size_t i = 0; i < leaf_.count; ++i)
-        if (!(leaf_.keys[i] < at_)) add(leaf_.keys[i], leaf_.handles[i], entries);  // a leaf may have taken over its neighbour's range
+        if (!(leaf_.keys[i] < at_)) add(leaf_.keys[i], leaf_.handles[i], entries);  // a leaf may cover the range of an unlinked neighbour
       ended_ = leaf_.range.to.end;
       at_ = leaf_.range.to.key;
     }
@@ -62,14 +63,14 @@ class LeafCursor final : public Cursor {
   bool ended_ = false;
 };
 
-// The cursor of a hash table. It visits the buckets that the table has when the cursor is made.
+// The cursor of a hash table. It visits the buckets that the table had when the cursor was created.
 template <class Table>
 class BucketCursor final : public Cursor {
  public:
   explicit BucketCursor(Table& table) : table_(table), buckets_(table.bucket_count()) {}
 
   bool next(size_t count, Entries* entries) override {
-    constexpr size_t kEntriesABucket = 2;  // at least, on average
+    constexpr size_t kEntriesABucket = 2;  // buckets have at least this many entries on average
     const size_t buckets = count / kEntriesABucket + 1;
     const size_t first = next_.fetch_add(buckets, std::memory_order_relaxed);  // relaxed: the counter only distributes buckets
     if (first >= buckets_) return false;

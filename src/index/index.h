@@ -7,8 +7,8 @@
 // - batched lookups that overlap their cache misses.
 //
 // Every index class is a template over its sync policy (src/sync), and is thread-safe if the policy
-// is. The caller must be within a grace period, that is, its Worker has entered (base/worker.h). An
-// index has:
+// is. The caller must be within a grace period, that is, between enter() and leave() of its Worker
+// (base/worker.h). An index has:
 //
 //   Handle get(Key key, Hint& hint, Witness& witness)
 //       Returns the handle, or kNoHandle. In either case `witness` is set to the Witness of the
@@ -16,8 +16,8 @@
 //   InsertResult get_or_insert(Worker& worker, Key key, Handle candidate, Hint& hint)
 //       Finds the key, or inserts it with `candidate` (DBX's get-with-insert).
 //   bool remove(Worker& worker, Key key, Handle expected)
-//       Removes the key if it maps to `expected`; returns false if it does not. A removal increases
-//       the version of the leaf or bucket.
+//       Removes the key and returns true if it maps to `expected`; otherwise returns false. A
+//       removal increases the version of the leaf or bucket.
 //   void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead)
 //       Calls get() for each key, with overlapping cache misses.
 //   size_t size()
@@ -34,8 +34,8 @@
 //       witnesses. Forward, it reads the leaf that covers the key `at`. Backward, it reads the leaf
 //       that covers the key just below `at`. A scan is a sequence of such reads (scan.h).
 //
-// Hint and Contents are types of the index. A Hint remembers where the last operation ended. Keep
-// one Hint per index and transaction, and do not use it after the grace period. The data in a
+// Each index defines its types Hint and Contents. A Hint remembers where the last operation ended.
+// Keep one Hint per index and transaction, and do not use it after the grace period. The data in a
 // Contents is readable until the Contents is destroyed.
 #pragma once
 
@@ -51,10 +51,10 @@ namespace elider::index {
 using Handle = uint64_t;
 inline constexpr Handle kNoHandle = 0;
 
-// A witness of a leaf or bucket. While holds() returns true, the set of keys in the leaf or bucket
-// is the same as when the witness was made. That is, no key has been inserted, removed or split
-// off. A witness is valid within the grace period. Witnesses detect phantoms and reads of absent
-// keys (DBX, section 5.3, "range query").
+// A witness of a leaf or bucket. While holds() returns true, the leaf or bucket has the same set of
+// keys as when the witness was made: no key has been inserted, removed or split off. A witness is
+// valid only within the grace period. Witnesses detect phantoms and reads of absent keys (DBX,
+// section 5.3, "range query").
 struct Witness {
   const std::atomic<uint64_t>* version = nullptr;
   uint64_t value = 0;
@@ -62,7 +62,8 @@ struct Witness {
   bool holds() const { return version->load(std::memory_order_acquire) == value; }
 };
 
-// The exclusive upper end of a range. If `end` is set, the range includes the largest key.
+// The exclusive upper end of a range. If `end` is true, the range extends to the largest key,
+// inclusive.
 template <class Key>
 struct Bound {
   Key key{};
@@ -81,9 +82,9 @@ struct Range {
 
 enum class Direction : uint8_t { kForward, kBackward };
 
-// The memory that a lookup should prefetch in an index whose handles are addresses. It is a list of
-// offsets of cache lines from that address. The lookup prefetches these cache lines as soon as it
-// finds the handle, so their misses overlap with the misses of the next keys.
+// The cache lines that a lookup should prefetch if the index's handles are addresses: a list of
+// offsets from the handle. The lookup prefetches them as soon as it finds the handle, so their
+// misses overlap with the misses of the next keys.
 using Ahead = std::span<const uint32_t>;
 inline void prefetch_ahead(Handle handle, Ahead ahead) {
   for (const uint32_t offset : ahead) __builtin_prefetch(reinterpret_cast<const char*>(handle) + offset, 0, 3);
@@ -92,10 +93,11 @@ inline void prefetch_ahead(Handle handle, Ahead ahead) {
 struct InsertResult {
   Handle handle = kNoHandle;  // the existing handle, or the candidate; kNoHandle: out of memory
   bool inserted = false;
-  // These are set if `inserted`. `before` and `after` are the leaf's witnesses just before and just
-  // after the insertion. If the insertion split the leaf, `split_off` is the witness of the new
-  // sibling; otherwise its version is null. A transaction that had read the leaf replaces `before`
-  // with `after` and adds `split_off`, so that it does not mistake its own insertion for a phantom.
+  // The following are set if `inserted` is true. `before` and `after` are the leaf's witnesses just
+  // before and just after the insertion. If the insertion split the leaf, `split_off` is the
+  // witness of the new sibling; otherwise its version is null. A transaction that had read the leaf
+  // replaces `before` with `after` and adds `split_off`, so that it does not mistake its own
+  // insertion for a phantom.
   Witness before, after, split_off;
 };
 

@@ -1,5 +1,5 @@
-// KeyIndexOf is the key index of a table, of any kind. SecondaryIndexOf is a secondary index of a
-// table, and is always ordered.
+// KeyIndexOf: the key index of a table, which is a B+-tree, hash table or radix tree.
+// SecondaryIndexOf: a secondary index of a table, which is always ordered.
 //
 // The lookups with which every operation starts are member functions. For anything else, visit()
 // calls a function with the index itself (index.h). Thread safety: that of the indexes.
@@ -43,7 +43,7 @@ class KeyIndexOf {
 
   bool has_hints() const { return ordered_ != nullptr; }
 
-  // Returns the index, which must be of the given kind.
+  // Returns the index, which must be of type `Index`.
   template <class Index>
   [[gnu::always_inline]] inline Index& as() const {
     if constexpr (std::is_same_v<Index, Hashed>) return *hashed_;
@@ -51,7 +51,7 @@ class KeyIndexOf {
     else if constexpr (std::is_same_v<Index, Bytes>) return *bytes_;
     else return *ordered_;
   }
-  // Calls f(index).
+  // Calls f(index) and returns its result.
   template <class F>
   [[gnu::always_inline]] inline decltype(auto) visit(F&& f) const {
     if (ordered_ != nullptr) return f(*ordered_);
@@ -60,8 +60,8 @@ class KeyIndexOf {
     return f(*bytes_);
   }
 
-  // `ahead` says which parts of the row the caller will access next. The hash table and the radix
-  // tree prefetch them as soon as they find the row.
+  // `ahead` lists the cache lines of the row that the caller will access next. The hash table and
+  // the radix tree of number keys prefetch them as soon as they find the row.
   [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
     if (ordered_ != nullptr) return ordered_->get(key.number(), hint, witness);
     if (hashed_ != nullptr) return get_hashed(*hashed_, key, witness, ahead);
@@ -94,8 +94,8 @@ class KeyIndexOf {
   }
 
  private:
-  // A separate function, so that a B+-tree descent does not save the registers that a hash lookup
-  // uses.
+  // A separate function, so that a lookup in a B+-tree need not save the registers that a hash
+  // lookup uses.
   [[gnu::noinline]] static Handle get_hashed(Hashed& index, KeyRef key, Witness& witness, Ahead ahead) {
     return index.get(key.number(), witness, ahead);
   }
@@ -127,7 +127,7 @@ class ByteEntry {
 
 inline uint64_t value_of(const SecondaryKey& entry) { return entry.value; }
 inline KeyRef primary_of(const SecondaryKey& entry) { return entry.primary; }
-inline KeyRef primary_of(const ByteKey&) { return {}; }  // the row stores it
+inline KeyRef primary_of(const ByteKey&) { return {}; }  // not in the entry; the row stores it
 inline uint64_t value_of(const ByteKey& entry) { return entry.bytes == nullptr ? 0 : entry.bytes->prefix(); }
 
 template <class Sync>
@@ -148,14 +148,15 @@ class SecondaryIndexOf {
     return numbers_ != nullptr ? f(*numbers_) : f(*bytes_);
   }
 
-  // Looks up the entry of the row with this value and this key.
+  // Looks up the entry for the row with this primary key, under this value.
   Handle get(uint64_t value, KeyRef primary, Hint& hint, Witness& witness) {
     if (numbers_ != nullptr) return numbers_->get({value, primary.number()}, hint, witness);
     NoHint none;
     return bytes_->get(ByteEntry(value, primary).key(), none, witness);
   }
-  // Brings the cache lines of these values, at most kTouchesMax, into the cache with overlapping
-  // misses. `found` must have room for `count` handles. Its contents are meaningless afterwards.
+  // Brings the leaves that contain these values into the cache, with overlapping misses. `count` is
+  // at most kTouchesMax. `found` must have room for `count` handles; its contents are meaningless
+  // afterwards.
   void touch(const uint64_t* values, size_t count, Handle* found) {
     if (numbers_ == nullptr) return;
     SecondaryKey keys[kTouchesMax];

@@ -1,6 +1,6 @@
-// The indexes of a sync policy are compiled once, in a file that belongs to the policy. Other files
-// that use them declare this with ELIDER_INDEXES_OF_POLICY(extern, policy).
-// Thread safety: declarations.
+// The indexes of a sync policy are instantiated once, in a file that belongs to the policy. Other
+// files that use these indexes declare them with ELIDER_INDEXES_OF_POLICY(extern, policy).
+// Thread safety: this header contains only declarations.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "index/btree/btree.h"
 #include "index/hash/hash_table.h"
 
-// `linkage` is extern, or empty in the file that compiles the indexes.
+// `linkage` is extern, or empty in the file that instantiates the indexes.
 #define ELIDER_INDEXES_OF_POLICY(linkage, policy)                                                     \
   linkage template class elider::index::BTree<elider::policy, uint64_t>;                              \
   linkage template class elider::index::BTree<elider::policy, elider::index::SecondaryKey>;           \

@@ -1,5 +1,4 @@
-// scan_leaves: a range scan over any ordered index. It is a sequence of leaves that are read
-// atomically.
+// scan_leaves(): a range scan over any ordered index, which reads each leaf atomically.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +8,17 @@
 
 namespace elider::index {
 
-// Returns the keys that are in both ranges.
+// Returns the range of the keys that are in both ranges.
 template <class Key>
 Range<Key> intersection(const Range<Key>& a, const Range<Key>& b) {
   return {a.from < b.from ? b.from : a.from, b.to.end || (!a.to.end && a.to.key < b.to.key) ? a.to : b.to};
 }
 
-// Calls, for each leaf of the range in turn:
-// - track(witnesses, covered), with the part of the range that the leaf covers, before its rows are
-//   accessed;
-// - prefetch(handle), for each entry of the leaf that will be visited;
-// - found(key, handle) -> bool, for each entry in order; false ends the scan.
+// Visits the leaves of the range in order, and for each leaf calls
+//   - track(witnesses, covered), with the part of the range that the leaf covers, before its
+//     rows are accessed;
+//   - prefetch(handle), for each entry of the leaf that will be visited;
+//   - found(key, handle) -> bool, for each entry in order; false ends the scan.
 template <class Tree, class Track, class Prefetch, class Found>
 void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction, uint64_t limit, Track&& track, Prefetch&& prefetch,
                  Found&& found) {
@@ -30,8 +29,9 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
     tree.read_leaf(forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to, direction, hint, leaf);
     const Range<typename Tree::Key> covered = intersection(rest, leaf.range);
     track(leaf.witnesses, covered);
-    // If an empty neighbour was unlinked, the scan reads the same leaf again, with a wider range
-    // and an unchanged version. The entries outside the remaining range have already been visited.
+    // After an empty neighbour has been unlinked, the scan may read the same leaf again, with a
+    // wider range and an unchanged version. Entries outside the remaining range have already been
+    // visited.
     size_t begin = 0, end = leaf.count;
     while (begin < end && leaf.keys[begin] < covered.from) ++begin;
     while (begin < end && !covered.to.above(leaf.keys[end - 1])) --end;

@@ -40,8 +40,8 @@ Status FileSystem::open_folder_of(const std::string& path, std::unique_ptr<Folde
   *name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (name->empty() && !path.empty()) *name = ".";  // "folder/": opening the folder as a file is then refused
   const std::string its_folder = slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
-  // If the path contains a byte 0, opens the whole path as a folder, which reports the error. The
-  // byte may be in the name, which is not part of the folder's path.
+  // open_folder() reports a path that contains a 0 byte. It receives the whole path, because the
+  // byte may be in the file's name.
   if (path.find('\0') != std::string::npos) return open_folder(path, folder);
   Status status = open_folder(its_folder, folder);
   return status.not_found() ? Status(Code::kNotFound, "the file '" + absolute(path) + "' does not exist") : status;
@@ -84,8 +84,8 @@ Status ReadBuffer::read_part(Folder& folder, const std::string& name, uint64_t o
 
 Status ReadBuffer::make_room(const File& file, uint64_t bytes) {
   if (bytes <= capacity_) return {};
-  // Rounded up, so that files of similar sizes can use the same memory. Memory that is not used is
-  // not provided by the system.
+  // Rounded up, so that the buffer can be reused for files of similar size. The system does not
+  // provide pages that are never written.
   constexpr uint64_t kStep = 64u << 10;
   const uint64_t room = (bytes + kStep - 1) / kStep * kStep;
   capacity_ = 0;

@@ -49,9 +49,9 @@ int look_at(int descriptor, struct stat* facts) {
   return uninterrupted([&] { return ::fstat(descriptor, facts); });
 }
 
-// Calls reserve(offset, bytes) for each piece from `begin` to `end`. Ends at the first error and
-// returns it. A file system may undo a call that a signal interrupts, so a single call for the
-// whole range might never succeed.
+// Calls reserve(offset, bytes) for consecutive parts of the range from `begin` to `end`. Stops at
+// the first error and returns it. A file system may undo a call that a signal interrupts, so a
+// single call for the whole range might never succeed.
 template <class Reserve>
 int reserve_in_steps(uint64_t begin, uint64_t end, Reserve&& reserve) {
   constexpr uint64_t kStep = 16u << 20;
@@ -75,7 +75,7 @@ class SystemFile : public File {
     return {};
   }
 
-  // A removed file can still be synced, but later programs do not find it.
+  // A removed file can still be synced, but later programs cannot find it.
   Status sync() override {
     struct stat facts;
     if (uninterrupted([&] { return ::fdatasync(*descriptor_); }) != 0 || look_at(*descriptor_, &facts) != 0)
@@ -120,14 +120,14 @@ class SystemFile : public File {
     int error = reserve_in_steps(0, bytes, [&](off_t at, off_t count) {
       return uninterrupted([&] { return ::fallocate(*descriptor_, 0, at, count); }) == 0 ? 0 : errno;
     });
-    // The C library then writes a byte to each new block. Older blocks may be written by other
-    // threads.
+    // The C library emulates the call by writing a byte to each block. The range therefore contains
+    // only new blocks, because other threads may be writing to older ones.
     if (error == EOPNOTSUPP || error == ENOSYS)
       error = reserve_in_steps(now, bytes, [&](off_t at, off_t count) {
         return uninterrupted_error([&] { return ::posix_fallocate(*descriptor_, at, count); });
       });
     if (error == 0 || error == EOPNOTSUPP || error == ENOSYS) return {};
-    if (bytes > now) trim(now);  // gives back the space that it got
+    if (bytes > now) trim(now);  // releases the space that was reserved
     return file_error(("reserve " + std::to_string(bytes) + " bytes for").c_str(), path(), error);
   }
 
@@ -168,10 +168,10 @@ class SystemFile : public File {
   const Descriptor descriptor_;
 };
 
-// A lock of an open file or folder. It does not belong to the process, so it also excludes a second
-// database in this process. A forked child would share the lock, and keep it when the parent is
-// killed, so the child's descriptor is replaced. Unlocking ends the lock for parent and child, so
-// only the process that locked may unlock.
+// A lock on an open file or folder (flock). The lock belongs to the open file and not to the
+// process, so it also excludes a second database in this process. A forked child would share the
+// lock, and keep it when the parent is killed, so the child's descriptor is replaced. Unlocking in
+// the child would also end the parent's lock, so only the process that took the lock releases it.
 class Lock {
  public:
   // Returns -1, with errno set, if the descriptor could not be locked.
@@ -182,7 +182,7 @@ class Lock {
     closed_in_child_.emplace(descriptor);
     return 0;
   }
-  // Called before the descriptor is closed.
+  // Must be called before the descriptor is closed.
   void release() {
     closed_in_child_.reset();
     if (descriptor_ >= 0 && !process_.in_child()) static_cast<void>(uninterrupted([&] { return ::flock(descriptor_, LOCK_UN); }));
@@ -218,8 +218,8 @@ Status not_a_file(const std::string& path, mode_t mode) {
 
 class SystemFolder final : public Folder {
  public:
-  // `readable`: the descriptor can be listed, locked and synced. Otherwise it is only used to find
-  // names.
+  // If `readable` is false, the descriptor can only be used to find names in the folder, and not to
+  // list, lock or sync it.
   SystemFolder(std::string path, Descriptor descriptor, bool readable)
       : Folder(std::move(path)), descriptor_(std::move(descriptor)), readable_(readable) {}
   ~SystemFolder() override { lock_.release(); }
@@ -240,7 +240,7 @@ class SystemFolder final : public Folder {
     return {};
   }
 
-  // Uses a new descriptor, because the position in the list belongs to a descriptor.
+  // Uses a new descriptor, because the position of readdir() belongs to the descriptor.
   Status list(std::vector<std::string>* names) override {
     names->clear();
     Descriptor copy = open_at(*descriptor_, ".", O_RDONLY | O_DIRECTORY);
@@ -281,8 +281,8 @@ class SystemFolder final : public Folder {
     return uninterrupted([&] { return ::fsync(*parent); }) == 0 ? Status() : file_error("sync the folder", path_of(".."), errno);
   }
 
-  // A network file system may refuse to lock a folder. Then only the lock of the lock file protects
-  // the database.
+  // A network file system may refuse to lock a folder. In that case only the lock on the lock file
+  // protects the database.
   Status hold(Hold hold) override {
     const bool reads_only = uninterrupted([&] { return ::faccessat(*descriptor_, ".", W_OK, AT_EACCESS); }) != 0;
     if (lock_.take(*descriptor_, reads_only ? Hold::kShared : hold) != 0 && errno == EWOULDBLOCK)
@@ -333,8 +333,9 @@ class SystemFolder final : public Folder {
     return uninterrupted([&] { return ::fstatat(*descriptor_, name.c_str(), facts, 0); }) == 0;
   }
 
-  // Opens the file without waiting for the other end of a FIFO. Refuses everything that is not a
-  // regular file. *error is the system's error if that is the reason for the failure.
+  // Opens a regular file, without waiting for the other end of a FIFO. kCorrupt: it is not a
+  // regular file. If the system refuses to open the file, returns ok and sets *error to the
+  // system's error.
   Status open_file(const std::string& name, int flags, Descriptor* opened, int* error) const {
     *error = 0;
     struct stat facts;
@@ -347,8 +348,8 @@ class SystemFolder final : public Folder {
       return {};
     }
     const bool looked = look_at(*descriptor, &facts) == 0;
-    // A file that is opened to be emptied may be a device. The device accepts or refuses the bytes,
-    // and they are not read back.
+    // A file that is opened with O_TRUNC may be a character device such as /dev/full, because the
+    // bytes written to it are not read back.
     const bool fits = looked && (S_ISREG(facts.st_mode) || ((flags & O_TRUNC) != 0 && S_ISCHR(facts.st_mode)));
     if (fits && uninterrupted([&] { return ::fcntl(*descriptor, F_SETFL, flags & O_ACCMODE); }) == 0) {
       *opened = std::move(descriptor);

@@ -1,4 +1,4 @@
-// The files of the operating system, even if a test has substituted others for system_files().
+// The operating system's file system, even if a test has substituted another one (io/file.h).
 // Thread safety: all functions may be called from any thread.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Row blocks: allocates row blocks, and the payloads that are stored separately from them. The
-// table's layout determines the size of a block. If keys are byte strings, the key follows the
-// cells.
+// Functions that allocate and free row blocks, and payloads that are stored separately from them.
+// The table's layout determines the size of a row block. If keys are byte strings, the key follows
+// the cells.
 //
 // Thread safety: the block being allocated or freed must not be reachable by other threads.
 #pragma once
@@ -22,7 +22,8 @@ inline size_t row_block_bytes(const Layout& layout, const Row* row) {
   return layout.block_bytes() + sizeof(detail::KeyBytes) + row->key(layout)->size;
 }
 
-// The cells are not initialized. Returns null if memory is exhausted.
+// Allocates a row block for the key. Its cells are not initialized, except in a zoned table.
+// Returns null if memory is exhausted.
 inline Row* allocate_row_block(Worker& worker, const Layout& layout, detail::KeyRef key) {
   if (!layout.byte_keys()) [[likely]] {
     if (InlineRows* const places = layout.inline_rows(); places != nullptr) [[unlikely]] {
@@ -75,7 +76,8 @@ inline void retire_block(Worker& worker, const Layout& layout, Block* block) {
   worker.retire(reclaim_block, block, reinterpret_cast<uint64_t>(&layout), sizeof(Block) + block->size);
 }
 
-// Returns the bytes that a row occupies: its block, and the payloads to which its cells point.
+// Returns the number of bytes that a row occupies: its block, and the payloads to which its cells
+// point.
 inline size_t all_bytes(const Layout& layout, Row* row) {
   size_t bytes = row_block_bytes(layout, row);
   for (uint32_t g = 0; g < layout.group_count(); ++g)

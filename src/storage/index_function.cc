@@ -10,8 +10,8 @@ namespace elider::storage {
 
 namespace {
 
-// Returns an empty result if the function throws, since a function may not accept a row of small
-// numbers.
+// Returns an empty result if the key function throws, because it may not accept a row that consists
+// of small numbers.
 std::optional<uint64_t> value_of(const SecondaryIndex& index, const std::byte* row) {
   try {
     return index.key(row);
@@ -35,7 +35,7 @@ void put(const Column& column, int number, std::byte* row) {
   else *to = static_cast<std::byte>(number);  // the lowest byte
 }
 
-// Sets each byte that columns do not describe to one.
+// Sets each byte that no column describes to 1. Returns a description of these bytes, or "".
 std::string changed_rest(const Schema& schema, std::vector<std::byte>* row) {
   std::vector<bool> described(schema.row_bytes);
   for (const Column& column : schema.columns)
@@ -55,9 +55,9 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
   const auto named = [&](const Column& column) {
     return std::find(index.columns.begin(), index.columns.end(), column.name) != index.columns.end();
   };
-  // The named columns get small numbers that are not zero. If there are few columns, the numbers
-  // differ. The reason is that a function may divide by a column or by a difference, or use a
-  // column as a position in an array.
+  // The named columns get small nonzero numbers, which differ if there are at most eight such
+  // columns. A key function may divide by a column or by the difference of two columns, or use a
+  // column as an array index.
   std::vector<std::byte> base(schema.row_bytes), changed;
   int number = 0;
   for (const Column& column : schema.columns)

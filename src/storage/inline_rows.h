@@ -1,21 +1,20 @@
-// InlineRows: places for the row blocks of a hashed table. The hash of a row's key determines its
-// places (SchemaOf::inline_rows). A lookup that finds its row in a place does not read a bucket, so
-// it costs one cache miss instead of two dependent ones.
+// InlineRows: the places in which a hashed table stores its row blocks (SchemaOf::inline_rows). The
+// hash of a row's key determines in which places the row may be stored. A lookup that finds its row
+// in a place does not read a hash bucket, so it costs one cache miss instead of two dependent ones.
 //
 //   +---------+----------+-----------+
 //   | key   8 | state  8 | row block |   a place; kWays of them are a group
 //   +---------+----------+-----------+
 //
-// The index also contains every row, so correctness does not depend on places. If all places of a
+// The index also contains every row, so correctness does not depend on places. If all places for a
 // row are taken, its block is allocated like the rows of other tables. A lookup that does not find
-// a row in its places uses the index. Blocks never move, so the addresses of rows are stable, and
-// views and growth are not affected.
+// a row in its places uses the index. Blocks never move, so the addresses of rows are stable.
 //
-// A place is free, taken or found. It is taken while its row is not in the index or is about to
-// leave it. It is found from the insertion into the index until just before the removal. Invariant:
-// if a block's state is read as found, the index contains this block for its key at that time. A
-// place is not reused while any thread may refer to its block. It becomes free after the grace
-// periods of row blocks.
+// A place is free, taken or found. It is taken while its row is not in the index, or is about to
+// leave the index. It is found from the row's insertion into the index until just before its
+// removal. Invariant: if a block's state is read as found, the index contains this block for its
+// key at that time. A place is not reused while any thread may refer to its block: it becomes free
+// after the grace period, when its row block is reclaimed.
 //
 // Thread safety: all threads may call all functions, within a grace period.
 #pragma once
@@ -48,12 +47,12 @@ class InlineRows {
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
   // Returns true if the block is in one of these places. The other functions that take a block
-  // require this.
+  // require that it is.
   bool has(const Row* row) const {
     const auto* const at = reinterpret_cast<const std::byte*>(row);
     return at >= places_ && at < places_ + bytes_;
   }
-  // Called after the insertion into the index, and before the removal from it.
+  // set_found() is called after the row's insertion into the index, set_lost() before its removal.
   void set_found(Row* row) { place_of(row)->state.store(kFound, std::memory_order_release); }
   void set_lost(Row* row) {
     if (!ELIDER_MUTANT(kKeepInlineRow)) place_of(row)->state.store(kTaken, std::memory_order_release);
@@ -66,14 +65,15 @@ class InlineRows {
     for (size_t at = 0; at < place_bytes_; at += 64) __builtin_prefetch(first + at);
     __builtin_prefetch(first + place_bytes_ - 1);
   }
-  // Returns the key's row block, or null. If the result is null, the index may contain the row.
+  // Returns the key's row block, or null. If the result is null, the index may still contain the
+  // row.
   Row* find(Key key) const {
     const uint64_t hash = hash_of(key);
     for (unsigned way = 0; way < kWays; ++way) {
       Place* const at = place(hash, way);
-      // acquire: pairs with set_found(), so the block is complete as the insertion left it.
+      // acquire: pairs with set_found(), so the contents of the block are visible.
       const uint64_t state = at->state.load(std::memory_order_acquire);
-      if (state == kFound && at->key.load(std::memory_order_relaxed) == key) return at->row();  // relaxed: it was set before
+      if (state == kFound && at->key.load(std::memory_order_relaxed) == key) return at->row();  // relaxed: the key was set before the state
     }
     return nullptr;
   }
@@ -89,8 +89,8 @@ class InlineRows {
 
   InlineRows(Memory& memory, uint64_t groups, size_t place_bytes);
 
-  // The hash table's hash function is not used, because its buckets are chosen by the lowest bits,
-  // whereas these places use all bits.
+  // Differs from the hash table's hash function, whose lowest bits select a bucket, because the
+  // choice of a place uses all bits.
   static uint64_t hash_of(Key key) {
     uint64_t hash = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15u;
     hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;

@@ -65,8 +65,8 @@ void Layout::place_groups(uint32_t block_threshold_bytes) {
   } else {
     for (Placed& piece : pieces_) {
       Group& group = groups_[piece.group];
-      // Keeps each offset equal to the row offset modulo 8, so that columns stay aligned and
-      // adjacent.
+      // Keeps each payload offset equal to the row offset modulo 8, so that columns stay aligned
+      // and adjacent.
       const uint32_t base = group.payload_bytes;
       piece.payload_offset = base % 8 <= piece.row_offset % 8 ? base - base % 8 + piece.row_offset % 8
                                                               : round_up(base, 8) + piece.row_offset % 8;
@@ -112,7 +112,7 @@ void Layout::count_lines_written(ColumnSet& set) const {
   constexpr uint32_t kLine = 64, kMost = 255;
   for (uint32_t g = 0; g < group_count(); ++g)
     for (uint32_t word = 0; word < 8; ++word) {
-      // Spans are in ascending order of positions.
+      // Spans are in ascending order of their offsets.
       uint32_t lines = 0, last = ~uint32_t{0};
       const auto add = [&](uint32_t offset, uint32_t bytes) {
         const uint32_t first = (8 * word + offset) / kLine, end = (8 * word + offset + bytes - 1) / kLine;
@@ -152,10 +152,11 @@ namespace {
 size_t place_of(uint64_t columns) { return columns * 0x9e3779b97f4a7c15 >> 58; }
 }  // namespace
 
-// Runs without the lock. If the result is null, the set may still exist.
+// Does not take the lock. If the result is null, the set may still exist.
 const ColumnSet* Layout::find(uint64_t columns) const {
   for (size_t i = 0; i < kProbes; ++i) {
-    // acquire: pairs with the release below, so that the set's contents are visible.
+    // acquire: pairs with the release in of_columns_locked(), so that the set's contents are
+    // visible.
     const ColumnSet* set = places_[(place_of(columns) + i) % kPlaces].load(std::memory_order_acquire);
     if (set == nullptr) break;
     if (set->columns == columns) return set;

@@ -1,11 +1,12 @@
-// Layout: how the bytes of a row are stored. ColumnSet: a set of columns, compiled to a list of
-// copies.
+// Layout: how the bytes of a row are stored. ColumnSet: a set of columns, compiled to the list of
+// spans that a read or write copies.
 //
-// A row is one block of cells, one per commit group. A cell is a header (storage/record.h) and the
-// group's bytes. If a table has one group, the payload has the row's own layout, so a whole row is
-// one copy. If it has several groups, each group packs its columns, and group 0 also has all bytes
-// that columns do not describe. If a group's size reaches the block threshold, its payload is
-// stored in a separate block, and the cell contains a pointer to that block.
+// A row is stored in one row block, which has a cell for each column group. A cell consists of a
+// header (storage/record.h) and the group's bytes, its payload. If a table has one group, the
+// payload has the row's own layout, so a whole row is copied at once. If it has several groups,
+// each payload contains only the group's columns, and that of group 0 also contains all bytes that
+// no column describes. If a group's size reaches the block threshold, its payload is stored in a
+// separate block, and the cell contains a pointer to that block.
 //
 // Thread safety: a Layout is constant after construction. Column sets are compiled under a lock and
 // found without it. Except for those that a caller owns, they are freed with the table.
@@ -44,15 +45,16 @@ namespace elider::detail {
 struct ColumnSet {
   const TableBase* table = nullptr;  // null if an unknown column was requested
   uint64_t columns = 0;              // bit i: the schema's column i
-  uint32_t groups = 0;               // bit g: group g contains some of them
-  uint32_t read_groups = 1;          // the groups to read to know whether the row exists; only the first one if `groups` is empty
+  uint32_t groups = 0;               // bit g: group g contains some of the columns
+  uint32_t read_groups = 1;          // the groups that a read accesses; if `groups` is empty, group 0, which shows whether the row exists
   bool whole = false;                // all bytes of the row
   uint32_t begin[kCommitGroupsMax + 1] = {};  // the spans of group g are begin[g] to begin[g + 1]
   uint32_t bytes[kCommitGroupsMax] = {};      // bytes in the spans of group g
   std::vector<storage::Span> spans;
   std::vector<uint32_t> lines;       // offsets in the row block of the cache lines that a read accesses, for prefetching
   // The number of cache lines that a write of group g accesses if its cell begins at word w of a
-  // cache line. If the group is stored as a block, these are the cache lines of its cell.
+  // cache line. If the payload is stored in a separate block, only the cache lines of the cell are
+  // counted.
   uint8_t lines_written[kCommitGroupsMax][8] = {};
 };
 
@@ -71,7 +73,7 @@ struct Number {
   uint64_t column;  // its bit
 };
 
-// Column sets that belong to their user.
+// Column sets that a caller owns.
 // Thread safety: one thread at a time.
 using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 
@@ -79,23 +81,24 @@ class InlineRows;
 class Zones;
 
 // The memory of a table's rows, without the inline places of row blocks. It is counted when memory
-// is allocated and freed, so that statistics need not visit rows.
+// is allocated and freed, so statistics need not visit rows.
 // Thread safety: that of ShardedCounts.
 struct RowMemory {
   ShardedCounts blocks;    // payloads that are stored separately
   ShardedCounts versions;  // old versions from their retirement on, without separately stored payloads
-  ShardedCounts outside;   // row blocks without an inline place (storage/inline_rows.h), and those with their key
+  ShardedCounts outside;   // row blocks outside inline places (storage/inline_rows.h), and row blocks with byte keys
 };
 
 class Layout {
  public:
-  // The number of unions that are kept. A program usually uses few unions, and uses them
-  // repeatedly. A program that always uses new ones must not exhaust the heap.
+  // The number of column sets from of_union() that are kept as long as the table. A program usually
+  // creates few of them, and uses them repeatedly. The limit prevents a program that always creates
+  // new ones from exhausting memory.
   static constexpr size_t kUnionsKept = 128;
 
-  // protocol_bytes: space before each cell for the transactions' protocol (txn/protocol.h).
-  // byte_keys: each row block stores its key after its cells. Otherwise keys are only in the
-  // indexes.
+  // protocol_bytes: the number of bytes before each cell that are reserved for the transaction
+  // protocol (txn/protocol.h). byte_keys: each row block stores its key after its cells; otherwise
+  // row blocks do not contain keys.
   Layout(const detail::TableBase* table, const Schema& schema, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0,
          bool byte_keys = false);
 
@@ -105,8 +108,8 @@ class Layout {
   bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
   uint32_t row_bytes() const { return row_bytes_; }  // the maximum for variable-size rows
-  // True if rows have variable sizes. Then the table has one group, which is stored as a block of
-  // the row's size.
+  // True if rows have variable sizes. The table then has one group, and each row is stored as a
+  // block of the row's size.
   bool sized_rows() const { return schema_.sized_rows; }
   // The inline places of row blocks, or null if the table does not have any.
   InlineRows* inline_rows() const { return inline_rows_; }
@@ -126,16 +129,18 @@ class Layout {
   const ColumnSet& none() const { return *none_; }
   const ColumnSet& invalid() const { return *invalid_; }
   const ColumnSet& of_columns(uint64_t columns) const;
-  // Like of_columns(), for columns that a transaction writes together or that are in a log record.
-  // The first kUnionsKept of these sets are kept as long as the table. The others are stored in
+  // Like of_columns(), but used for sets of which a program may create many, such as the columns
+  // that a transaction writes together or that a log record contains. The first kUnionsKept of
+  // these sets are kept as long as the table. The caller owns the others, which are appended to
   // `own`.
   const ColumnSet& of_union(uint64_t columns, OwnColumnSets& own) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
-  // Returns `set` with the columns that a secondary index reads.
+  // Returns the union of `set` and the columns that a secondary index reads.
   const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const {
     return set.whole ? set : of_columns(set.columns | index_columns(index).columns);
   }
-  // The columns that a secondary index reads, as a set and as bits.
+  // index_columns() returns the columns that one secondary index reads. indexed_columns() returns
+  // the columns that any secondary index reads, as bits.
   const ColumnSet& index_columns(uint32_t index) const { return *index_columns_[index]; }
   uint64_t indexed_columns() const { return indexed_columns_; }
   // Returns the number column of this type at this offset. Returns null if there isn't one, or if a

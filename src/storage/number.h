@@ -50,7 +50,7 @@ inline void add_numbers(ColumnType type, void* to, const void* value, const void
   });
 }
 
-// Adds to a number in a row's payload. The caller must hold the lock.
+// Adds to a number in a row's payload. The caller must hold the cell's lock.
 inline void add_to_payload(ColumnType type, void* shared, const void* delta) {
   with_number_type(type, [&](auto zero) {
     auto sum = zero;

@@ -4,7 +4,8 @@ namespace elider::storage {
 
 namespace {
 
-// Returns null if the row was absent at that time.
+// Returns the version that a reader at snapshot `rs` sees, or null if the row was absent. Sets
+// *sequence to the version's sequence number, or to 0.
 const Version* version_at(const Version* newest, SnapshotNumber rs, uint64_t* sequence) {
   const Version* version = newest;
   while (version != nullptr && version->snapshot > rs) version = version->previous;

@@ -1,18 +1,19 @@
-// Record: the row block that an index maps a key to. It has a cell per commit group. Each cell has
-// a header and the group's bytes. Deviation from DBX, section 5.1, where the metadata is separate
-// from the data: here a small row is stored in the cell, so that a read costs one dependent cache
-// miss.
+// Record: the row block to which an index maps a key. It has a cell for each column group, and each
+// cell consists of a header and the group's bytes. Deviation from DBX, section 5.1: DBX stores the
+// metadata separately from the data. Here a small row is stored in the cell, so that a read costs
+// one dependent cache miss.
 //
 // Protocol of a cell. A reader loads the commit word (acquire), waits while it is locked, copies
 // the payload with racy accesses, and loads the commit word again. If it has not changed, the copy
 // is consistent. A writer locks the commit word (compare-and-swap), changes the payload, `snapshot`
-// and `previous`, and releases the commit word with a higher sequence. A cell's `snapshot` and
-// `previous` change only under its lock.
+// and `previous`, and releases the commit word with a higher sequence number. A cell's `snapshot`
+// and `previous` change only under its lock.
 //
-// Old versions form a list from `previous` on. The newest comes first, and snapshot numbers
-// descend. A version is retired as soon as it is created, so `previous` may dangle. Only a reader
-// whose snapshot number is below the cell's follows `previous`. The writer kept the version for
-// such a reader within the reader's grace period (storage/snapshots.h).
+// Old versions form a linked list that begins at `previous`, with the newest version first and in
+// descending order of snapshot numbers. A version is retired as soon as it is created, so
+// `previous` may dangle. Only readers whose snapshot number is below the cell's follow it. The
+// writer has kept the version for them, and it is not reclaimed before their grace period ends
+// (storage/snapshots.h).
 //
 // Thread safety: given by this protocol. Every shared access uses an accessor below.
 #pragma once
@@ -86,7 +87,8 @@ class Cell {
   // acquire: a payload that is copied afterwards is at least as new as the commit word.
   uint64_t load() const { return word_.load(std::memory_order_acquire); }
 
-  // Returns the commit word once it is unlocked. The wait lasts at most for a commit's write phase.
+  // Waits until the commit word is unlocked, and returns it. The wait lasts at most for a commit's
+  // write phase.
   uint64_t load_unlocked() const {
     uint64_t w = load();
     if (word::locked(w) && !ELIDER_MUTANT(kIgnoreLockBit)) [[unlikely]] {
@@ -108,21 +110,21 @@ class Cell {
 
   // Locks the commit word if it equals `expected`, which must be unlocked. seq_cst: a commit reads
   // the snapshot number and the readers' slots after it has taken all its locks
-  // (storage/snapshots.h). Before the commit writes a payload or validates other commit words under
-  // the lock, it passes a fence (fence_after_locked_rmw()).
+  // (storage/snapshots.h). Before the commit writes a payload, or validates other commit words, it
+  // calls fence_after_locked_rmw().
   bool lock_from(uint64_t& expected) {
     return word_.compare_exchange_strong(expected, expected | word::kLocked, std::memory_order_seq_cst, std::memory_order_acquire);
   }
   // release: a thread that sees the new commit word sees the payload that was written under the
   // lock.
   void unlock(uint64_t new_word) { word_.store(new_word, std::memory_order_release); }
-  // Other threads must not be able to reach the cell, unless the caller has locked it.
+  // Sets the word of a cell that other threads cannot reach yet, or that the caller has locked.
   void set_word(uint64_t w) { word_.store(w, std::memory_order_relaxed); }
 
   // relaxed: this is read between load() and unchanged(), or under the lock.
   SnapshotNumber snapshot() const { return snapshot_.load(std::memory_order_relaxed); }
   void set_snapshot(SnapshotNumber n) { snapshot_.store(n, std::memory_order_relaxed); }
-  // release and acquire: the version's contents were written before its pointer was published.
+  // release and acquire: a thread that sees the pointer also sees the version's contents.
   Version* previous() const { return previous_.load(std::memory_order_acquire); }
   void set_previous(Version* version) { previous_.store(version, std::memory_order_release); }
 
@@ -151,11 +153,11 @@ class Cell {
 inline constexpr uint32_t kCellHeaderBytes = 24;
 static_assert(sizeof(Cell) == kCellHeaderBytes);
 
-// A row block. The table's layout gives the positions of its cells.
+// A row block. The table's layout determines the positions of its cells.
 class Row {
  public:
   Cell& cell(const Layout& layout, uint32_t g) { return *static_cast<Cell*>(cell_address(this, layout, g)); }
-  // Returns the address of a cell without reading memory, because `row` may not be a row block.
+  // Does not read memory, so `row` need not be a row block.
   static void* cell_address(void* row, const Layout& layout, uint32_t g) {
     return static_cast<std::byte*>(row) + layout.group(g).cell_offset;
   }
@@ -163,17 +165,19 @@ class Row {
   const detail::KeyBytes* key(const Layout& layout) const {
     return reinterpret_cast<const detail::KeyBytes*>(reinterpret_cast<const std::byte*>(this) + layout.block_bytes());
   }
-  // Returns the protocol's data before the cell. The data is zero when the row block is created.
+  // Returns the bytes before the cell that the transaction protocol uses. They are zero when the
+  // row block is created.
   std::byte* protocol_bytes(const Layout& layout, uint32_t g) {
     return reinterpret_cast<std::byte*>(&cell(layout, g)) - layout.protocol_bytes();
   }
 };
 
-// Copies the columns of group g between an image (a row's own layout) and a payload.
+// The following functions copy the columns of group g between an image, which has the row's own
+// layout, and a payload.
 [[gnu::noinline]] inline void copy_spans_to_image(const Span* span, const Span* end, std::byte* image, const std::byte* shared_payload) {
   for (; span != end; ++span) racy_copy_in(image + span->row_offset, shared_payload + span->payload_offset, span->size);
 }
-// Most groups have one span.
+// Has a separate path for one span, because most groups have only one.
 [[gnu::always_inline]] inline void copy_to_image(const ColumnSet& columns, uint32_t g, std::byte* image, const std::byte* shared_payload) {
   const uint32_t begin = columns.begin[g], count = columns.begin[g + 1] - begin;
   const Span* const span = columns.spans.data() + begin;
@@ -218,16 +222,16 @@ uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const Column
   }
 }
 
-// Copies the columns as of snapshot rs. Returns false if the row was absent at that time.
-// `sequence` is set to that of the version that was read, or to 0 if the row did not have a version
-// yet.
+// Copies the columns of group g as of snapshot rs. Returns false if the row was absent at that
+// time. Sets *sequence to the sequence number of the version that was read, or to 0 if the row did
+// not have a version at rs.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* sequence);
-// Returns the payload of a group that is stored as a block, without a copy. Returns null if the row
-// was absent.
+// Like read_cell_at(), but returns the payload of a group that is stored as a block, without
+// copying it, or null if the row was absent.
 const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence);
-// Like read_cell_at(), for the old versions that commits after rs have kept. `newest` is the first
-// of them, or null. Old versions never change.
+// Like read_cell_at(), but reads only the old versions that commits after rs have kept. `newest` is
+// the first of them, or null. Old versions never change.
 bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence);
 
 }  // namespace elider::storage

@@ -23,11 +23,11 @@
 // the invariant also holds for calls: a call that is not listed when the reader checks has read S
 // after step 2, or has ended.
 //
-// Reads load a row's commit word only with acquire. The fence after step 2 therefore keeps step 4
-// after step 2 (base/full_fence.h). Accesses of S and the slots are seq_cst, because a reader's
-// steps 1 and 2, and a commit's steps 2 and 3, are a store and a load on each side (Dekker's
-// pattern). Weaker orders do not support this pattern. On x86 the loads do not cost more. Only the
-// stores of a reader's steps 3 and 5 are releases, for the reasons given there.
+// Reads load a row's commit word only with acquire, so the fence after step 2 is required to order
+// step 4 after step 2 (base/full_fence.h). Accesses of S and the slots are seq_cst, because a
+// reader's steps 1 and 2, and a commit's steps 2 and 3, each consist of a store and a later load
+// (Dekker's pattern), for which weaker orders are not sufficient. On x86 such a load is not slower.
+// Only the stores of a reader's steps 3 and 5 are releases, for the reasons given at these stores.
 //
 // Thread safety: all threads may call all functions; a slot is written only by its worker.
 #pragma once
@@ -46,14 +46,16 @@ namespace elider::storage {
 class Snapshots {
  public:
   explicit Snapshots(uint32_t workers_max) : slots_(std::make_unique<Slot[]>(workers_max)) {}
-  // Allows calls of several commits, by this many workers. Must be called before any transaction.
+  // Enables calls that consist of several commits, by this many workers. Must be called before any
+  // transaction.
   void list_calls(uint32_t workers_max) { calls_ = std::make_unique<Slot[]>(workers_max); }
 
   SnapshotNumber current() const { return current_.load(); }
 
-  // Increases S, as a reader does, for the log. Returns the old S.
+  // Increases S as a reader does, and returns the old S. The log uses it.
   SnapshotNumber advance() { return current_.fetch_add(1); }
-  // Called while no transaction runs. Lower numbers belong to recovered commits.
+  // Raises S to at least `number`. Called while no transaction runs, because smaller numbers belong
+  // to recovered commits.
   void start_at(SnapshotNumber number) {
     if (current_.load() < number) current_.store(number);
   }
@@ -64,23 +66,24 @@ class Snapshots {
     await_closed(rs);
     return rs;
   }
-  // Like begin_reading(), without the wait. The caller may read once is_closed() has returned true.
+  // Like begin_reading(), but does not wait. The caller may read once is_closed() has returned
+  // true.
   SnapshotNumber announce_reader(uint32_t worker) {
     if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
     ELIDER_TEST_POINT("readonly.starting");
     const SnapshotNumber rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
-    fence_after_locked_rmw();  // makes a lock visible that was taken before a commit read a smaller S; partner: that of commit_by_locks()
+    fence_after_locked_rmw();  // the reader then sees the locks of commits that read a smaller S; partner: the fence in commit_by_locks()
     ELIDER_TEST_POINT("readonly.before_publish");
-    slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that sees rs too late sees "starting", and keeps more
+    slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that does not see rs sees "starting", and keeps more
     return rs;
   }
-  // Returns true if no call is listed at rs or below, where a reader has announced rs. The result
-  // then stays true, because a call that is listed later reads S later.
+  // Returns true if no call is listed at rs or below. A reader must have announced rs. The result
+  // then remains true, because a call that is listed later reads S later.
   bool is_closed(SnapshotNumber rs) const { return calls_ == nullptr || ELIDER_MUTANT(kReadHalfACall) || !call_before(rs, kNoWorker); }
   void await_closed(SnapshotNumber rs) const {
     if (calls_ != nullptr && !ELIDER_MUTANT(kReadHalfACall)) [[unlikely]] await_calls(rs, kNoWorker);
   }
-  void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: its reads come before
+  void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: after its reads
 
   // A commit's step 3. Returns the largest rs < n at which a reader reads or may be about to read,
   // or 0 if there isn't one.
@@ -106,7 +109,7 @@ class Snapshots {
     calls_[worker].value.store(current_.load());
   }
   void set_call(uint32_t worker, SnapshotNumber n) { calls_[worker].value.store(n); }
-  // release: a thread that finds the call no longer listed sees all its rows.
+  // release: a thread that finds the call no longer listed sees all rows that the call has written.
   void end_call(uint32_t worker) { calls_[worker].value.store(kIdle, std::memory_order_release); }
 
   // Returns true if a call of another worker is listed at n or below.
@@ -118,14 +121,14 @@ class Snapshots {
     return false;
   }
   // Waits until no call of another worker is listed at n or below. New calls have higher numbers,
-  // so the wait ends when the present calls end.
+  // so the wait ends when the calls that are listed now have ended.
   void await_calls(SnapshotNumber n, uint32_t but_worker) const {
     for (Spin spin; call_before(n, but_worker); spin.wait()) ELIDER_TEST_POINT("snapshots.awaits_call");
   }
   static constexpr uint32_t kNoWorker = ~uint32_t{0};
 
-  // Returns the smallest number of all readers, or 0 if a reader may be about to start, or kNobody
-  // without readers.
+  // Returns the smallest number at which a reader reads, 0 if a reader may be about to start, or
+  // kNobody if no thread reads.
   static constexpr uint64_t kNobody = ~uint64_t{0};
   SnapshotNumber oldest_reader(uint32_t workers_used) const {
     SnapshotNumber oldest = kNobody;
@@ -137,9 +140,9 @@ class Snapshots {
     return oldest;
   }
 
-  // Called for a commit of number n that may have ended. Returns true if a reader reads at a number
-  // below n, or may be about to. Readers at `passed` are ignored. A reader that starts after this
-  // call reads at n or later.
+  // Returns true if a reader reads at a number below n, or may be about to. Readers at `passed` are
+  // ignored. `n` is the number of a commit that has read S already, so a reader that starts after
+  // this call reads at n or later.
   bool read_before(SnapshotNumber n, SnapshotNumber passed, uint32_t workers_used) const {
     for (uint32_t i = 0; i < workers_used; ++i) {
       const uint64_t value = slots_[i].value.load();

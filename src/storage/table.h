@@ -1,5 +1,5 @@
-// TableBase: the part of a table below its indexes, which is the schema, the layout and counters.
-// This header also declares the checks of schemas. Thread safety: constant, except for the atomics.
+// TableBase: the schema, the layout and the counters of a table, without its indexes. This header
+// also declares the functions that check schemas. Thread safety: constant, except for the atomics.
 #pragma once
 
 #include <atomic>
@@ -22,17 +22,18 @@ namespace elider::storage {
 // Returns true if the schema has secondary indexes without key functions, as schemas that are read
 // from files do. A table with such a schema can store rows, but lacks the indexes.
 inline bool lacks_key_functions(const Schema& schema) { return !schema.indexes.empty() && !schema.indexes.front().key; }
-//   kInvalidArgument  the schema is wrong; the message says what. With may_lack, its indexes may
-//                     lack key functions
+// Checks a schema. If `may_lack` is true, its indexes may lack key functions.
+//   kInvalidArgument  the schema is invalid; the message says why
 Status check_schema(const Schema& schema, bool may_lack = false);
 // Like check_schema(), but ignores secondary indexes, because files do not contain key functions.
 Status check_rows(const Schema& schema);
-// Returns the name of a column, as "column 'x'", that an index function reads although its index
-// does not list the column. Finds such a column only if rows that differ only there have different
-// index keys. Otherwise returns "".
+// Calls the index's key function with artificial rows. Returns the name of a column, as "column
+// 'x'", that the function reads although the index does not list the column. Detects such a column
+// only if a change of the column changes the result of the function. Otherwise returns "".
 std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& index);
-//   kInvalidArgument  a name is not UTF-8, or contains control characters. Only new tables are
-//                     checked, because older files may contain such names
+// Checks the names of a table, its columns and its indexes. Only new tables are checked, because
+// older files may contain invalid names.
+//   kInvalidArgument  a name is not UTF-8, or contains control characters
 Status check_names(const Schema& schema);
 // Returns "" if the keys of both tables are of the same kind and types, and otherwise a description
 // of the difference.
@@ -55,9 +56,10 @@ class TableBase {
   TableBase(const TableBase&) = delete;
   TableBase& operator=(const TableBase&) = delete;
 
-  // Creates the zones of Schema::zones, if any. May throw std::bad_alloc.
+  // Creates the zones that Schema::zones requests, if any. May throw std::bad_alloc.
   void make_zones(Memory& memory);
-  // Creates the places of Schema::inline_rows, if any. Returns false if memory is exhausted.
+  // Creates the places that Schema::inline_rows requests, if any. Returns false if memory is
+  // exhausted.
   bool make_inline_rows(Memory& memory);
 
   const Schema& schema() const { return schema_; }
@@ -68,17 +70,17 @@ class TableBase {
   // True if the table lacks the secondary indexes of its schema, because their key functions are
   // unknown.
   bool lacks_indexes() const { return storage::lacks_key_functions(schema_); }
-  // The id of the only database in which all columns of the table may be written. The value 0
-  // matches no database. Then only columns that indexes do not read may be written.
+  // The id of the only database in which all columns of the table may be written. The value 0 does
+  // not match any database, so that only columns that no index reads may be written.
   uint64_t writable_in() const { return writable_in_; }
-  // Called before any transaction if the table is recovered without its secondary indexes. Writes
-  // of indexed columns could then not be checked against unique indexes.
+  // Called before any transaction if the table is recovered without its secondary indexes, because
+  // writes of indexed columns could not be checked against unique indexes.
   void restrict_writes() { writable_in_ = 0; }
 
   // True if keys are byte strings; otherwise they are numbers.
   bool byte_keys() const { return layout_.byte_keys(); }
-  // The key, or the first eight bytes of a byte key as a number. Statistics use it, and they may
-  // therefore count two byte keys as one.
+  // Returns the key, or the first eight bytes of a byte key as a number. Statistics use this
+  // number, so they may count two byte keys as one.
   Key number_of(KeyRef key) const {
     if (!byte_keys()) [[likely]] return key.number();
     return key.bytes() == nullptr ? 0 : key.bytes()->prefix();
@@ -90,8 +92,8 @@ class TableBase {
   // Returns the key for messages, for example 42 or "acct-eu-000123".
   std::string key_text(KeyRef key) const;
 
-  // Greater than the sequences of all unlinked row blocks. A new block of the same key starts here,
-  // so the sequence of a key never decreases.
+  // Greater than the sequence numbers of all unlinked row blocks. A new row block starts at this
+  // number, so that a key's sequence number never decreases.
   uint64_t sequence_floor() const { return sequence_floor_.load(std::memory_order_acquire); }
   void raise_sequence_floor(uint64_t sequence) {
     uint64_t floor = sequence_floor_.load(std::memory_order_relaxed);  // the exchange below checks it
@@ -99,8 +101,8 @@ class TableBase {
     }
   }
 
-  // The number of a reader of all tables (recovery/snapshot_rows.h) that has read this table
-  // completely and will not read it again. 0 if there wasn't one.
+  // The snapshot number of the last reader of all tables (recovery/snapshot_rows.h) that has read
+  // this table completely and will not read it again. 0 if no reader has done so.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
   void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
 

@@ -81,8 +81,8 @@ void Zones::give_batch(Zone& zone) {
   zone.free_count = 0;
 }
 
-// Takes a slot of the zone's extent, or of a new extent. The slot's cells are made absent before
-// the bound includes the slot.
+// Takes an unused slot from the zone's extent, or from a new extent. Marks the slot's cells as
+// absent before the bound includes the slot.
 std::byte* Zones::fresh_slot(Zone& zone) {
   if (zone.extent == nullptr || zone.extent->used_.load(std::memory_order_relaxed) == zone.extent->capacity_) {
     Extent* const made = make_extent();
@@ -108,7 +108,7 @@ std::byte* Zones::fresh_slot(Zone& zone) {
 
 Zones::Extent* Zones::make_extent() {
   const std::lock_guard lock(extents_mutex_);
-  // A small table has small extents, but at least one slot.
+  // A small table has small extents, but each has room for at least one slot.
   const size_t wanted = std::clamp(bytes_ / 8, kExtentBytesMin, kExtentBytesMax);
   const size_t bytes = std::max(wanted, sizeof(Extent) + slot_bytes_);
   void* const memory = allocator_.allocate(bytes, MemoryPart::kRows);
@@ -117,14 +117,14 @@ Zones::Extent* Zones::make_extent() {
   extent->bytes_ = static_cast<uint32_t>(bytes);
   extent->capacity_ = static_cast<uint32_t>((bytes - sizeof(Extent)) / slot_bytes_);
   bytes_ += allocator_.bytes_taken(bytes);
-  // release: a thread that finds the extent sees its present contents.
+  // release: a thread that finds the extent sees that it is initialized.
   if (last_ == nullptr) first_.store(extent, std::memory_order_release);
   else last_->next_.store(extent, std::memory_order_release);
   return last_ = extent;
 }
 
 void Zones::give_back(Worker& worker, Row* row) {
-  // A slot that never entered the index may be locked.
+  // The cells of a row that never entered the index may be locked.
   for (uint32_t g = 0; g < layout_.group_count(); ++g) row->cell(layout_, g).unlock(word::kAbsent | word::kRemoved);
   auto* const slot = reinterpret_cast<std::byte*>(row) - sizeof(Key);
   Zone& zone = zone_of(worker);

@@ -1,5 +1,5 @@
-// Zones: the row blocks of a zoned table (SchemaOf::zoned; HyPer-HTM, section 5.1). They are
-// contiguous in extents, so that a full scan reads memory sequentially and does not use an index.
+// Zones: the row blocks of a zoned table (SchemaOf::zoned; HyPer-HTM, section 5.1). They are stored
+// contiguously in extents, so that a full scan reads memory sequentially and does not use an index.
 //
 //   extent   +--------+------+-----+-----------+-----+-----------+--
 //            | header | used | key | row block | key | row block | ...
@@ -7,13 +7,13 @@
 //                        the bound, on a cache line of its own
 //
 // Each zone fills its own extent, so that inserting threads do not contend. A worker inserts into
-// one zone, and shares it only if there are more workers than zones. When an extent is full, the
-// zone takes a new one. Rows do not move, so scans are not affected. Slots of removed rows are
-// reused.
+// one zone, and shares the zone only if there are more workers than zones. When an extent is full,
+// the zone takes a new one. Rows never move, and the slots of removed rows are reused.
 //
 // Invariant: all slots below an extent's bound have cells whose commit words can be read at any
-// time. A slot without a row is absent, even while a row block is created in it. Slots are freed
-// and reused like row blocks, after the grace period of their readers (base/worker.h).
+// time. The cells of a slot without a row are marked as absent, even while a row block is created
+// in the slot. Slots are freed and reused like row blocks, after the grace period of their readers
+// (base/worker.h).
 //
 // Deviation from the paper: a worker has a fixed zone instead of a random zone per transaction,
 // because a worker is bound to its thread.
@@ -56,8 +56,8 @@ class Zones {
   // An extent. next() returns the extent that was created after it; more may be created meanwhile.
   class Extent {
    public:
-    // acquire: pairs with the releases of the bound and of the list, so that slots and extents are
-    // visible as they were created.
+    // acquire: pairs with the release stores of used_ and of the list, so a thread that sees a slot
+    // or an extent also sees that it is initialized.
     uint32_t used() const { return used_.load(std::memory_order_acquire); }
     Extent* next() const { return next_.load(std::memory_order_acquire); }
 
@@ -67,15 +67,15 @@ class Zones {
     uint32_t capacity_ = 0, bytes_ = 0;
     alignas(kCacheLineBytes) std::atomic<uint32_t> used_{0};
   };
-  // The memory of all extents.
+  // Returns the number of bytes in all extents.
   size_t bytes() const {
     const std::lock_guard lock(extents_mutex_);
     return bytes_;
   }
   Extent* first() const { return first_.load(std::memory_order_acquire); }
   size_t slot_bytes() const { return slot_bytes_; }
-  // The slots of an extent are slot_bytes() apart, beginning with this one. A slot is a key, then
-  // the row block.
+  // Returns the first slot of an extent. Slots are slot_bytes() apart. A slot consists of a key and
+  // a row block.
   static std::byte* slots(Extent* extent) { return reinterpret_cast<std::byte*>(extent + 1); }
   static Row* row_in(std::byte* slot) { return reinterpret_cast<Row*>(slot + sizeof(Key)); }
   // The slot must contain a row, or must have contained one when the caller's grace period began.
@@ -89,8 +89,8 @@ class Zones {
     std::byte* free = nullptr;     // slots to reuse; each points to the next one in place of its key
     uint32_t free_count = 0;
   };
-  // A zone moves this many free slots to the common list, because the threads that insert rows may
-  // not be the threads that remove rows.
+  // A zone that has this many free slots moves them to the common list, because the threads that
+  // insert rows may not be the threads that remove rows.
   static constexpr uint32_t kBatch = 128;
 
   static std::atomic<Key>& key_of(std::byte* slot) { return *reinterpret_cast<std::atomic<Key>*>(slot); }
@@ -114,7 +114,8 @@ class Zones {
   size_t bytes_ = 0;  // memory of extents
 };
 
-// Returns the number of zones that a schema requests: Schema::zones, or twice the processors.
+// Returns the number of zones that a schema requests: Schema::zones, or twice the number of
+// processors.
 uint32_t zones_wanted(uint32_t schema_zones);
 
 }  // namespace elider::storage

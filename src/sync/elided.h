@@ -2,11 +2,12 @@
 // latch. If the hardware transaction does not succeed, the operation takes the latch, a spinlock
 // per index (DBX, sections 4 and 6.1).
 //
-// The guards are ExclusiveGuards, because a section is isolated from all other threads. The
-// hardware isolates a region. A holder of the latch is alone because every region has read that the
-// latch is free, and aborts when the latch is taken. Witnesses are checked outside sections. A
-// region increases a node's version atomically with the change of the node. A holder of the latch
-// increases the version after the change, and before other threads can see the change.
+// Nodes have ExclusiveGuards, because each section is isolated from all other threads. The hardware
+// isolates a region, that is, a hardware transaction. A section that holds the latch is alone,
+// because every region has read that the latch is free, and aborts when another thread takes it.
+// Only Witnesses (index/index.h) are checked outside sections. A region therefore increases a
+// node's version atomically with the change of the node. A section that holds the latch increases
+// the version after the change, and before other threads can see the change.
 //
 // The policy does not protect anything outside sections. Reads of rows and commits have their own
 // sections (txn/read_write). Thread safety: all threads may use it.
@@ -25,11 +26,12 @@
 
 namespace elider::sync {
 
-// The latch that is elided, and statistics of the regions. The latch has cache lines of its own,
-// because every region reads it.
+// The latch that is elided, and an htm::Site for each operation, which counts the operation's
+// regions. The latch has its own cache lines, because every region reads it.
 class ElidedLatch {
  public:
-  // Must be called before the first section. `policy` must outlive the latch.
+  // Sets the policy of all sites. Must be called before the first section. `policy` must outlive
+  // the latch.
   void set_policy(const ElisionPolicy& policy) {
     for (htm::Site& site : sites_) site.set_policy(policy);
   }

@@ -1,6 +1,6 @@
-// Exclusive guards, for policies under which only one thread is inside the index during an
-// operation. The guards cost nothing and cannot fail. Writers still increase versions, because
-// Witnesses are checked outside operations.
+// ExclusiveGuards: node guards for policies under which only one thread at a time is inside the
+// index during an operation. The guards do not lock and cannot fail. Writers still increase
+// versions, because Witnesses (index/index.h) are checked outside operations.
 //
 // Thread safety: described at each class.
 #pragma once
@@ -24,7 +24,7 @@ class SpinLatch {
   void lock() {
     Spin spin;
     while (held_.exchange(true, std::memory_order_acquire)) {
-      // relaxed: the loop only waits, and does not take the cache line from the holder.
+      // relaxed: this loop only waits, and loads do not take the cache line away from the holder.
       while (held_.load(std::memory_order_relaxed)) spin.wait();
     }
   }
@@ -63,8 +63,8 @@ struct ExclusiveGuards {
   class WriteGuard {
    public:
     WriteGuard(VersionWord& word, const ReadGuard& read) : word_(&word), after_(read.version()) {}
-    // Publishes the new version after the node has been changed. If a Witness still finds the old
-    // version, it was checked before the operation completed.
+    // Publishes the new version after the node has been changed. A Witness that still has the old
+    // version when it is checked is ordered before this operation.
     ~WriteGuard() { word_->publish(after_); }
     WriteGuard(const WriteGuard&) = delete;
     WriteGuard& operator=(const WriteGuard&) = delete;

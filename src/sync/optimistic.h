@@ -2,8 +2,8 @@
 // the nodes that it changes. Readers do not write shared memory, so read-mostly workloads scale.
 //
 // The policy does not make an operation atomic by itself. The algorithm must couple the guards: it
-// acquires the child's guard, and then calls valid() on the parent's. Thread safety: many threads,
-// each with its own guards.
+// acquires the child's guard, and then calls valid() on the parent's guard. Thread safety: all
+// threads may use the policy, each with its own guards.
 #pragma once
 
 #include <cstdint>

@@ -1,41 +1,36 @@
-// Policy: the concept of a sync policy. A sync policy defines how an index operation as a whole is
-// guarded, and how the nodes of an index are guarded.
+// Policy: the C++ concept of a sync policy, which defines how an index operation as a whole is
+// protected from other threads, and how the nodes of an index are.
 //
 // An index algorithm is written once, against this concept, and instantiated for each policy:
 //
-//   Latch                   one for each index, with a cache line of its own
-//   section(latch, operation, body)
-//                           runs body(), which is one attempt of one operation, and returns its
-//                           result. body() starts and ends in section()'s stack frame. It must not
-//                           allocate, free, throw or make a system call. It returns results by
-//                           value, or in locals of its caller that it sets before it reads them.
-//                           So a policy may run body() under one lock, or as one hardware
-//                           transaction, of which several attempts may run but one takes effect.
-//                           `operation` is the kind of the operation, for statistics
-//   ReadGuard(word)         starts to validate the node's reads; waits while a writer holds the
-//                           node
-//     obsolete()            the node has been unlinked, so the caller must start over
-//     valid()               the node has not changed since the guard was made. Before this check,
-//                           data that was read is unreliable, and may be used only to continue
-//                           reading
-//     version()             the version word when the guard was made; Witnesses are made from it
-//     resume(word, version) returns a guard for an earlier version, for example that of a hint
-//     current()             called on a resumed guard before any read: the node still has that
-//                           version
-//   WriteGuard(word, read)  locks the node for writing if the node is unchanged since `read`. It
-//                           never waits, so nodes may be locked in any order without deadlocks
-//     owns()                false: the caller must start over
-//     raise(), retire()     when the guard ends, the version word gets the next version, or becomes
-//                           obsolete. By default it is restored
-//     after()               the version word after the guard ends
-//   kConcurrent             whether operations may run concurrently
-//   kRegions                whether sections run as hardware transactions. If so, memory that a
-//                           body is the first to write is touched beforehand, and records and
-//                           commits also use hardware transactions
+//   `Latch`  One for each index, with its own cache line.
+//   `section(latch, operation, body)`  Runs body(), which is one attempt of one operation, and
+//       returns its result. body() starts and ends in section()'s stack frame. It must not
+//       allocate, free, throw or make a system call. It returns results by value, or in locals of
+//       its caller that it sets before it reads them. So a policy may run body() under a lock, or
+//       as a hardware transaction, which may take several attempts, of which only one takes
+//       effect. `operation` is the kind of the operation, for statistics.
+//   `ReadGuard(word)`  Starts to validate the node's reads. Waits while a writer holds the node.
+//     `obsolete()`  The node has been unlinked, so the caller must start over.
+//     `valid()`  The node has not changed since the guard was made. Before this check, data that
+//         was read is unreliable, and may be used only to continue reading.
+//     `version()`  The version word when the guard was made. Witnesses are made from it.
+//     `resume(word, version)`  Returns a guard for an earlier version, for example that of a hint.
+//     `current()`  Called on a resumed guard before any read: the node still has that version.
+//   `WriteGuard(word, read)`  Locks the node for writing if the node is unchanged since `read`.
+//       Never waits, so nodes may be locked in any order without deadlocks.
+//     `owns()`  Whether the node was locked. If not, the caller must start over.
+//     `raise()`, `retire()`  When the guard ends, the version word gets the next version, or
+//         becomes obsolete. By default it is restored.
+//     `after()`  The version word after the guard ends.
+//   `kConcurrent`  Whether operations may run concurrently.
+//   `kRegions`  Whether sections run as hardware transactions. If so, the index touches fresh
+//       memory before a body writes to it, and reads of rows and commits also use hardware
+//       transactions.
 //
-// If a guard cannot fail under a policy, its function returns a constant, and the compiler removes
-// the retry. Results are returned by value, and no function throws. Thread safety: a guard belongs
-// to one thread.
+// If a guard cannot fail under a policy, its functions return constants, so the compiler removes
+// the code for a retry. Results are returned by value, and no function throws. Thread safety: a
+// guard belongs to one thread.
 #pragma once
 
 #include <concepts>
@@ -47,8 +42,8 @@
 
 namespace elider::sync {
 
-// The operations of an index. They are counted separately, because their regions abort for
-// different reasons.
+// The operations of an index. They are counted separately, because their hardware transactions
+// abort for different reasons.
 enum class Operation : uint8_t { kGet, kBatch, kScan, kInsert, kRemove };
 inline constexpr size_t kOperations = 5;
 
@@ -71,7 +66,7 @@ concept Policy = requires(typename S::Latch& latch, VersionWord& word, typename 
 };
 
 // True if the policy has a backend for hardware transactions, even one that does not run regions.
-// Such a policy also has the protocols that elision is compared with.
+// The protocols that elision is compared with (lab/baselines) also require such a policy.
 template <class S>
 inline constexpr bool kElides = requires { typename S::Backend; };
 

@@ -6,9 +6,9 @@
 //   |                version                 | O | L |    L: locked by a writer   O: obsolete
 //   +----------------------------------------+---+---+
 //
-// Every change of a node's contents ends with a higher version, so if the word is unchanged, the
-// node is too. It is not a reader-writer lock, because readers do not write it. Thread safety: all
-// threads may call all functions; each comment says what its function orders.
+// Every change of a node's contents ends with a higher version, so the contents are unchanged while
+// the word is unchanged. It is not a reader-writer lock, because readers do not write it. Thread
+// safety: all threads may call all functions; each comment says what its function orders.
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,9 @@ class VersionWord {
   // acquire: the reads that follow see everything that the last writer wrote.
   uint64_t read() const { return word_.load(std::memory_order_acquire); }
 
-  // Returns true if the word is still `seen`, so that no writer has interfered. The fence orders
-  // the reads that the caller validates before this load, so the load can be relaxed. Partner:
-  // lock_if().
+  // Returns true if the word is still `seen`, that is, no writer has locked or changed the node.
+  // The fence orders the reads that the caller validates before this load, so the load can be
+  // relaxed. Partner: lock_if().
   bool still(uint64_t seen) const {
     racy_read_fence();
 #if ELIDER_TSAN
@@ -40,8 +40,8 @@ class VersionWord {
 #endif
   }
 
-  // Locks the word if it equals `seen`, which must be an unlocked word. The fence keeps the
-  // following writes after the lock. So a reader that sees one of these writes cannot validate.
+  // Locks the word if it equals `seen`, which must be an unlocked word. The fence orders the lock
+  // before the caller's writes, so a reader that sees one of these writes fails to validate.
   // Partner: still().
   bool lock_if(uint64_t seen) {
     // relaxed on failure: the caller starts over.
@@ -50,7 +50,7 @@ class VersionWord {
     return true;
   }
 
-  // release: a thread that sees this value sees the changes.
+  // release: a thread that sees this value also sees the changes of the node.
   void publish(uint64_t value) { word_.store(value, std::memory_order_release); }
 
   // Sets the word of a node that other threads cannot reach yet.

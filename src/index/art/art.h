@@ -6,22 +6,22 @@
 //
 // The tree has nodes only where two keys differ (path compression, lazy expansion). Deviations from
 // the paper:
-// - The entry of a number is stored in the slot of the node itself (art_key.h).
-// - A node stores all bytes of its path, the bytes that lead to it. They never change.
+// - The entry of a number key is stored in the node's slot itself (art_key.h).
+// - A node stores its whole path, that is, all bytes that lead to it. The path never changes.
 // - A lookup compares the path only if it does not find the key.
 // - The root is a member of the tree, and always a Node256.
 //
 // A node, and its Witness, covers the keys that start with its path, except for keys that start
-// with the path of a child. So an absent key is covered by the last node whose whole path is a
-// prefix of the key. If a node is replaced by a larger or smaller one, it becomes obsolete. The
+// with the path of a child. An absent key is therefore covered by the deepest node whose whole path
+// is a prefix of the key. A node that is replaced by a larger or smaller one becomes obsolete. The
 // parent's version does not change then, because the keys that the parent covers have not changed.
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent.
 //
 // Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
-// call all operations. From an operation to the last use of its witness, the caller must be within
-// a grace period of its Worker. Nodes belong to the workers' Memory; the destructor does not free
-// them.
+// call all operations. From an operation to the last use of its witness, the caller must stay
+// within one grace period of its Worker. Nodes belong to the workers' Memory; the destructor does
+// not free them.
 #pragma once
 
 #include <algorithm>
@@ -72,8 +72,8 @@ class RadixFew {
 };
 
 // An atomic copy of a part of the tree, and the range that the part covers. It contains consecutive
-// entries of a few nodes. With byte keys, a bound of the range stays valid until the second next
-// read into this object.
+// entries of a few nodes. With byte keys, a bound of the range remains valid until the read after
+// the next one into this object.
 template <class Key>
 struct RadixContents {
   static constexpr size_t kCapacity = 32;
@@ -83,7 +83,7 @@ struct RadixContents {
   RadixFew<Witness, kNodesMax> witnesses;
   std::array<Key, kCapacity> keys;  // the first `count` are valid, in ascending order, like the handles
   std::array<Handle, kCapacity> handles;
-  // The bounds of this range and of the previous one.
+  // Memory for the bounds of this range and of the previous one.
   std::array<typename RadixTraits<Key>::Buffer, 2> buffers;
   unsigned buffer = 0;
 };
@@ -102,7 +102,8 @@ class RadixTree {
   RadixTree& operator=(const RadixTree&) = delete;
 
   // Returns the key's handle, or kNoHandle. In either case, sets `witness` to the Witness of the
-  // node that covers the key. `ahead` is prefetched as soon as the handle is found.
+  // node that covers the key. The cache lines of `ahead` are prefetched as soon as the handle is
+  // found.
   Handle get(const Key& key, Witness& witness, Ahead ahead = {});
   Handle get(const Key& key, Hint&, Witness& witness) { return get(key, witness); }
 
@@ -146,14 +147,14 @@ class RadixTree {
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
-  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per batch: misses that overlap, and lines that a region reads
-  static_assert(kGroup <= 32, "a word has a bit for each");
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per group: bounds the overlapping misses and a region's cache lines
+  static_assert(kGroup <= 32, "a 32-bit word has a bit for each key of a group");
 
   // The result of one attempt at an operation. All results except kDone cause another attempt.
   enum class Progress : uint8_t {
     kDone,
     kRestart,  // another operation interfered
-    kMemory,   // retry with the memory that is needed
+    kMemory,   // retry after allocating memory
   };
   struct Found {
     bool valid;
@@ -167,7 +168,7 @@ class RadixTree {
     kOther,   // the entry of another key
     kBranch,  // a child whose path the key does not start with
   };
-  // The end of a descent: the node that covers the key, its parent, and their guards.
+  // The result of a descent: the node that covers the key, its parent, and their guards.
   struct Place {
     RadixRef parent;
     RadixRef node;
@@ -175,15 +176,16 @@ class RadixTree {
     ReadGuard guard;
     int position = 0;  // the position of the key in the node
     There there = There::kNothing;
-    unsigned branches_at = 0;  // if kBranch: the first byte that differs from the child's path
+    unsigned branches_at = 0;  // if kBranch: the position of the key's first byte that differs from the child's path
     Entry entry;
   };
-  // Memory for an insertion, allocated before its section. It is an initialized node and an entry.
+  // Memory for an insertion, allocated before its section: an initialized node, and an entry.
   struct Spares {
     RadixRef node;
     RadixLeaf* leaf = nullptr;
   };
-  // The outcome of an attempt at an insertion: what it needs, or what it has used and unlinked.
+  // The outcome of an attempt at an insertion: the node that it needs, or what it has used and
+  // unlinked.
   struct InsertOutcome {
     RadixKind needs = RadixKind::kNone;
     unsigned depth = 0;  // the depth of the needed node

@@ -1,7 +1,7 @@
 // RadixTree: batched lookups. Included by the instantiations only.
 //
 // A group of lookups descends together. Each round reads one node per lookup, and prefetches the
-// cache lines that the next round reads. So the cache misses of a level overlap.
+// cache lines that the next round reads, so that the cache misses of a level overlap.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ uint32_t RadixTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Hand
   }
   uint32_t failed = 0, left = static_cast<uint32_t>((uint64_t{1} << count) - 1);
   while (left != 0) {
-    for (const uint32_t i : Bits(left)) {  // the lookups that were left when the round began
+    for (const uint32_t i : Bits(left)) {  // a copy: the lookups that were unfinished when the round began
       const uint32_t bit = uint32_t{1} << i;
       const Key& key = keys[i];
       const RadixRef node = nodes[i];

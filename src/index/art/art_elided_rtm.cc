@@ -1,4 +1,4 @@
-// The radix trees of the elided sync policy with the backend Rtm.
+// Instantiates the radix trees for the elided sync policy with the backend Rtm.
 #include "index/art/art_batch.h"
 #include "index/art/art_find.h"
 #include "index/art/art_insert.h"

@@ -1,8 +1,8 @@
 // RadixTree: descents and point lookups. Included by the instantiations only.
 //
 // A descent reads a slot, validates the guard of its node, and continues with the child if the
-// child is not obsolete. A node's path never changes, and a node that is not obsolete is linked. So
-// the child covers the keys with its path, whatever happens above it. For this reason the parent
+// child is not obsolete. Because a node's path never changes, and a node that is not obsolete is
+// linked, the child covers the keys with its path, whatever happens above it. The parent therefore
 // need not be validated again. A descent reads at most three cache lines per node, and the cache
 // lines of the entry.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace elider::index {
 
-// Does not compare paths during the descent. An entry holds its whole key. If the slot is empty,
-// compares the whole path of the last node at once.
+// Does not compare paths during the descent, because an entry contains its whole key. If the key is
+// not found, compares the whole path of the last node.
 template <sync::Policy Sync, class KeyType>
 inline auto RadixTree<Sync, KeyType>::find(const Key& key) const -> Found {
   constexpr Found kAgain{false, kNoHandle, {}};
@@ -26,7 +26,7 @@ inline auto RadixTree<Sync, KeyType>::find(const Key& key) const -> Found {
     const Entry entry = radix_entry<Traits>(ref, position);
     const Handle handle = entry.empty() ? kNoHandle : Traits::handle_of(entry, key);
     if (handle != kNoHandle || entry.empty() || Traits::is_leaf(entry, ref.depth(), position)) {
-      // If the key is absent, another node may cover it.
+      // If the key was not found, another node may cover it.
       if (handle == kNoHandle && !leads_to(key, ref) && !ELIDER_MUTANT(kRadixSkipPath)) return kAgain;
       return {guard.valid(), handle, witness_of(ref, guard.version())};
     }
@@ -50,9 +50,9 @@ Handle RadixTree<Sync, KeyType>::get(const Key& key, Witness& witness, Ahead ahe
   return found.handle;
 }
 
-// Compares all paths. Starts at the root, or at the nodes of an earlier descent for this key if
-// they are unchanged. If the result is false, the caller starts over. The result is meaningless
-// until the guard has been validated.
+// Descends to the node that covers the key, comparing all paths. Starts at the root, or at the
+// nodes of `from`, an earlier descent for this key, if they are unchanged. Returns false if the
+// caller must start over. `place` is meaningless until its guard has been validated.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::descend(const Key& key, const Place* from, Place& place) const {
   if (from != nullptr) {

@@ -2,13 +2,13 @@
 //
 // Most insertions fill one slot of one node. If the slot holds another key, or a child whose path
 // is not a prefix of the key, a new Node4 with both takes that slot. If the node is full, a larger
-// node replaces it. If an attempt needs memory, it ends. The operation then allocates the memory
+// node replaces it. An attempt that needs memory ends. The operation then allocates the memory
 // outside its section, and continues at the same node if the node is unchanged.
 //
-// An insertion writes the cache lines of the version word, of a byte and of a slot of the node.
-// That is at most four cache lines in a Node48. A small node has at most five cache lines, and an
-// insertion may write all of them. A new node adds the cache lines that are filled: 2 in a Node4, 6
-// in a Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the section).
+// An insertion writes the cache lines of the node that contain the version word, a byte and a slot:
+// at most four cache lines in a Node48. A small node has at most five cache lines, and an insertion
+// may write all of them. A new node adds the cache lines that are filled: 2 in a Node4, 6 in a
+// Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the section).
 #pragma once
 
 #include "base/spin.h"
@@ -78,8 +78,8 @@ auto RadixTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Han
   return Progress::kDone;
 }
 
-// Replaces the entry or child at the key's position with a new Node4. The new node holds the key
-// and the replaced entry or child.
+// Replaces the entry or child at the key's position with a new Node4, which holds the key and the
+// replaced entry or child.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& key, Handle candidate, const Spares& spares,
                                                 InsertOutcome& outcome) -> Progress {
@@ -94,7 +94,8 @@ auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& k
   WriteGuard write(as_node(place.node)->word, place.guard);
   if (!write.owns()) return Progress::kRestart;
   Slot& slot = radix_slot_of_writer<Traits>(place.node, place.position);
-  // Replacing a child by another node does not increase the version of its parent.
+  // The guard does not detect this: replacing a child with another node does not increase the
+  // version of its parent.
   if (!other && slot.load().child() != place.entry.child()) return Progress::kRestart;
   const RadixRef made(as_node(spares.node), RadixKind::kNode4, depth);
   Traits::template set_path<Node>(as_node(made), made, key);
@@ -113,7 +114,7 @@ auto RadixTree<Sync, KeyType>::insert_branching(const Place& place, const Key& k
   return Progress::kDone;
 }
 
-// The node is full, so this replaces it with a larger one.
+// Replaces the full node with a larger one, which also contains the key.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::insert_growing(const Place& place, const Key& key, Handle candidate, const Spares& spares,
                                               InsertOutcome& outcome) -> Progress {
@@ -144,7 +145,7 @@ auto RadixTree<Sync, KeyType>::insert_growing(const Place& place, const Key& key
   return Progress::kDone;
 }
 
-// Returns false if there is not enough memory.
+// Allocates the memory that an attempt needs. Returns false if memory is exhausted.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::take_spares(Worker& worker, const Key& key, Handle candidate, const InsertOutcome& needs, Spares& spares) {
   if constexpr (Traits::kBytes) {
@@ -160,7 +161,7 @@ bool RadixTree<Sync, KeyType>::take_spares(Worker& worker, const Key& key, Handl
   return needs.needs == RadixKind::kNone || take_node(worker, needs.needs, needs.depth, spares.node);
 }
 
-// Allocates `node`. If `node` already holds memory, frees that first.
+// Allocates `node`, after freeing the memory that `node` already holds.
 template <sync::Policy Sync, class KeyType>
 bool RadixTree<Sync, KeyType>::take_node(Worker& worker, RadixKind kind, unsigned depth, RadixRef& node) {
   if (node.bits() != 0) worker.free(node.as<void>(), bytes_of(node), MemoryPart::kIndexes);

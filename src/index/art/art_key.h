@@ -1,20 +1,22 @@
-// What the radix tree requires of a key type: its bytes in order, and the layout of a node's slot.
+// RadixTraits: what the radix tree requires of a key type, namely the key's bytes in order, and the
+// layout of a node's slot.
 //
-// There are two kinds of keys: numbers, from the most significant byte on, and ByteKeys.
+// There are two key types: numbers, whose most significant byte comes first, and ByteKeys.
 //
-// A slot for numbers is 16 bytes, and holds the entry itself, that is, key and handle. So a lookup
-// that has the slot's address does not cause another cache miss, and an entry does not need memory
-// of its own. (A separate leaf would cost 8 bytes for the pointer and 16 for the leaf. The slot
-// costs 16 bytes, and nodes that are not full have empty slots.) A slot for byte keys is 8 bytes,
-// and points to a RadixLeaf, which holds the handle and a copy of the key.
+// A slot for number keys has 16 bytes, and holds the entry itself, that is, key and handle. An
+// entry therefore costs neither another cache miss nor memory of its own. (A separate leaf would
+// cost 8 bytes for the pointer and 16 for the leaf. The slot costs 16 bytes, and nodes that are not
+// full have empty slots.) A slot for byte keys has 8 bytes, and points to a RadixLeaf, which holds
+// the handle and a copy of the key.
 //
 //   number slot:   | key            8 | handle     8 |   an entry
 //                  | ~(some key)    8 | reference  8 |   a child that covers that key
 //                  | anything       8 | 0          8 |   empty
 //   byte slot:     | reference      8 |                  an entry, a child or empty
 //
-// The byte of a slot's key at the node's depth shows what the slot holds. If the byte is the one
-// that the slot belongs to, the slot holds an entry. If it differs, the slot holds a child.
+// The byte of a number slot's key at the node's depth shows what the slot holds. If that byte is
+// the one to which the slot belongs, the slot holds an entry. If it differs, the slot holds a
+// child.
 //
 // Thread safety: slots as in base/racy.h; everything else is a value or a pure function.
 #pragma once
@@ -36,9 +38,9 @@ namespace elider::index {
 
 enum class RadixKind : uint8_t { kNone, kLeaf, kNode4, kNode16, kNode48, kNode256 };
 
-// The address of a node, its kind, and its depth, which is the length of its path. So the address
-// of a slot is known before the node has been read, and the misses of the node's cache lines
-// overlap.
+// A reference to a node: its address, its kind, and its depth, which is the length of its path. A
+// lookup thus computes the address of a slot before it has read the node, so that the misses of the
+// node's cache lines overlap.
 //
 //    63        48 47                            4 3      0
 //   +------------+-------------------------------+--------+
@@ -73,8 +75,8 @@ struct alignas(16) RadixLeaf {
   static size_t bytes_for(uint32_t key_bytes) { return sizeof(Handle) + sizeof(KeyBytes) + key_bytes; }
 };
 
-// The position of a key in a node: the key's next byte, or kEnd if the key has ended. Positions
-// have the order of their keys.
+// The position of a key in a node is the key's byte at the node's depth, or kEnd if the key ends
+// there. Positions are ordered like their keys.
 inline constexpr int kEnd = -1;
 
 template <class Key>
@@ -104,7 +106,7 @@ struct RadixTraits<uint64_t> {
       racy_store(key_, entry.key);
       word_.store(entry.word, std::memory_order_release);
     }
-    // Replaces a child in one step. The new child must also cover the key in the slot.
+    // Replaces a child atomically. The new child must also cover the key in the slot.
     void replace_child(RadixRef child) { word_.store(child.bits(), std::memory_order_release); }
     void clear() { word_.store(0, std::memory_order_release); }
 
@@ -147,7 +149,8 @@ struct RadixTraits<uint64_t> {
   static void copy_path(Node* node, RadixRef, RadixRef from) {
     node->extra.path = from.as<const Node>()->extra.path;
   }
-  // Returns the first byte from `from` on that differs from the node's path, or the node's depth.
+  // Returns the position of the key's first byte that differs from the node's path, at or after
+  // `from`, or the node's depth if the key starts with the path.
   template <class Node>
   static unsigned mismatch(RadixRef ref, Key key, unsigned) {
     const uint64_t differs = key ^ ref.as<const Node>()->extra.path;
@@ -158,8 +161,8 @@ struct RadixTraits<uint64_t> {
     return byte(ref.as<const Node>()->extra.path, i);
   }
 
-  // These return the smallest key that starts with the node's path, and the bound after the
-  // largest.
+  // first_of() returns the smallest key that starts with the node's path. behind() returns the
+  // bound after the largest such key.
   template <class Node>
   static Key first_of(RadixRef ref, Buffer&) {
     return ref.as<const Node>()->extra.path;

@@ -1,23 +1,24 @@
-// The nodes of the radix tree. A node has slots for the next byte of a key. There are four sizes,
-// as in the paper, with these bytes for numbers and for byte keys:
+// The nodes of the radix tree. A node maps the next byte of a key to a slot. There are four kinds,
+// as in the paper, with these sizes in bytes for number keys and for byte keys:
 //
 //                       numbers   bytes
 //   Node4                 96       64    4 bytes in order, and their slots
 //   Node16               296      168    16 bytes in order, and their slots
-//   Node48              1088      704    for each byte, which of the 48 slots it has, if any
+//   Node48              1088      704    for each byte, the index of its slot, if any
 //   Node256             4160     2112    a slot for each byte
 //
-// The path of a node consists of the bytes that lead to it. A node for byte keys is followed by its
-// path in memory. Every node except the root has at least two entries. These are children, entries,
-// and the entry of the key that ends at the node. Node48 and Node256 have a bitmap of the bytes in
-// use, so that the next byte in order is found quickly.
+// The path of a node consists of the bytes that lead to it. The path of a node for byte keys is
+// stored after the node. Every node except the root has at least two entries, where children and
+// the entry of the key that ends at the node also count. Node48 and Node256 have a bitmap of the
+// bytes in use, so that the next byte in order is found quickly.
 //
 //   every node:   word 8 | count 2, free 6 | numbers: path 8; bytes: the key that ends here 8
 //
 // A node's kind, depth and path never change. A change of one of them requires a new node.
 //
 // Thread safety: readers use the racy accessors and then validate the node's version word. Only the
-// thread that holds the node's lock may write. Before the node is linked, only its creator may.
+// thread that holds the node's lock, or the creator of a node that is not linked yet, may write to
+// it.
 #pragma once
 
 #include <atomic>
@@ -90,8 +91,8 @@ struct RadixNode {
   }
   static constexpr RadixKind larger(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) + 1); }
   static constexpr RadixKind smaller(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) - 1); }
-  // A node of this kind with at most this many entries is replaced by a smaller one. The smaller
-  // node has some room left, so a node near the limit is not replaced at every change.
+  // A node of this kind with at most this many entries is replaced by a smaller one. The limit
+  // leaves room in the smaller node, so that a node near the limit is not replaced at every change.
   static constexpr unsigned few(RadixKind kind) {
     switch (kind) {
       case RadixKind::kNode16: return 3;
@@ -110,7 +111,7 @@ struct RadixSmallNode : RadixNode<Traits> {
   using Entry = typename Traits::Entry;
   static constexpr unsigned kWords = (kCapacity + 7) / 8;
 
-  uint64_t bytes_[kWords] = {};  // ascending, one per byte of a word, the lowest first
+  uint64_t bytes_[kWords] = {};  // in ascending order, packed into words, the lowest byte first
   Slot slots_[kCapacity];
 
   unsigned byte(unsigned i) const { return static_cast<unsigned>(racy_load(bytes_[i / 8]) >> (8 * (i % 8))) & 0xff; }
@@ -261,7 +262,7 @@ template <class Traits, class F>
   }
 }
 
-// Returns the slot of a position, or null. A slot of a Node256 or of kEnd may be empty.
+// Returns the slot of a position, or null. A slot of a Node256, and the slot of kEnd, may be empty.
 template <class Traits>
 [[gnu::always_inline]] inline const typename Traits::Slot* radix_slot(RadixRef ref, int position) {
   if constexpr (Traits::kBytes)
@@ -313,7 +314,7 @@ int radix_previous(RadixRef ref, int position) {
     if (position == kEnd && !ref.as<RadixNode<Traits>>()->extra.end.load().empty()) return kEnd;
   return kEnd - 1;
 }
-// Creates an empty node in this memory, which no other thread may know.
+// Creates an empty node in this memory, which other threads must not be able to reach.
 template <class Traits>
 void radix_start(void* memory, RadixKind kind) {
   switch (kind) {
@@ -323,7 +324,7 @@ void radix_start(void* memory, RadixKind kind) {
     default: new (memory) RadixNode256<Traits>; return;
   }
 }
-// Copies everything except this position to `to`, which must be empty and not linked yet.
+// Copies all entries except the one at `left_out` to `to`, which must be empty and not linked yet.
 template <class Traits>
 void radix_copy(RadixRef to, RadixRef from, int left_out) {
   for (int at = radix_next<Traits>(from, kEnd); at < 256; at = radix_next<Traits>(from, at + 1))

@@ -1,4 +1,4 @@
-// The radix trees of the optimistic sync policy.
+// Instantiates the radix trees for the optimistic sync policy.
 #include "index/art/art_batch.h"
 #include "index/art/art_find.h"
 #include "index/art/art_insert.h"

@@ -1,9 +1,10 @@
 // RadixTree: removal. Included by the instantiations only.
 //
-// Most removals clear one slot of one node. If one entry is left, that entry replaces the node. If
-// few entries are left, a smaller node replaces the node, provided that its memory can be
-// allocated. A removal writes the same cache lines of the node as an insertion, and those of the
-// version word and of a slot of the parent.
+// Most removals clear one slot of one node. If a node is left with one entry, that entry replaces
+// the node in its parent. If a node is left with few entries, a smaller node replaces it, provided
+// that the memory can be allocated. A removal writes the same cache lines of the node as an
+// insertion. If the node is replaced, it also writes the cache lines of the parent's version word
+// and slot.
 #pragma once
 
 #include "base/spin.h"
@@ -84,8 +85,9 @@ auto RadixTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Han
   return attempt;
 }
 
-// Replaces the node with its remaining entry. The parent then covers the node's range. A
-// transaction that has read the node holds a witness of the node, whose version has changed.
+// Replaces the node with its remaining entry, so that the parent covers the node's range. A
+// transaction that has read the node detects this, because it holds a witness of the node, whose
+// version changes.
 template <sync::Policy Sync, class KeyType>
 auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveAttempt attempt) -> RemoveAttempt {
   ELIDER_TEST_POINT("art.before_merge");
@@ -99,8 +101,8 @@ auto RadixTree<Sync, KeyType>::merge(const Place& place, const Key& key, RemoveA
   Slot& slot = radix_slot_of_writer<Traits>(place.parent, Traits::position(key, place.parent.depth()));
   if (Traits::is_leaf(left, place.node.depth(), at)) {
     slot.store(left);
-    // The slot of a number is two words. The higher version keeps readers from combining an old
-    // word with a new one.
+    // A number slot has two words. The higher version prevents readers from combining an old word
+    // with a new one.
     if (!ELIDER_MUTANT(kRadixKeepParent)) write_parent.raise();
   } else {
     slot.replace_child(left.child());

@@ -1,11 +1,10 @@
-// RadixTree: reads a part of the tree in order. Scans consist of such reads. Included by the
-// instantiations only.
+// RadixTree: read_leaf(), which reads some consecutive entries. Scans consist of such reads.
+// Included by the instantiations only.
 //
 // A walk descends to the position of the bound. From there it visits entries and children in order,
-// and returns to parents, until it has visited as many entries or nodes as a Contents can hold. At
-// its end it validates all these nodes, so its result is atomic. A walk reads the cache lines of a
-// descent. In addition, it reads the first cache line of at most kNodesMax nodes, and one cache
-// line per entry.
+// and returns to parents, until it has visited as many entries or nodes as a Contents can hold.
+// Finally it validates all these nodes, so its result is atomic. A walk reads the cache lines of a
+// descent, the first cache line of at most kNodesMax further nodes, and one cache line per entry.
 #pragma once
 
 #include "base/spin.h"
@@ -37,7 +36,7 @@ class RadixTree<Sync, KeyType>::Walk {
     RadixRef node;
     ReadGuard guard;
     int next = 0;
-    bool counted = false;  // whether it has a witness
+    bool counted = false;  // whether contents_ has a witness of the node
   };
 
   bool start_at_end() {
@@ -51,7 +50,7 @@ class RadixTree<Sync, KeyType>::Walk {
     ReadGuard guard(as_node(root_)->word);
     while (true) {
       const int position = Traits::position(key, node.depth());
-      // If the key ends here, everything in this node is above it.
+      // If the key ends here, everything in this node is above the key.
       const bool below_node = !forward_ && position == kEnd;
       steps_.push_over({node, guard, below_node ? kEnd - 1 : position, false});
       if (below_node) return true;
@@ -76,7 +75,8 @@ class RadixTree<Sync, KeyType>::Walk {
     }
   }
 
-  // Returns whether the node's part of the range has a witness now.
+  // Adds a witness of the node to the contents. Returns false if the contents cannot hold another
+  // one.
   bool count(Step& step) {
     if (step.counted) return true;
     if (contents_.witnesses.full()) return false;
@@ -168,8 +168,8 @@ class RadixTree<Sync, KeyType>::Walk {
     steps_.push_over({child, guard, next, false});
     return true;
   }
-  // Copies the key, because a bound must stay valid until the second next read, even if the entry
-  // is reclaimed.
+  // Copies the key, because a bound must remain valid until the read after the next one, even if
+  // the entry is reclaimed.
   Key copy(const Key& key) {
     if constexpr (Traits::kBytes) {
       KeyBytes* const bytes = buffer_.start(key.size());

@@ -10,12 +10,12 @@
 // an operation on a key in that range does not need a descent.
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent. Removals do not
-// rebalance the tree, so its height remains that of its largest size.
+// merge nodes; the height decreases only when the root has a single child.
 //
 // Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
-// call all operations. From the first use of a hint or witness to the last, the caller must be
-// within a grace period of its Worker. Nodes belong to the workers' Memory; the destructor does not
-// free them.
+// call all operations. From the first use of a hint or witness to the last, the caller must stay
+// within one grace period of its Worker. Nodes belong to the workers' Memory; the destructor does
+// not free them.
 #pragma once
 
 #include <algorithm>
@@ -38,10 +38,10 @@
 
 namespace elider::index {
 
-// The place at which a transaction's last operation on a tree ended. While the version of the leaf
-// is unchanged, the leaf covers the keys from `first` to `last`, and an operation on one of them
-// does not need a descent. A default-constructed hint does not cover any key. A hint may be used
-// only within one grace period.
+// The leaf at which a transaction's last operation on a tree ended. While the leaf's version is
+// unchanged, the leaf covers the keys from `first` to `last`, and an operation on one of them does
+// not need a descent. A default-constructed hint does not cover any key. A hint may be used only
+// within one grace period.
 template <class Key>
 struct LeafHint {
   BTreeLeaf<Key>* leaf = nullptr;
@@ -127,8 +127,8 @@ class BTree {
   using WriteGuard = typename Sync::WriteGuard;
 
   static constexpr bool kWide = !Sync::kRegions;  // the kind of search (btree_slots.h)
-  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per batch: misses that overlap, and lines that a region reads
-  static_assert(kGroup <= 32, "a word has a bit for each");
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per group: bounds the overlapping misses and a region's cache lines
+  static_assert(kGroup <= 32, "a 32-bit word has a bit for each key of a group");
 
   // The result of one attempt at an operation. All results except kDone cause another attempt.
   enum class Progress : uint8_t {
@@ -142,7 +142,7 @@ class BTree {
     bool hit;
     Handle handle;
   };
-  // The end of a descent: a leaf, its guard, and the range that the leaf covers.
+  // The result of a descent: a leaf, its guard, and the range that the leaf covers.
   struct Place {
     Leaf* leaf = nullptr;
     ReadGuard guard;
@@ -150,8 +150,7 @@ class BTree {
     Key last = Traits::kMax;
     Hint hint(uint64_t version) const { return {leaf, version, first, last}; }
   };
-  // Memory for the nodes of one split, a leaf and an inner node. It is allocated before the
-  // section.
+  // Memory for the nodes of one split, a leaf and an inner node, allocated before the section.
   struct Spares {
     void* leaf = nullptr;
     void* inner = nullptr;

@@ -1,10 +1,10 @@
 // BTree: batched lookups. Included by the instantiations only.
 //
-// A group of lookups descends level by level, and each level in rounds. Each round prefetches the
-// cache lines that the next round reads, which are first the slot of the child, and then the keys
-// of the child. So the cache misses of a level overlap, and a group costs about two misses per
-// level instead of two per level and key. Only cache lines that are used are prefetched, because
-// the number of outstanding misses is limited.
+// A group of lookups descends together, level by level. Each level takes two rounds, and each round
+// prefetches what the next one reads: first the slots of the children, and then the children's
+// keys. The cache misses of a level thus overlap, and a group waits for about two misses per level
+// instead of two per level and key. Only cache lines that will be read are prefetched, because the
+// processor limits the number of outstanding misses.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ inline bool is_near(uint64_t key, uint64_t next) { return next - key <= BTreeLea
 inline bool is_near(const SecondaryKey&, const SecondaryKey&) { return false; }
 }  // namespace detail
 
-// Keys that follow each other closely form a run. The first key of a run, its head, descends
-// together with the heads of other runs. The lookups of the other keys start at the leaf of the
-// head.
+// Consecutive keys that are close to each other form a run. The first key of a run, its head,
+// descends together with the heads of other runs. The lookups of the run's other keys start at the
+// head's leaf.
 template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   Key heads[kGroup];
@@ -55,8 +55,8 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
   }
 }
 
-// Returns one bit per key, set if a concurrent writer invalidated its lookup. A hint covers the
-// keys from its own key up to the last key of the leaf.
+// Returns one bit per key, set if a concurrent writer invalidated its lookup. The hint of a lookup
+// covers the keys from its key to the last key of the leaf, or only its key if that is absent.
 template <sync::Policy Sync, class KeyType>
 uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const {
   const uint32_t all = static_cast<uint32_t>((uint64_t{1} << count) - 1);

@@ -1,4 +1,4 @@
-// The B+-trees of the elided sync policy with the backend Rtm.
+// Instantiates the B+-trees for the elided sync policy with the backend Rtm.
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

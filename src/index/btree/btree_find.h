@@ -2,9 +2,9 @@
 //
 // A descent couples guards: it acquires the child's guard, and then checks that the parent has not
 // changed since it was read. From then on, the child covers at least the range that the parent
-// assigned to it. That range shrinks only by a split of the child, which increases the child's
-// version. The range grows when a neighbour is unlinked, which is harmless. A descent reads four
-// cache lines in a leaf and seven in each inner node, and does not write.
+// assigned to it. The range shrinks only if the child is split, which increases the child's
+// version. It grows when a neighbour is unlinked, which is harmless. A descent reads four cache
+// lines in a leaf and seven in each inner node, and does not write.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ BTree<Sync, KeyType>::BTree() : root_(&first_leaf_) {
   first_leaf_.start_leaf();
 }
 
-// Reads the root pointer again after acquiring the guard. Otherwise a node that has just been split
-// could be mistaken for the root.
+// Reads the root pointer again after acquiring the guard. Otherwise the left half of a root that
+// has just been split could be mistaken for the root.
 template <sync::Policy Sync, class KeyType>
 inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
   node = root_node();

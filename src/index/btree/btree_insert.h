@@ -6,7 +6,7 @@
 // chain of full inner nodes directly above the leaf, and splits the topmost of them, because its
 // parent has room.
 //
-// An attempt splits one node or adds a root. So an insertion never allocates more nodes than it
+// An attempt splits one node or adds a root, so an insertion never allocates more nodes than it
 // needs, and a split needs room only in the parent. An insertion writes four cache lines of the
 // leaf. A split writes the cache lines of the node, its new sibling and the parent.
 #pragma once
@@ -26,9 +26,9 @@ struct Division {
   unsigned at;
   bool goes_left;
 };
-// If a leaf is filled in ascending order, it is divided at the insertion position. The new entry is
-// stored in the left leaf unless that leaf is full. So ascending runs, even several concurrent
-// ones, leave full leaves. Other leaves are halved.
+// A leaf that is filled in ascending order is divided at the insertion position, and the new entry
+// is stored in the left leaf unless that leaf is full. Ascending runs, even several concurrent
+// ones, thus leave full leaves. Other leaves are halved.
 inline Division divide(const BTreeNode& leaf, unsigned position, unsigned count) {
   if (leaf.ascends_at(position)) return {position, position < count};
   const unsigned half = count / 2;
@@ -170,7 +170,8 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
                      : grow_root(full.node, full.guard, spares);
 }
 
-// Divides a full leaf and inserts the key. The parent had room when its guard read it.
+// Divides a full leaf and inserts the key. The parent had room when it was read, and the guard
+// detects later changes.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_guard, unsigned child, const Place& place, const Key& key,
                                       Handle candidate, const Spares& spares) -> InsertAttempt {
@@ -211,8 +212,8 @@ auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_gua
   return attempt;
 }
 
-// Divides a full inner node. Its middle separator moves to the parent, which had room when its
-// guard read it. The operation continues with another attempt.
+// Divides a full inner node. One of its separators moves to the parent, which had room when it was
+// read. The operation continues with another attempt.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_guard, unsigned child, Inner* node, const ReadGuard& guard,
                                        const Spares& spares) -> InsertAttempt {
@@ -233,13 +234,13 @@ auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_gu
   return attempt;
 }
 
-// Adds a root with one child above a full root. The version of the old root need not increase. A
-// descent that started there reads the same range that the node has always covered.
+// Adds a root with one child above a full root. The version of the old root need not increase,
+// because a descent that started there reads the same range that the node has always covered.
 template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::grow_root(Node* root, const ReadGuard& guard, const Spares& spares) -> InsertAttempt {
   WriteGuard write(root->word, guard);
   if (!write.owns() || root_node() != root) return {};
-  ELIDER_CHECK(root->level() + 1 < kLevelsMax, "a B+-tree is never this high");
+  ELIDER_CHECK(root->level() + 1 < kLevelsMax, "a B+-tree has fewer than kLevelsMax levels");
   Inner* const above = new (spares.inner) Inner;
   above->start_inner(root->level() + 1);
   above->set_only_child(root);

@@ -1,6 +1,6 @@
-// The requirements of the B+-tree on a key type: a smallest and a largest key, an order, and the
-// next key in either direction. The last requirement exists because nodes describe a range by its
-// last key. The key types are uint64_t and SecondaryKey. All functions are pure.
+// KeyTraits: what the B+-tree requires of a key type: a smallest and a largest key, an order, and
+// the next key in either direction. Neighbouring keys are required because nodes describe a range
+// by its last key. The key types are uint64_t and SecondaryKey. All functions are pure.
 #pragma once
 
 #include <cstdint>

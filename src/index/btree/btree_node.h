@@ -3,8 +3,8 @@
 // Child i of an inner node covers the keys k with separator[i - 1] <= k < separator[i]. An inner
 // node with one child does not have a separator. Nodes are aligned to cache lines. Leaves do not
 // have sibling pointers, so that unlinking a leaf changes only its parent. The node sizes were
-// measured (docs/indexes.md): smaller leaves need more inner nodes, which are then cached less
-// often.
+// chosen by measurement (docs/indexes.md): with smaller leaves there are more inner nodes, which
+// are then cached less often.
 //
 //   leaf of uint64_t keys (512 bytes):   word 8 | count, level, run 8 | 31 keys | 31 handles
 //   inner of uint64_t keys (768 bytes):  word 8 | count, level, run 8 | 16 free | 44 keys
@@ -12,8 +12,8 @@
 //
 // Thread safety: readers use the racy accessors and validate the version word. A thread may write
 // to a node only if it holds the lock in the node's version word, or if the node is not linked yet.
-// set_count() releases the slots that the count covers. So a child pointer within a count that was
-// read has been set, and the epoch keeps that child alive.
+// set_count() is a release store: a child pointer below a count that was read has been set, and the
+// epoch keeps that child alive.
 #pragma once
 
 #include <algorithm>
@@ -40,10 +40,10 @@ struct alignas(64) BTreeNode {
   void set_count(unsigned count) { count_.store(static_cast<uint16_t>(count), std::memory_order_release); }
   unsigned level() const { return level_; }  // 0: a leaf. Constant.
 
-  // Makes this node, which is not linked yet, an empty one.
+  // Initializes an empty node, which must not be linked yet.
   void start(unsigned level) {
     word.start(0);
-    // relaxed: other threads find the node through a pointer that is released later.
+    // relaxed: other threads find the node through a pointer that is published later.
     count_.store(0, std::memory_order_relaxed);
     level_ = static_cast<uint8_t>(level);
     last_position_ = 0;
@@ -71,8 +71,8 @@ struct alignas(64) BTreeNode {
 };
 inline constexpr size_t kNodeHeaderBytes = 16;
 
-// Prefetches the cache lines from `first` up to `end`. They arrive in parallel, so they cost one
-// miss.
+// Prefetches the cache lines from `first` up to `end`. They arrive in parallel, so they cost about
+// as much as one miss.
 inline void prefetch_lines(const void* first, const void* end) {
   const auto* line = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(first) & ~uintptr_t{63});
   for (; line < end; line += 64) __builtin_prefetch(line, 0, 3);
@@ -86,8 +86,8 @@ struct BTreeLeaf : BTreeNode {
   Key key(unsigned i) const { return keys_.get(i); }
   Handle handle(unsigned i) const { return racy_load(handles_[i]); }
 
-  // These prefetch what a lookup reads first, and what it reads after it has found the key's
-  // position.
+  // prefetch_keys() prefetches what a lookup reads first, and prefetch_handle() what it reads after
+  // it has found the key's position.
   void prefetch_keys() const { prefetch_lines(this, handles_); }
   void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
   // Prefetches all cache lines except the first, for a lookup that follows at once.
@@ -116,12 +116,12 @@ struct BTreeLeaf : BTreeNode {
     racy_copy_in(handles, handles_, n * sizeof(Handle));
   }
 
-  // Makes this node, which is not linked yet, an empty leaf.
+  // Initializes an empty leaf, which must not be linked yet.
   void start_leaf() {
     start(0);
     for (unsigned i = 0; i < kEntries; ++i) keys_.blank(i);
   }
-  // The leaf must not be full.
+  // Inserts an entry at `position`. The leaf must not be full.
   void insert(unsigned position, const Key& key, Handle handle) {
     const unsigned n = count();
     for (unsigned i = n; i > position; --i) {
@@ -183,7 +183,7 @@ struct BTreeInner : BTreeNode {
     return keys_.template count_not_above<Wide>(key, count);
   }
 
-  // The node must not be linked yet.
+  // Initializes an empty inner node, which must not be linked yet.
   void start_inner(unsigned level) {
     start(level);
     for (unsigned i = 0; i < kKeys; ++i) keys_.blank(i);
@@ -212,9 +212,9 @@ struct BTreeInner : BTreeNode {
     set_count(n - 1);
     note_erase(position);
   }
-  // Keeps `at` separators, and moves what follows separator `at` to `right`, which must be empty
-  // and not linked yet. Returns separator `at`, which lies between the two nodes. `at` must be
-  // below count().
+  // Keeps the first `at` separators, and moves everything after separator `at` to `right`, which
+  // must be empty and not linked yet. Returns separator `at`, which lies between the two nodes.
+  // `at` must be below count().
   Key split_to(BTreeInner& right, unsigned at) {
     const unsigned n = count();
     const Key separator = key(at);

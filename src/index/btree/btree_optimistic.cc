@@ -1,4 +1,4 @@
-// The B+-trees of the optimistic sync policy.
+// Instantiates the B+-trees for the optimistic sync policy.
 #include "index/btree/btree_batch.h"
 #include "index/btree/btree_find.h"
 #include "index/btree/btree_insert.h"

@@ -5,8 +5,8 @@
 // loses one of them, and a neighbour of that child covers the range from then on. The neighbour's
 // version need not increase, because a transaction that saw the range empty holds a witness of the
 // unlinked leaf, whose version has changed. A removal writes four cache lines of the leaf. If the
-// leaf becomes empty, it also writes those of the anchor, and of the version word of each node in
-// between.
+// leaf becomes empty, the removal also writes the cache lines of the anchor, and the cache line of
+// the version word in each node between them.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace elider::index {
 
-// The path from the anchor to the leaf, excluding the leaf. If there isn't an anchor, `single`
-// starts at the root.
+// The path from the anchor to the leaf, excluding the leaf. If every ancestor has only one child,
+// `anchor` is null and `single` starts at the root.
 template <sync::Policy Sync, class KeyType>
 struct BTree<Sync, KeyType>::Path {
   Inner* anchor = nullptr;
@@ -61,7 +61,8 @@ bool BTree<Sync, KeyType>::remove(Worker& worker, const Key& key, Handle expecte
       if (attempt.removed) counts_.add(worker.id(), -1, 0);
       return attempt.removed;
     }
-    // remove_last() may find that the leaf has more entries again. Then remove_at() handles it.
+    // If the leaf has received more entries meanwhile, remove_last() leaves the removal to
+    // remove_at().
     if (attempt.progress == Progress::kStructure) {
       structure = !structure;
     } else {
@@ -135,7 +136,8 @@ auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked
     write.retire();
     unlinked.nodes[unlinked.count++] = place.leaf;
   } else {
-    // This is the only leaf of the tree. It stays, empty, as the root.
+    // This is the only leaf of the tree, so it becomes the root, and remains linked although it is
+    // empty.
     if (root_node() != path.single[0]) return {};
     place.leaf->erase(0);
     write.raise();
@@ -148,9 +150,9 @@ auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked
   return {Progress::kDone, true};
 }
 
-// Unlinks an inner root that has one child. Returns true if it did. The child is not changed,
-// because as the root it covers the same range. One call lowers the tree by one level; the caller
-// repeats the call until the function returns false.
+// Unlinks an inner root that has one child. Returns true if it has unlinked one. The child is not
+// changed, because as the root it covers the same range. One call lowers the tree by one level; the
+// caller repeats the call until the function returns false.
 template <sync::Policy Sync, class KeyType>
 bool BTree<Sync, KeyType>::lower_root(Unlinked& unlinked) {
   Node* node;

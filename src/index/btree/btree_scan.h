@@ -1,7 +1,7 @@
 // BTree: reads whole leaves. Scans consist of such reads. Included by the instantiations only.
 //
-// Leaves do not have sibling pointers. A scan descends again for each leaf, on a path that is in
-// the cache. So it does not depend on anything that it read before.
+// Because leaves do not have sibling pointers, a scan descends again for each leaf, on a path that
+// is usually in the cache. It therefore does not depend on nodes that it read before.
 #pragma once
 
 #include "base/spin.h"

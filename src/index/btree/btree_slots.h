@@ -103,7 +103,7 @@ using Numbers = TwoNumbers;
 template <class V, unsigned N, unsigned kAt>
 inline constexpr unsigned kLanesAt = std::min(V::kLanes, N - kAt);
 
-// Returns the sum of -1 for each slot for which test<at>() is true.
+// Returns a vector whose lanes add up to minus the number of slots for which test<at>() is true.
 template <class V, unsigned N, unsigned kAt = 0, class Test>
 inline typename V::Type sum_of(const Test& test) {
   typename V::Type here = V::template first<kLanesAt<V, N, kAt>>(test.template operator()<kAt>());
@@ -114,7 +114,7 @@ template <class V, unsigned N, class Test>
 inline unsigned count_of(const Test& test) {
   return static_cast<unsigned>(-V::total(sum_of<V, N>(test)));
 }
-// Returns one bit per slot, which is set if the test is true.
+// Returns one bit per slot, set if the test is true.
 template <class V, unsigned N, unsigned kAt = 0, class Test>
 inline uint32_t bits_of(const Test& test) {
   uint32_t bits = V::bits(test.template operator()<kAt>()) << kAt;
@@ -138,7 +138,8 @@ class KeySlots<uint64_t, N> {
   void move(unsigned to, unsigned from) { racy_store(slots_[to], racy_load(slots_[from])); }
 
 #if ELIDER_BTREE_VECTORS
-  // Returns the number of keys < key. This is the position where the key is or would be inserted.
+  // Returns the number of keys < key. This is the position at which the key is or would be
+  // inserted.
   template <bool Wide>
   unsigned count_below(uint64_t key, unsigned) const {
     using V = detail::Numbers<Wide>;
@@ -154,7 +155,8 @@ class KeySlots<uint64_t, N> {
     const unsigned above = detail::count_of<V, N>([&]<unsigned kAt>() { return V::above(load<V, kAt>(), wanted); });
     return std::min(N - above, count);
   }
-  // Returns the position of the key, or `count`. Only for small nodes.
+  // Returns the position of the key, or `count` if it is absent. Used only if there are at most 31
+  // slots.
   template <bool Wide>
   unsigned position_of(uint64_t key, unsigned count) const {
     static_assert(N <= 31);

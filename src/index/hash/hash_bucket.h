@@ -6,8 +6,8 @@
 //
 // The version word of a chain's head guards the whole chain. It is also the Witness of every key
 // that belongs to the chain, present or absent. A chain is dense: each bucket is filled from the
-// front, and only the bucket after the head may have room. If the chain has one bucket, the head
-// may have room. A slot without an entry has kNoHandle.
+// front, and only the second bucket may have room, or the head if it is the only bucket. A slot
+// without an entry has kNoHandle.
 //
 // Thread safety: readers use the racy accessors and validate the head's version word. Only the
 // thread that holds the chain's lock may write. `next` pointers never form a cycle, even during a
@@ -42,7 +42,7 @@ struct alignas(64) HashBucket {
   void clear(unsigned i) { racy_store(handles_[i], kNoHandle); }
 
   // Makes this an empty bucket without a successor. Other threads must not be able to reach the
-  // bucket, unless its head is locked.
+  // bucket, unless the chain's head is locked.
   void start() {
     set_next(nullptr);
     for (unsigned i = 0; i < kEntries; ++i) set(i, 0, kNoHandle);
@@ -52,10 +52,10 @@ struct alignas(64) HashBucket {
     while (n < kEntries && handle(n) != kNoHandle) ++n;
     return n;
   }
-  // Returns the key's handle in this bucket only. The handle is selected without a branch, because
-  // a branch on the position would be unpredictable. The slots after the last entry may still
-  // contain removed keys, without a handle. The entry of a present key precedes these slots, and is
-  // selected last.
+  // Looks up the key in this bucket only. Returns kNoHandle if it is absent. The handle is selected
+  // without a branch, because a branch on the position would be unpredictable. The slots after the
+  // last entry may still contain removed keys, without a handle. The entry of a present key
+  // precedes these slots. It is compared last, so it takes precedence.
   Handle find(Key key) const {
     static_assert(kEntries == 3);
     const Handle first = handle(0), second = handle(1), third = handle(2);

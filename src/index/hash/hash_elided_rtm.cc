@@ -1,4 +1,4 @@
-// The hash table of the elided sync policy with the backend Rtm.
+// Instantiates the hash table for the elided sync policy with the backend Rtm.
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
 #include "index/hash/hash_read.h"

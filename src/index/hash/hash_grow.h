@@ -1,9 +1,9 @@
 // HashTable: growth, one bucket per step. Included by the instantiations only.
 //
 // A step locks one bucket, divides its chain between that bucket and the new one, publishes the new
-// number of buckets, and unlocks. A step does not need memory. Because chains are dense, a chain of
-// c buckets divides into two chains that need at most c - 1 overflow buckets. A step writes the
-// cache lines of the two chains and of the number of buckets.
+// number of buckets, and unlocks the bucket. A step does not allocate memory: because chains are
+// dense, a chain of c buckets divides into two chains that need at most c - 1 overflow buckets. A
+// step writes the cache lines of the two chains and of the number of buckets.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace elider::index {
 
-// Fills a head, and then overflow buckets after it. The overflow buckets come from a list of unused
+// Builds a chain: fills its head, and then overflow buckets, which come from a list of unused
 // buckets.
 template <sync::Policy Sync>
 struct HashTable<Sync>::Builder {
@@ -113,7 +113,7 @@ auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
   Bucket* unused = nullptr;
   Key keys[Bucket::kEntries];
   Handle handles[Bucket::kEntries];
-  // Removes the entries from a bucket before the bucket is reused.
+  // Copies a bucket's entries to `keys` and `handles`, so that the bucket can be reused.
   const auto empty = [&](Bucket* bucket) {
     const unsigned count = bucket->count();
     for (unsigned i = 0; i < count; ++i) {

@@ -1,5 +1,6 @@
-// HashTable: batches, insertion, removal, and lookups that a writer has disturbed. Included by the
-// instantiations only. An operation writes at most two cache lines, one per bucket.
+// HashTable: batched lookups, insertion, removal, and the retry of lookups that a writer has
+// disturbed. Included by the instantiations only. An insertion writes at most two buckets, and a
+// removal at most three; a bucket is one cache line.
 #pragma once
 
 #include <algorithm>
@@ -44,9 +45,10 @@ void HashTable<Sync>::multi_get(const Key* keys, size_t count, Handle* handles, 
   }
 }
 
-// Looks up a group of keys in three passes. The passes read the heads, then the first overflow
-// buckets of the keys that are not in their heads, and then the other buckets. Each pass prefetches
-// what the next one reads. Returns one bit per key, which is set if the key's lookup failed.
+// Looks up a group of keys in three passes: the first computes the buckets, the second reads their
+// heads, and the third reads the overflow buckets for the keys that are not in the heads. Each pass
+// prefetches what the next one reads first. Returns one bit per key, set if the key's lookup
+// failed.
 template <sync::Policy Sync>
 uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const {
   const size_t n = bucket_count();
@@ -77,7 +79,7 @@ uint32_t HashTable<Sync>::get_group(const Key* keys, size_t count, Handle* handl
     for (; bucket && handles[i] == kNoHandle; bucket = bucket->next()) handles[i] = bucket->find(keys[i]);
     prefetch_ahead(handles[i], ahead);
   }
-  // The count is read only once, because all guards are held at this point.
+  // The number of buckets is read only once for all keys, because all guards have been acquired.
   const size_t n_now = bucket_count();
   for (size_t i = 0; i < count; ++i) {
     if (n_now != n && index_of(hash_of(keys[i]), n_now) != indexes[i]) [[unlikely]] failed |= uint32_t{1} << i;
@@ -168,7 +170,7 @@ bool HashTable<Sync>::remove(Worker& worker, Key key, Handle expected) {
   }
 }
 
-// The last entry of the only bucket with room replaces the removed entry.
+// Moves the last entry of the only bucket that may have room to the slot of the removed entry.
 template <sync::Policy Sync>
 auto HashTable<Sync>::try_remove(uint64_t hash, Key key, Handle expected) -> RemoveAttempt {
   Bucket* head;

@@ -1,4 +1,4 @@
-// The hash table of the optimistic sync policy.
+// Instantiates the hash table for the optimistic sync policy.
 #include "index/hash/hash_grow.h"
 #include "index/hash/hash_operations.h"
 #include "index/hash/hash_read.h"

@@ -1,8 +1,8 @@
 // HashTable: reads whole buckets while other threads write, for an iteration over the table.
 // Included by the instantiations only.
 //
-// Growth moves entries only from a bucket to a bucket with a higher index. So the entries that were
-// in a bucket are now in that bucket, or in buckets that have been split off it since. Reading
+// Growth moves entries only from a bucket to a bucket with a higher index. The entries that were in
+// a bucket are therefore still there, or in buckets that have been split off from it since. Reading
 // these buckets in ascending order does not miss any entry.
 #pragma once
 
@@ -55,8 +55,8 @@ void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) cons
   copy_bucket(index, entries);
   size_t done = n, now = bucket_count();
   if (now == n) [[likely]] return;
-  // Reads the buckets that were split off, in ascending order. Bucket b + f is split off bucket b,
-  // for each power of two f above b.
+  // Reads the buckets that were split off, in ascending order. Bucket b + f is split off from
+  // bucket b, for each power of two f above b.
   std::vector<size_t> family = {index};
   for (; done != now; done = now, now = bucket_count())
     for (size_t f = std::bit_floor(done); f < now; f *= 2) {

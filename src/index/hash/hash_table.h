@@ -4,17 +4,18 @@
 // Unlike the hash table of DBX, it grows without a global lock. It is a linear hash table: with N
 // buckets, 2^L <= N < 2^(L+1), a hash belongs to the bucket whose index is its low L+1 bits. If
 // that bucket does not exist yet, the index is its low L bits. The table grows by one bucket at a
-// time: bucket N takes over its share of bucket N - 2^L. Insertions perform a few such steps. So
-// the table is never copied as a whole, no operation waits for long, and memory use follows the
-// number of entries closely. Buckets never move. They are allocated in segments, which are found
-// through a directory. If the directory is full, it is replaced by a larger one and retired.
+// time: bucket N takes over its share of the entries of bucket N - 2^L. Insertions perform a few
+// such steps, so the table is never copied as a whole, no operation waits for long, and memory use
+// follows the number of entries closely. Buckets never move. They are allocated in segments, which
+// are found through a directory. If the directory is full, it is replaced by a larger one and
+// retired.
 //
-// The directory does not shrink. Empty overflow buckets are unlinked and retired.
+// The table does not shrink, except that empty overflow buckets are unlinked and retired.
 //
 // Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
-// call all operations. From an operation to the last use of its witness, the caller must be within
-// a grace period of its Worker. Buckets belong to the workers' Memory; the destructor does not free
-// them.
+// call all operations. From an operation to the last use of its witness, the caller must stay
+// within one grace period of its Worker. Buckets belong to the workers' Memory; the destructor does
+// not free them.
 #pragma once
 
 #include <algorithm>
@@ -105,11 +106,11 @@ class HashTable {
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
-  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per batch: misses that overlap, and lines that a region reads
-  static_assert(kGroup <= 32, "a word has a bit for each");
-  // The first segments double in size, so that a small table is small. They have 64 (a member of
-  // the table), 64, 128, ..., 2048 buckets. All later segments have 4096 buckets, which are 256
-  // KiB.
+  static constexpr size_t kGroup = Sync::kRegions ? 16 : 32;  // keys per group: bounds the overlapping misses and a region's cache lines
+  static_assert(kGroup <= 32, "a 32-bit word has a bit for each key of a group");
+  // The first segments double in size, so that a small table uses little memory. They have 64 (a
+  // member of the table), 64, 128, ..., 2048 buckets. All later segments have 4096 buckets, which
+  // are 256 KiB.
   static constexpr size_t kFirstBuckets = 64;
   static constexpr size_t kSegmentBuckets = 4096;
   static constexpr unsigned kSmallSegments = 7;
@@ -149,7 +150,8 @@ class HashTable {
     const size_t index = hash & (2 * floor - 1);
     return index - (index >= n ? floor : 0);
   }
-  // Converts a bucket index to its segment and the position in it.
+  // segment_of() returns the segment that contains a bucket, first_of() the index of a segment's
+  // first bucket, and buckets_of() the number of buckets in a segment.
   static unsigned segment_of(size_t index) {
     if (index >= kSegmentBuckets) return static_cast<unsigned>(kSmallSegments - 1 + index / kSegmentBuckets);
     return static_cast<unsigned>(std::bit_width(index / kFirstBuckets));
@@ -170,9 +172,10 @@ class HashTable {
     return directory[segment] + (index - first_of(segment));
   }
 
-  // Finds the hash's bucket and acquires its guard. Returns false if the table has grown there. The
-  // caller then starts over. The count is read a second time under the guard, which suffices
-  // because a growing step publishes its count before it unlocks the bucket.
+  // Finds the hash's bucket and acquires its guard. Returns false if the table has grown meanwhile
+  // and the hash belongs to another bucket; the caller then starts over. The count is read a second
+  // time under the guard, which suffices because a growing step publishes its count before it
+  // unlocks the bucket.
   [[gnu::always_inline]] bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
     const size_t n = bucket_count(), index = index_of(hash, n);
     head = bucket_at(index);
