@@ -54,7 +54,7 @@ class ClosedEngine final : public Engine {
 }  // namespace
 
 Engine* closed_engine() {
-  static Engine* const instance = new ClosedEngine;  // never destroyed: destructors of statics may use it
+  static Engine* const instance = new ClosedEngine;  // never destroyed, because destructors of static objects may use it
   return instance;
 }
 

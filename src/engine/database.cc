@@ -12,7 +12,7 @@
 
 namespace elider {
 
-// -- what is not there ----------------------------------------------------------------------------
+// -- ended transactions ---------------------------------------------------------------------------
 
 namespace detail {
 
@@ -44,7 +44,7 @@ class EndedTransaction final : public Transaction {
 }  // namespace
 
 Transaction* ended_transaction() {
-  static EndedTransaction* const instance = new EndedTransaction;  // never destroyed: destructors of statics may use it
+  static EndedTransaction* const instance = new EndedTransaction;  // never destroyed, because destructors of static objects may use it
   return instance;
 }
 
@@ -137,8 +137,8 @@ Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
   return {};
 }
 
-// Each try uses a new engine. Rows that the last try loaded from a damaged checkpoint are discarded
-// with its engine.
+// Opens the database, from an older checkpoint if the newest is damaged. Each attempt uses a new
+// engine, so the rows that a failed attempt has loaded are discarded together with its engine.
 Status open_combination(const Combination& combination, const Options& options, recovery::OpenHow how, std::unique_ptr<Engine>* engine) {
   for (;;) {
     *engine = combination.make(options);
@@ -170,7 +170,7 @@ Status open_engine(const Options& options, const recovery::OpenHow& how, std::un
       return open_combination(combination, options, how, engine);
     } catch (const std::bad_alloc&) {
       return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
-    } catch (const std::system_error& refused) {  // the parts that had been started have stopped by now
+    } catch (const std::system_error& refused) {  // the threads that had been started have ended by now
       return Status(Code::kIoError, "cannot start a thread for the log or for checkpoints: " + refused.code().message());
     }
   }
@@ -192,7 +192,7 @@ void detail::EndEngine::operator()(Engine* engine) const {
 namespace detail {
 
 namespace {
-// Whether the table belongs to this database. `asked` names the request in the message.
+// Returns ok if the table belongs to this database. `asked` names the request in the error message.
 Status check_own(const Engine& engine, const TableRef& table, const std::string& asked) {
   if (engine.database_id() == 0) return refuse_closed();
   if (!table) return Status::invalid_argument(asked + ": the TableRef is empty");

@@ -29,7 +29,7 @@ class EngineWorker;
 Engine* closed_engine();
 Status refuse_closed();
 
-// A call of a group, together with its procedure.
+// A call of a group, and the procedure that was found for it.
 struct ResolvedCall {
   const InstalledProcedure* procedure = nullptr;  // null: the call is refused
   void* arguments = nullptr;
@@ -41,33 +41,34 @@ struct GroupCalls {
   FunctionRef<void(size_t, Touches&)> touch;
   FunctionRef<Status(size_t, Transaction&)> procedure;
   std::span<Status> outcomes;  // one per call, or empty
-  // The procedure of each call, if call_group() is running; otherwise empty. `procedure` then runs
-  // one call as one transaction.
+  // The procedure of each call of Database::call_group(). `procedure` then runs one call as one
+  // transaction. Empty for Database::run_group().
   std::span<const ResolvedCall> resolved = {};
-  const txn::Execution* execution = nullptr;             // for procedures with pieces; null: no such procedure is installed
+  const txn::Execution* execution = nullptr;             // how to run calls in pieces; null if no call has pieces
   const FunctionRef<Status(size_t)>* refusal = nullptr;  // returns why a call was not resolved
 };
 
 class Engine : public recovery::RecoveryTarget {
  public:
   ~Engine() override;
-  // Called right after construction. Returns kMemoryLimit if the system does not have this much
-  // memory.
+  // Allocates and touches this much memory. Called right after construction. Returns kMemoryLimit
+  // if the system does not have this much memory.
   virtual Status prefault(uint64_t bytes) = 0;
   virtual Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) = 0;
   virtual Status run_group(const GroupCalls& calls, const GroupPolicy& policy) = 0;
-  // Calls an installed procedure that consists of operations. Runs it in pieces if the protocol
-  // can.
+  // Calls an installed procedure that consists of operations. The call runs in pieces if the
+  // protocol supports them, and otherwise as one transaction.
   virtual Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) = 0;
   // Begins a transaction, and returns its worker. `at` is the snapshot of a read-only transaction;
   // null means the newest snapshot.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
-  // Holds the newest snapshot. If a call that belongs to the snapshot is half done, kWait waits
-  // until it has ended. With kLeave, the caller must make sure that all such calls have ended
-  // before it reads the snapshot.
+  // Holds the newest snapshot. If calls of chopped procedures that belong to the snapshot are still
+  // running, kWait waits until they have ended. With kLeave, the caller must check with is_closed()
+  // that they have ended before it reads the snapshot.
   enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
-  // Whether every call that belongs to this snapshot has ended. Once this is true, it stays true.
+  // Returns true if every call that belongs to this snapshot has ended. Once the result is true, it
+  // stays true.
   virtual bool is_closed(SnapshotNumber number) const = 0;
   // Returns the hold on the snapshot that `held` refers to. Fails if `held` does not hold a
   // snapshot of this database, or if the transaction may write.
@@ -77,9 +78,9 @@ class Engine : public recovery::RecoveryTarget {
   virtual std::vector<TableRef> tables() const = 0;
 
   // Recovers the contents of the data folders and starts the log. Called once, before any other
-  // function. Returns ok if the database does not have data folders. On failure, *may_skip says
-  // whether an error in the checkpoint was the cause, so that a new engine can recover from an
-  // older checkpoint.
+  // function. Returns ok if the database does not have data folders. On failure, sets *may_skip to
+  // true if the cause was an error in the checkpoint, so that a new engine can recover from an
+  // older one.
   virtual Status open_data(const recovery::OpenHow& how, bool* may_skip) = 0;
   // Like the functions of the same names in Database. kEverything means every transaction that
   // committed before the call.
@@ -90,34 +91,35 @@ class Engine : public recovery::RecoveryTarget {
   virtual Status checkpoint() = 0;
   virtual Status backup(const std::string& folder) = 0;
 
-  virtual uint64_t database_id() const = 0;  // like TableBase's; 0: not a database's
+  virtual uint64_t database_id() const = 0;  // as in TableBase; 0 for the engine of closed databases
   virtual uint32_t procedure_id(std::string_view name) = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies without hardware transactions
-  virtual const ElisionPolicy* elision() const = 0;  // null: the policy does not run anything as a region
+  virtual const ElisionPolicy* elision() const = 0;  // null if the policy does not use hardware transactions
   virtual Protocol protocol() const = 0;
-  // Whether the database can provide this durability.
+  // Returns true if the database can provide this durability.
   virtual bool can_promise(Durability durability) const = 0;
   virtual void collect_garbage() = 0;
-  // Whether this process is a forked child of the one that opened the database. Then only abandon()
-  // and functions that refuse may be called.
+  // Returns true if this process is a forked child of the process that opened the database. A child
+  // may call only abandon(), and functions that return an error in a child.
   virtual bool in_child() const = 0;
-  // Replaces the destructor in a child. It gives the memory of rows and indexes back to the system
-  // and does not touch anything else, since the parent's threads may have been changing it during
-  // the fork.
+  // Called instead of the destructor in a forked child. Returns the memory of rows and indexes to
+  // the system. Does not touch anything else, because the parent's threads may have been changing
+  // other data during the fork.
   virtual void abandon() = 0;
   virtual Status verify() = 0;
 
-  // Procedures. They do not depend on the combination (procedures.cc).
+  // The following functions for procedures are the same for all engines (procedures.cc).
   Status install(std::vector<ProcedureDefinition> procedures, const InstallOptions& options, chopping::Plan* plan);
   std::vector<ProcedureInfo> procedures() const;
-  // Null: the procedure is not installed.
+  // Returns null if the procedure is not installed.
   const InstalledProcedure* find_procedure(const ProcedureName& name) const { return procedures_.find(name); }
   const InstalledProcedure* find_procedure(std::string_view name) const { return procedures_.find(name); }
   Status call(const InstalledProcedure& procedure, void* arguments, const RunPolicy& policy);
-  // The reason why a handle's procedure cannot be called here.
+  // Returns the error of a call whose handle names a procedure that is not installed in this
+  // database.
   Status refuse_call(const ProcedureName& name) const;
-  // Returns the execution of procedures with operations, which is constant once set. Null: none is
-  // installed.
+  // Returns the description of how procedures with operations run, or null if none is installed. It
+  // is constant once set.
   const txn::Execution* execution() const { return execution_.load(std::memory_order_acquire); }
 
   Sequences& sequences() { return sequences_; }

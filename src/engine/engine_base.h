@@ -89,18 +89,20 @@ class EngineBase : public Engine {
         memory_(options.memory_limit_bytes, options.huge_pages, laboratory_of(options).parts.own_allocators),
         store_(memory_, options, next_database_id()),
         pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
-  // The workers are destroyed first because they reclaim memory through tables and indexes;
-  // therefore they are declared last. The data folder is closed even before that, which writes the
-  // rest of the log to the disk.
+  // data_ and pool_ are declared last, so they are destroyed first. The destructor of data_ writes
+  // the rest of the log to the disk. The workers in pool_ reclaim memory through tables and
+  // indexes, so they must be destroyed before these.
   ~EngineBase() override;
 
-  // Calls f(site, counts) for each site of the protocol itself.
+  // Calls f(name, counts) for each place where the protocol itself runs hardware transactions
+  // (htm/site.h).
   virtual void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const = 0;
 
   Status refuse_other_thread() const {
     return Status::invalid_argument("another thread has a transaction open, and a single-threaded database allows one thread at a time");
   }
-  // Whether this thread may read a snapshot of all rows. Such a read waits for half-done calls.
+  // Returns ok if this thread may read a snapshot of all rows. A thread that runs a call of a
+  // chopped procedure may not, because the read would wait for this call.
   Status may_read_all() const {
     if (txn::WithinCall::of(store_.id))
       return Status::invalid_argument("an operation of a chopped procedure cannot take a checkpoint or a backup of its own database");
@@ -120,8 +122,8 @@ class EngineBase : public Engine {
     }
   }
 
-  // Refuses a transaction within an operation of a chopped procedure. The call gets its number only
-  // after other transactions may have seen its effects.
+  // Refuses a transaction within an operation of a chopped procedure, because its commit or its
+  // snapshot would wait for the call.
   static Status refuse_within_call() {
     return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
   }
@@ -141,7 +143,7 @@ class EngineBase : public Engine {
   const HtmBackend htm_;
   const uint32_t protocol_bytes_;  // per cell
   Memory memory_;
-  std::mutex creation_mutex_;                // one create_table at a time; before catalog_mutex_
+  std::mutex creation_mutex_;                // held by create_table(); acquired before catalog_mutex_
   mutable std::shared_mutex catalog_mutex_;  // guards tables_
   std::vector<std::unique_ptr<TableType>> tables_;
 
@@ -157,7 +159,8 @@ EngineBase<Sync>::~EngineBase() = default;
 
 // -- data folders ---------------------------------------------------------------------------------
 
-// Under a single-threaded policy, a checkpoint must not read while a transaction is running.
+// Under a single-threaded policy, a checkpoint must not read rows while another thread runs a
+// transaction.
 template <class Sync>
 Status EngineBase<Sync>::checkpoint() {
   if (!threads_.may_begin()) return refuse_other_thread();

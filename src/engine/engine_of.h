@@ -182,9 +182,9 @@ EngineWorker* EngineOf<Sync, ProtocolOf>::find_worker() {
   return worker->busy ? pool_->take() : worker;  // a transaction within a transaction
 }
 
-// A thread's stay in the engine for one transaction or one group. During its stay, the thread owns
-// a worker, and a turn if there are more threads than turns. The caller checks may_run() first. The
-// stay ends with end(), or with the destructor if an exception is thrown.
+// A Stay exists while a thread runs one transaction or one group in the engine. The thread then
+// owns a worker, and a turn (engine/turns.h) if there are more threads than turns. The caller must
+// check may_run() first. end() gives both back, or the destructor if an exception is thrown.
 template <class Sync, template <class> class ProtocolOf>
 class EngineOf<Sync, ProtocolOf>::Stay {
  public:
@@ -193,7 +193,7 @@ class EngineOf<Sync, ProtocolOf>::Stay {
     Begun begun(engine_.threads_);
     EngineWorker* const worker = engine_.worker_of_thread();
     if (worker == nullptr) [[unlikely]] return;
-    // A worker that the thread does not keep runs a transaction within another one, in its turn.
+    // A worker that the thread does not keep runs a nested transaction, in the outer one's turn.
     Turns& turns = engine_.pool_->turns;
     if (turns.crowded() && worker->kept) [[unlikely]] turns.begin(worker->turn);
     begun.keep();
@@ -321,9 +321,9 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
   });
 }
 
-// Like attempt_each(), for groups in which calls have pieces. A read-write call with pieces runs
-// until it has committed or failed. begin_ns is the time at which the first group began. Deadlines
-// are measured from it.
+// Like attempt_each(), but supports calls with pieces: unless such a call is read-only, it runs
+// until it has committed or failed. Deadlines are measured from `begin_ns`, the time at which the
+// first group began.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
                                            uint32_t attempt, uint64_t begin_ns, SnapshotNumber* number)
@@ -449,7 +449,7 @@ void EngineOf<Sync, ProtocolOf>::rollback_active(WorkerType& worker) {
   finish_active(worker);
 }
 
-// After this function, the worker may belong to another user.
+// After finish_active(), the worker may belong to another thread.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::finish_active(WorkerType& worker) {
   worker.base.leave();

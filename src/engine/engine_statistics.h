@@ -86,7 +86,8 @@ Statistics EngineBase<Sync>::statistics() const {
 // for their grace period are counted only in Statistics::Memory.
 template <class Sync>
 void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
-  const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };  // not all read at once
+  // A sum may be negative, because its counters are not read at one instant.
+  const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };
   const storage::Layout& layout = table.layout();
   const storage::RowMemory& apart = layout.memory();
   uint64_t row_blocks = table.keys().size() * memory_.bytes_taken(layout.block_bytes());
@@ -105,7 +106,8 @@ void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
   s.versions_alive += counted(apart.versions.entries());
 }
 
-// Skips sites that have not run any region.
+// Adds the counts of all places where hardware transactions may run (htm/site.h). Skips those that
+// have not been used.
 template <class Sync>
 void EngineBase<Sync>::add_elision(Statistics& s) const {
   const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {

@@ -71,9 +71,9 @@ Status EngineBase<Sync>::verify_table(TableType& table) {
   return {};
 }
 
-// Returns what is wrong with a row, or "". The key index must find the row by its key. The row's
-// column groups must be unlocked, must not be removed, and must be either all present or all
-// absent. Each secondary index must find the row under its value.
+// Returns a description of what is wrong with a row, or "" if it is correct. The key index must
+// find the row by its key. The row's column groups must be unlocked, must not be removed, and must
+// be either all present or all absent. Each secondary index must find the row under its value.
 template <class Sync>
 std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image) {
   const storage::Layout& layout = table.layout();
@@ -99,9 +99,9 @@ std::string EngineBase<Sync>::verify_row(TableType& table, KeyRef key, index::Ha
   return {};
 }
 
-// Returns what is wrong with an entry, or "". The entry must lead to the row block of its key. In
-// addition, either the row has the entry's value (or had it last, if the row is absent), or the
-// entry is on the list of entries to remove.
+// Returns a description of what is wrong with an entry, or "" if it is correct. The entry must lead
+// to the row block of its key. In addition, either the row has the entry's value (or had it last,
+// if the row is absent), or the entry is on the list of entries to remove.
 template <class Sync>
 std::string EngineBase<Sync>::verify_entry(TableType& table, uint32_t i, uint64_t value, KeyRef primary, index::Handle handle,
                                            std::byte* image) {

@@ -35,7 +35,7 @@ Status open(const Options& options, bool read_only, std::unique_ptr<detail::Engi
   return status;
 }
 
-// The caller's report, or `own` if the caller did not request one.
+// Returns the caller's report, or `own` if the caller did not request one.
 template <class Report>
 Report& given_or(Report* given, Report& own) {
   return given != nullptr ? *given : own;
@@ -112,8 +112,8 @@ Status backup(const Folders& folders, const std::string& to, const Tell& tell, R
 
 namespace {
 
-// Turns an exception for exhausted memory into a status. The engine catches this exception itself,
-// but functions that work on files do not use an engine.
+// Converts std::bad_alloc to a status. The engine catches this exception itself, but some functions
+// of this file work without an engine.
 template <class F>
 Status within_heap(F&& work) {
   try {

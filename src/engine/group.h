@@ -9,9 +9,9 @@
 //
 // Invariant: the worker stays inside the epoch from the lookup until the last call has used its
 // rows. There is one exception. If the worker has memory to reclaim, it leaves the epoch between
-// two calls, as it would after a single transaction. Otherwise all memory that the calls of a group
-// replace would have to wait for the last call. After the worker has entered the epoch again, it
-// repeats the lookup for the remaining calls.
+// two calls, as it would after a single transaction. Otherwise the memory that the group's calls
+// retire could not be reclaimed before the last call has ended. After the worker has entered the
+// epoch again, it repeats the lookup for the remaining calls.
 //
 // GroupRun runs all calls of one run_group(), group by group and in rounds. A call that had a
 // conflict runs again in the next round, after every other call has been tried, so that it does not
@@ -52,7 +52,7 @@ class Group {
     bool tried_to_its_end = false;  // it does not run in another round, whatever its status is
   };
 
-  // May throw std::bad_alloc; add() does not.
+  // Reserves memory for this many members. May throw std::bad_alloc, so that add() does not.
   void reserve(size_t size) { members_.reserve(size); }
   void clear() {
     members_.clear();
@@ -69,15 +69,15 @@ class Group {
   std::span<const uint32_t> partitions_of(const Member& member) const {
     return std::span(touches_.partitions()).subspan(member.partitions_begin, member.partitions_end - member.partitions_begin);
   }
-  // The rows are valid while the member runs.
+  // Returns the rows that were looked up for the member. They are valid while it runs.
   std::span<const txn::TouchedRow> rows_of(const Member& member) const {
     return rows_.of(member.touches_begin - rows_begin_, member.touches_end - rows_begin_);
   }
 
  private:
-  // Looks up the rows that the members from `begin` to `end` touch. The worker must be inside the
-  // epoch, and must stay there until these members have used the rows. Until then, the memory of a
-  // row that leaves its index is not reused.
+  // Looks up the rows that the members at positions [begin, end) touch. The worker must be inside
+  // the epoch, and must stay there until these members have used the rows. Until then, the memory
+  // of a row that leaves its index is not reused.
   template <class Sync>
   void find(uint64_t database_id, size_t begin, size_t end) {
     rows_begin_ = members_[begin].touches_begin;
@@ -90,7 +90,7 @@ class Group {
 
   Touches touches_;
   txn::TouchedRows rows_;
-  size_t rows_begin_ = 0;  // the index of the first touch in rows_
+  size_t rows_begin_ = 0;  // the position of the touch to which the first element of rows_ belongs
   std::vector<Member> members_;
 };
 
@@ -101,9 +101,9 @@ inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
   *number = ELIDER_MUTANT(kLastNumber) ? committed : std::max(*number, committed);
 }
 
-// Each stay in the epoch begins with one lookup. The lookup covers as many members as ran in the
-// last stay, or twice as many if the last stay was not cut short. In total, a group therefore makes
-// at most two lookups per row that it uses.
+// Each time the worker enters the epoch, it looks up the rows of several members: as many members
+// as it ran the last time, or twice as many if it then ran all of them. Therefore a group makes at
+// most about two lookups per row that it uses.
 template <class Sync, class RunOne>
 void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
   const size_t count = members_.size();
@@ -131,7 +131,7 @@ class GroupRun {
   // is not ok. May throw std::bad_alloc before the first attempt.
   template <class RunGroup>
   Status run_all(const GroupCalls& calls, const GroupPolicy& policy, Random& random, txn::Counters& counters, RunGroup&& run);
-  // Whether at least one call has committed.
+  // Returns true if at least one call has committed.
   bool committed() const { return committed_; }
 
  private:

@@ -17,8 +17,8 @@ Hardware with_choice() {
   machine.automatic_htm = HtmBackend::kEmulated;
 #endif
   if (machine.usable) machine.automatic_htm = HtmBackend::kRtm;
-  // No policy with regions was measurably faster; see docs/lab/hardware-transactions.md,
-  // "Measured".
+  // No policy that uses hardware transactions was measurably faster; see
+  // docs/lab/hardware-transactions.md, "Measured".
   machine.automatic = SyncPolicy::kOptimistic;
   switch (machine.automatic_htm) {
     case HtmBackend::kRtm:

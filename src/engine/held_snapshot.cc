@@ -12,7 +12,8 @@ HeldState::Hold HeldState::hold() const {
   return hold_;
 }
 
-// Old snapshots are released after the lock, because the release may reclaim much memory.
+// Old snapshots are released after the mutex is unlocked, because releasing a snapshot may reclaim
+// much memory.
 bool HeldState::advance() {
   if (engine_.in_child()) return false;
   Hold next, passed;

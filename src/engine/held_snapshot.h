@@ -1,10 +1,10 @@
 // The implementation of HeldSnapshot (elider/held_snapshot.h). A SnapshotHold owns a worker that is
 // inside the epoch and whose reader's slot contains the snapshot number.
 //
-// Invariant: while a SnapshotHold exists, every version that a reader at its number needs exists.
-// The slot makes commits keep old versions, as any reader's slot does (storage/snapshots.h). The
-// worker's stay in the epoch prevents these versions from being freed. So a transaction that has a
-// reference to the hold can read at its number without a slot of its own.
+// Invariant: while a SnapshotHold exists, all versions that belong to its snapshot exist. The slot
+// makes commits keep old versions, as any reader's slot does (storage/snapshots.h). These versions
+// are not freed, because the worker is inside the epoch. So a transaction that has a reference to
+// the hold can read the snapshot without its own slot.
 // Thread safety: a SnapshotHold is constant. All threads may use a HeldState.
 #pragma once
 
@@ -32,7 +32,7 @@ struct SnapshotHold {
 class HeldState {
  public:
   HeldState(Engine& engine, std::shared_ptr<const SnapshotHold> hold) : engine_(engine), hold_(std::move(hold)) {}
-  // Null in a forked child.
+  // Returns the current hold, or null in a forked child.
   std::shared_ptr<const SnapshotHold> hold() const;
   bool advance();
 
@@ -41,9 +41,9 @@ class HeldState {
   Engine& engine_;
   mutable std::mutex mutex_;  // guards the rest
   Hold hold_;
-  // The snapshot that an advance() has announced but could not switch to, because a call was half
-  // done; or null. The next advance() switches at least to this snapshot if all calls of that time
-  // have ended.
+  // A newer snapshot to which an earlier advance() could not switch, because calls that belong to
+  // it were still running; or null. The next advance() switches at least to this snapshot if these
+  // calls have ended.
   Hold announced_;
 };
 

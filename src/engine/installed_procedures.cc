@@ -40,7 +40,8 @@ Status InstalledProcedure::check(std::span<const Value> arguments) const {
                     std::string(name_of(parameter.type)));
   }
   if (arguments.size() > its.parameters.size())
-    return refuse(std::to_string(arguments.size()) + " arguments were given, but it takes " + std::to_string(its.parameters.size()));
+    return refuse("the number of arguments is " + std::to_string(arguments.size()) + ", but must be " +
+                  std::to_string(its.parameters.size()));
   return {};
 }
 
@@ -53,7 +54,7 @@ const InstalledProcedure* InstalledProcedures::find(std::string_view name) const
   }
 }
 
-// The stores use release, so that a thread that finds the procedure sees its whole contents.
+// The stores use release, so that a thread that finds the procedure sees its complete contents.
 void InstalledProcedures::insert(Slots& slots, const InstalledProcedure& procedure) {
   const auto put = [&](std::vector<Slot>& into, size_t i) {
     while (into[i & slots.mask].load(std::memory_order_relaxed) != nullptr) ++i;  // only this thread writes

@@ -1,11 +1,12 @@
 // InstalledProcedures: the procedures of one database, found by handle or by name.
 //
-// A call finds its procedure without a lock. The hash table only grows, so a reader sees an entry
-// either whole or not at all. When the table is half full, a table of twice the size replaces it.
-// The old table is kept until the database is closed, because a reader may still be using it.
+// A call finds its procedure without a lock. Entries are added to the hash table but never removed
+// or changed, so a reader sees an entry either completely or not at all. When the table is half
+// full, a table of twice the size replaces it. The old table is kept until the database is closed,
+// because a reader may still be using it.
 //
 // Thread safety: all threads may call find() at any time. Only one thread at a time may call the
-// other functions; Engine holds a mutex.
+// other functions; Engine::install_mutex_ ensures this.
 #pragma once
 
 #include <atomic>
@@ -25,14 +26,14 @@ namespace elider::detail {
 // Constant once installed.
 struct InstalledProcedure {
   uint64_t identity() const { return its.identity; }
-  // Ok if these arguments are valid for a call by name.
+  // Returns ok if these arguments are valid for a call by name.
   Status check(std::span<const Value> arguments) const;
-  // Whether a call runs on a snapshot.
+  // Returns true if calls read a snapshot.
   bool on_snapshot() const { return pieces != nullptr ? pieces->on_snapshot : its.read_only; }
 
   ProcedureDefinition its;  // its operations and bodies are moved to `pieces`
-  uint32_t id = 0;          // of its name, for counters and histories; RunPolicy may override it
-  // Null: the procedure has a body, and is one transaction.
+  uint32_t id = 0;          // the id of its name, for counters and histories; RunPolicy may override it
+  // Null if the procedure has a single body. A call is then one transaction.
   const txn::ExecutableProcedure* pieces = nullptr;
 };
 
@@ -42,7 +43,7 @@ class InstalledProcedures {
   InstalledProcedures(const InstalledProcedures&) = delete;
   InstalledProcedures& operator=(const InstalledProcedures&) = delete;
 
-  // Null: the procedure is not installed.
+  // Returns null if the procedure is not installed.
   const InstalledProcedure* find(const ProcedureName& name) const {
     const Slots* const slots = slots_.load(std::memory_order_acquire);
     if (slots == nullptr) return nullptr;
@@ -55,7 +56,7 @@ class InstalledProcedures {
 
   // May throw std::bad_alloc, and then does not add anything.
   void add(std::vector<std::unique_ptr<const InstalledProcedure>> procedures);
-  // The procedures, in the order in which they were added.
+  // Returns the procedures in the order in which they were added.
   const std::vector<std::unique_ptr<const InstalledProcedure>>& all() const { return all_; }
 
  private:

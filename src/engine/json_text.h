@@ -1,6 +1,5 @@
-// quoted() returns a text as a JSON string. Bytes that are not valid UTF-8 are written as \xNN.
-// Such bytes may occur in the name of a folder, or of a table in an old file. The library's own
-// JSON does not need more than this.
+// quoted() converts a string to a JSON string. Bytes that are not valid UTF-8 are written as \xNN.
+// Such bytes may occur in the name of a folder, or of a table in an old file.
 // Thread safety: a pure function.
 #pragma once
 

@@ -12,7 +12,8 @@ namespace {
 using Kind = MetricInfo::Kind;
 using Of = MetricInfo::Of;
 
-// A metric's values for the i-th procedure, table, site or conflicted key; i is 0 for the database.
+// A metric, and the function that returns its value for the i-th procedure, table, site or
+// conflicted key. `i` is 0 for a metric of the database.
 struct Entry {
   MetricInfo info;
   uint64_t (*number)(const Statistics&, size_t i) = nullptr;
@@ -37,7 +38,7 @@ constexpr Entry text(std::string_view name, std::string_view words, bool when_se
 
 using S = const Statistics&;
 
-// The conflicted keys of all tables, one table after the other.
+// Returns the i-th conflicted key of all tables. They are numbered table by table.
 struct KeyOfTable {
   const Statistics::Table& table;
   const Statistics::ConflictedKey& its;
@@ -55,9 +56,10 @@ size_t conflicted_keys(S s) {
 
 constexpr Entry kEntries[] = {
     counter("commits", "Committed transactions", [](S s, size_t) { return s.commits; }),
-    counter("read_only_commits", "Committed read-only transactions; they also count in commits",
+    counter("read_only_commits", "Committed read-only transactions; also included in commits",
             [](S s, size_t) { return s.read_only_commits; }),
-    counter("conflicts", "Attempts that lost a conflict with another transaction", [](S s, size_t) { return s.conflicts_total(); }),
+    counter("conflicts", "Attempts that ended because of a conflict with another transaction",
+            [](S s, size_t) { return s.conflicts_total(); }),
     causes("Attempts that did not commit, by cause", Of::kDatabase,
            [](S s, size_t) { return std::span<const uint64_t>(s.aborts); }),
 
@@ -72,16 +74,17 @@ constexpr Entry kEntries[] = {
            [](S s, size_t i) { return std::span<const uint64_t>(s.procedures[i].aborts); }),
 
     gauge("rows", {}, "Present rows", [](S s, size_t i) { return s.tables[i].rows; }, Of::kTable),
-    gauge("row_bytes", "bytes", "Memory of its rows, with their large column groups", [](S s, size_t i) { return s.tables[i].row_bytes; },
-          Of::kTable),
-    gauge("version_bytes", "bytes", "Memory of its old versions", [](S s, size_t i) { return s.tables[i].version_bytes; }, Of::kTable),
-    gauge("index_bytes", "bytes", "Memory of its key index and its secondary indexes",
+    gauge("row_bytes", "bytes", "Memory of the table's rows, including large column groups",
+          [](S s, size_t i) { return s.tables[i].row_bytes; }, Of::kTable),
+    gauge("version_bytes", "bytes", "Memory of the table's old versions",
+          [](S s, size_t i) { return s.tables[i].version_bytes; }, Of::kTable),
+    gauge("index_bytes", "bytes", "Memory of the table's key index and secondary indexes",
           [](S s, size_t i) { return s.tables[i].index_bytes; }, Of::kTable),
     counter("commits", "Commits that wrote to the table", [](S s, size_t i) { return s.tables[i].commits; }, Of::kTable),
     causes("Attempts that failed at a row or range of the table, by cause", Of::kTable,
            [](S s, size_t i) { return std::span<const uint64_t>(s.tables[i].aborts); }),
 
-    causes("Conflicts at the key, by cause; a lower bound, since conflicts are sampled", Of::kConflictedKey,
+    causes("Conflicts at the key, by cause; a lower bound, because only some keys are tracked", Of::kConflictedKey,
            [](S s, size_t i) { return std::span<const uint64_t>(conflicted_key(s, i).its.aborts); }),
 
     gauge("memory.rows", "bytes", "Memory in use by rows", [](S s, size_t) { return s.memory.rows; }),
@@ -104,9 +107,9 @@ constexpr Entry kEntries[] = {
 
     gauge("versions_alive", {}, "Old versions that are kept for snapshots or wait to be reclaimed",
           [](S s, size_t) { return s.versions_alive; }),
-    counter("lookups_of_rows", "Single lookups while the worker keeps recently used rows; counted only with parts.counted_lookups",
+    counter("lookups_of_rows", "Single lookups while the cache of recently used rows is on; counted only with parts.counted_lookups",
             [](S s, size_t) { return s.lookups.of_rows; }),
-    counter("lookups_rows_kept", "Single lookups that found their row among these recent rows; counted only with parts.counted_lookups",
+    counter("lookups_rows_kept", "Single lookups that found their row in this cache; counted only with parts.counted_lookups",
             [](S s, size_t) { return s.lookups.rows_kept; }),
     counter("lookups_of_trees", "Single lookups and insertions in B+-trees; counted only with parts.counted_lookups",
             [](S s, size_t) { return s.lookups.of_trees; }),
@@ -134,7 +137,7 @@ constexpr Entry kEntries[] = {
 
     counter("checkpoints.taken", "Checkpoints taken", [](S s, size_t) { return s.checkpoints.taken; }),
     counter("checkpoints.failed", "Checkpoints that failed", [](S s, size_t) { return s.checkpoints.failed; }),
-    gauge("checkpoints.snapshot", {}, "The last checkpoint holds all commits up to this number",
+    gauge("checkpoints.snapshot", {}, "The last checkpoint contains all commits up to this number",
           [](S s, size_t) { return s.checkpoints.snapshot; }),
     gauge("checkpoints.time_s", "s", "Time of the last checkpoint, since 1970", [](S s, size_t) { return s.checkpoints.time_s; }),
     gauge("checkpoints.rows", {}, "Rows of the last checkpoint", [](S s, size_t) { return s.checkpoints.rows; }),
@@ -228,7 +231,7 @@ const char* list_of(Of of) {
   return "";
 }
 
-// Writes the names with which the object of the i-th element begins.
+// Writes the members that identify the i-th element, such as its name.
 void add_names(JsonObject& element, const Statistics& s, Of of, size_t i) {
   if (of == Of::kConflictedKey) {
     const KeyOfTable one = conflicted_key(s, i);
@@ -240,8 +243,8 @@ void add_names(JsonObject& element, const Statistics& s, Of of, size_t i) {
   if (of == Of::kSite) element.name("table") += quoted(s.elision[i].table);
 }
 
-// Writes an object for each procedure, table, site or conflicted key, with the entries of that
-// kind.
+// Writes a list with one object for each procedure, table, site or conflicted key. An object
+// contains the values of `entries`.
 void add_list(JsonObject& object, std::span<const Entry> entries, const Statistics& s) {
   const Of of = entries.front().info.of;
   if ((of == Of::kSite || of == Of::kConflictedKey) && count_of(s, of) == 0) return;
@@ -301,8 +304,8 @@ std::string Statistics::to_json() const {
     JsonObject object(out);
     const std::span<const Entry> entries(kEntries);
     for (size_t e = 0; e < entries.size();) {
-      // The following entries are written together. They belong to one kind of element, or to one
-      // group.
+      // The entries up to `end` are written together, because they belong to the same kind of
+      // element and the same group.
       const MetricInfo& first = entries[e].info;
       size_t end = e + 1;
       while (end < entries.size() && entries[end].info.of == first.of && group_of(entries[end].info) == group_of(first)) ++end;

@@ -1,6 +1,6 @@
 // Database::open, the engine of closed databases and Status are compiled for any x86-64 processor
-// (CMakeLists.txt). So the library can check which instructions the rest of it was compiled for
-// before any of that code runs.
+// (CMakeLists.txt). So Database::open can check whether this processor has the instructions that
+// the rest of the library was compiled for, before any of that code runs.
 #include "base/instruction_sets.h"
 #include "elider/database.h"
 #include "engine/engine.h"

@@ -24,11 +24,11 @@
   linkage template void elider::txn::retire_entry<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,           \
                                                                   elider::storage::Row*, elider::detail::KeyRef, uint32_t, uint64_t);
 
-// A file that compiles an engine of this policy uses this macro.
+// Used in each file that compiles an engine of this policy.
 #define ELIDER_USES_POLICY(policy)         \
   ELIDER_INDEXES_OF_POLICY(extern, policy) \
   ELIDER_OF_POLICY(extern, policy)
-// The file that compiles the code shared by all engines of this policy uses this macro.
+// Used in the file that compiles the code which all engines of this policy share.
 #define ELIDER_COMPILES_POLICY(policy)     \
   ELIDER_INDEXES_OF_POLICY(extern, policy) \
   ELIDER_OF_POLICY(, policy)

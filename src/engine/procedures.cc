@@ -1,4 +1,4 @@
-// The parts of Database and Engine that concern procedures. They do not depend on the combination.
+// The functions of Database and Engine for procedures. They are the same for all engines.
 #include <memory>
 #include <mutex>
 #include <new>
@@ -17,14 +17,14 @@ Status refuse_installation(const ProcedureDefinition& procedure, std::string why
   return Status::invalid_argument("procedure '" + procedure.name + "' " + std::move(why));
 }
 
-// Checks that do not depend on other procedures.
+// Performs the checks that do not depend on other procedures.
 Status check(const ProcedureDefinition& procedure) {
   if (procedure.name.empty()) return Status::invalid_argument("a procedure needs a name");
   const bool in_operations = !procedure.operations.empty();
   if (!procedure.body && !in_operations) return refuse_installation(procedure, "does not have a body");
   if (procedure.body && in_operations) return refuse_installation(procedure, "has a body and operations; it can have only one of them");
   if (procedure.read_only && in_operations)
-    return refuse_installation(procedure, "has operations, which declare whether it only reads, so it cannot be read_only()");
+    return refuse_installation(procedure, "has operations, which declare whether it only reads, so it cannot be marked read_only()");
   return {};
 }
 
@@ -40,15 +40,15 @@ Status Engine::install(std::vector<ProcedureDefinition> procedures, const Instal
     if (Status status = check(procedure); !status.ok()) return status;
     bool taken = procedures_.find(procedure.name) != nullptr;
     for (size_t before = 0; before < i; ++before) taken = taken || procedures[before].name == procedure.name;
-    if (taken) return refuse_installation(procedure, "is already installed, or the set has two of this name");
+    if (taken) return refuse_installation(procedure, "is already installed, or the set contains two procedures of this name");
     if (!procedure.operations.empty()) in_operations.push_back(&procedure);
   }
   std::unique_ptr<txn::Execution> execution;
   if (!in_operations.empty()) {
     if (execution_made_ != nullptr)
       return refuse_installation(*in_operations.front(),
-                                 "has operations, and procedures with operations are already installed; a database installs all of "
-                                 "them in one call");
+                                 "has operations, but procedures with operations are already installed; install all of them in one "
+                                 "call");
     execution = std::make_unique<txn::Execution>();
     if (Status status = txn::make_execution(in_operations, tables(), options, execution.get()); !status.ok()) return status;
     if (const ElisionPolicy* const policy = elision()) txn::add_sites(*policy, execution.get());
@@ -123,7 +123,7 @@ class NamedArguments {
   NamedArguments& operator=(const NamedArguments&) = delete;
 
   void* get() { return values_ ? static_cast<void*>(&*values_) : made_.get(); }
-  // Called once, after the call has ended.
+  // Stores the results in the reply. Called once, after the call has ended.
   void ended(const Status& status) {
     if (reply_ == nullptr) return;
     if (!status.ok()) reply_->clear();
@@ -201,7 +201,7 @@ class Database::CallsOfGroup {
     if (procedure != nullptr) return procedure->check(call.typed_ != nullptr ? values_of(call).arguments : call.values_);
     return call.typed_ != nullptr ? engine_.refuse_call(call.procedure_) : detail::no_procedure(call.name_);
   }
-  // `outcomes` has one element per call.
+  // Stores the results of the calls in their replies. `outcomes` has one element per call.
   void ended(std::span<const Status> outcomes) {
     for (ByValues& one : by_values_) {
       if (one.named != nullptr) one.named->ended(outcomes[one.call]);

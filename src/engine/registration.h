@@ -1,6 +1,6 @@
-// The file of an engine includes this header to declare its engines. The file is listed in
-// src/engine/engines.cmake or lab/engines.cmake, and defines ELIDER_ENGINE(name, ...) with the name
-// given in that list.
+// The source file of an engine includes this header. It is listed with the name of the engine in
+// src/engine/engines.cmake or lab/engines.cmake, and defines the engine with ELIDER_ENGINE(name,
+// ...).
 // Thread safety: pure functions.
 #pragma once
 
@@ -23,7 +23,7 @@ constexpr Combination combination_of() {
 
 }  // namespace elider::detail
 
-// Defines the engine `name`, which consists of one or more results of combination_of().
+// Defines the engine `name`. The other arguments are one or more results of combination_of().
 #define ELIDER_ENGINE(name, ...)                                  \
   namespace elider::detail {                                      \
   std::span<const Combination> engine_##name() {                  \

@@ -23,11 +23,12 @@ struct Combination {
   Protocol protocol;
   std::unique_ptr<Engine> (*make)(const Options& options);
 };
-// Returns all combinations. kAutomatic chooses the first one.
+// Returns all combinations. kAutomatic chooses the first one of a protocol that does not support
+// the best policy of this machine.
 std::span<const Combination> registry();
 
-// A combination that this build could have contained. It gives the names of the options' values,
-// and the smallest value of ELIDER_ENGINES that includes the combination.
+// A combination that this build could have contained: the names of the options' values, and the
+// smallest value of ELIDER_ENGINES that includes the combination.
 struct KnownCombination {
   std::string_view sync, htm, protocol, set;
 };
@@ -41,7 +42,8 @@ std::string_view chosen_engines();  // ELIDER_ENGINES
 void choose_automatic(Protocol protocol, SyncPolicy* sync, HtmBackend* htm);
 // Returns ok, or the reason why this machine cannot run the combination.
 Status can_run(const Combination& combination);
-// Explains why the registry lacks a combination: it does not exist, or it was not compiled.
+// Returns the error for a combination that is not in the registry, because it does not exist or was
+// not compiled.
 Status refuse_combination(SyncPolicy sync, HtmBackend htm, Protocol protocol);
 
 }  // namespace elider::detail

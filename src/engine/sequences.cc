@@ -89,9 +89,9 @@ Status SequenceState::next(uint64_t* number) {
   return {};
 }
 
-// Finds the row by its key, not by a view. A transaction that writes a row which it has read may
-// have to wait for all older transactions (txn/timestamp). One of these may be the transaction
-// whose procedure requested the number.
+// Updates the sequence's row. Finds the row by its key and not by a view. A transaction that writes
+// a row which it has read may have to wait for all older transactions (txn/timestamp). One of these
+// may be the transaction whose procedure requested the number.
 Status SequenceState::change_row(FunctionRef<Status(SequenceRow& row)> change) {
   return engine_.run(
       [&](Transaction& txn) -> Status {
@@ -168,8 +168,8 @@ Status Sequences::find(Engine& engine, std::string_view name, const SequenceOpti
   return {};
 }
 
-// Opens the sequence's row, and inserts the row if it does not exist. No lock is held during this,
-// because the transaction may have to wait for a procedure that itself waits for the sequence.
+// Opens the sequence's row, and inserts the row if it does not exist. open() does not hold a lock,
+// because its transaction may have to wait for a procedure that itself waits for the sequence.
 Status Sequences::open(Engine& engine, const std::string& name, const SequenceOptions& options, std::unique_ptr<SequenceState>* state) {
   Result<TableRef> created = engine.create_table(sequence_schema(kTableNames[0]));
   if (created.status().code() == Code::kSchemaMismatch) created = engine.create_table(sequence_schema(kTableNames[1]));

@@ -1,12 +1,13 @@
-// Sequences: they assign the numbers of elider/sequence.h in chunks. A table of the database
-// records which numbers are in chunks.
+// Sequences: the implementation of elider/sequence.h. Numbers are reserved in chunks, and a table
+// of the database records which numbers are reserved.
 //
 // The table `elider_sequences` has one row per sequence. The row contains the sequence's name, and
-// the first number that is not in a chunk yet. A zone whose chunk is used up runs a transaction
-// that raises this number, waits until the transaction is durable, and then owns the chunk. The
-// zone's latch is not held during this time, because the transaction may wait for locks of a
-// procedure that itself requests a number. So several threads of a zone may each fetch a chunk, and
-// the zone keeps all of these chunks.
+// the first number that is not in a chunk yet. A sequence has several zones, each with its own
+// chunk, so that few threads share one. A thread whose zone has used up its chunk runs a
+// transaction that raises the number in the row. When the transaction is durable, the zone owns the
+// new chunk. The zone's latch is not held during this time, because the transaction may wait for
+// locks of a procedure that itself requests a number. So several threads of a zone may each fetch a
+// chunk, and the zone keeps all of these chunks.
 //
 // Invariant: a number is assigned only from a chunk whose transaction has committed and, if there
 // is a log, is durable. So no number is assigned twice.
@@ -17,7 +18,8 @@
 // thread acquires the latch before at_least() does, at_least() finds the chunk in the zone. If it
 // acquires the latch later, it reads the new value of floor_.
 //
-// Thread safety: all threads. Lock rank: a zone's latch and Sequences::mutex_ are leaves.
+// Thread safety: all threads may call all functions. Lock order: a zone's latch and
+// Sequences::mutex_ are leaves.
 #pragma once
 
 #include <algorithm>
@@ -86,7 +88,7 @@ Status check_reserved_name(const Schema& schema);
 
 class Sequences {
  public:
-  // Like Database::sequence.
+  // Implements Database::sequence().
   Status find(Engine& engine, std::string_view name, const SequenceOptions& options, SequenceState** state);
 
  private:

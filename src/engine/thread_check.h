@@ -2,7 +2,7 @@
 // thread may not begin one while another thread has an open transaction. The check detects misuse;
 // it is not a lock.
 //
-// Thread safety: all threads.
+// Thread safety: all threads may call all functions.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace elider::detail {
 template <class Sync>
 class ThreadCheck {
  public:
-  // Calls finished() in its destructor, so also after an exception. After keep(), the caller must
-  // call finished() itself.
+  // Calls finished() in its destructor, and therefore also after an exception. After keep(), the
+  // caller must call finished() itself.
   class Begun {
    public:
     explicit Begun(ThreadCheck& check) : check_(&check) {}

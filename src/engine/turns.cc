@@ -7,8 +7,8 @@ namespace elider::detail {
 
 namespace {
 
-// Converts a time to ticks of the processor, by the rate of the two clocks since the first call.
-// Until the rate is known, a tick counts as a nanosecond.
+// Converts a time to processor ticks. The rate of the ticks is measured since the first call. Until
+// it is known, a tick is taken to be one nanosecond.
 uint64_t ticks_of(std::chrono::nanoseconds time) {
   static const uint64_t begin_ns = now_ns(), begin_ticks = ticks();
   static std::atomic<double> ticks_a_ns{0};
@@ -42,8 +42,8 @@ void Turns::begin(Turn& turn) {
       self.called.wait(lock);
       continue;
     }
-    // A thread that has a turn may not return to give it back. Therefore the first waiter checks
-    // for idle turns.
+    // A thread that has a turn may never run another transaction and give the turn back. Therefore
+    // the first waiter checks for idle turns.
     if (self.called.wait_for(lock, kSlice) != std::cv_status::timeout || self.has_turn) continue;
     if (!take_over_from_idle(true) && std::chrono::steady_clock::now() - came < kPatience) continue;
     drop_first();
@@ -113,8 +113,8 @@ void Turns::call_next() {
   wanted_.store(first_ != nullptr || given_count_ > at_once_, std::memory_order_relaxed);
 }
 
-// Takes over the turn of a thread that is between two transactions and does other work. With
-// `however_short`, takes over the turn of any thread that is between two transactions.
+// Takes over the turn of a thread that has been between two transactions for longer than kIdle, or
+// for any time if `however_short` is true. Returns false if no thread is.
 bool Turns::take_over_from_idle(bool however_short) {
   const uint64_t now = ticks(), idle = however_short ? 0 : ticks_of(kIdle);
   for (Turn* turn = given_; turn != nullptr; turn = turn->next_) {

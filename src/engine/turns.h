@@ -1,11 +1,11 @@
 // Turns: if there are many more threads than processors, only some threads run transactions at a
 // time (Options::threads_at_once). The other threads wait and do not use a processor.
 //
-// Reason: a thread that is descheduled within a transaction keeps its resources for several time
-// slices, and other threads wait for them: the locks of its commit, and the grace period. A
-// descheduled snapshot reader also prevents all rows that were removed since its start from being
-// unlinked, and scans must skip these rows. With turns, a thread gives way between two
-// transactions, to the thread that has waited longest.
+// Reason: a thread that is descheduled within a transaction holds the locks of its commit, and
+// delays the end of the grace period (base/worker.h), for several time slices. Other threads must
+// wait for it. A descheduled snapshot reader also prevents all rows that were removed since its
+// start from being unlinked, and scans must skip these rows. With turns, a thread gives way between
+// two transactions, to the thread that has waited longest.
 //
 // A thread does not keep its turn while it waits for the disk. It gives the turn to the thread that
 // has waited longest, and requests a turn again for its next transaction. Otherwise the threads
@@ -21,7 +21,7 @@
 //
 // A thread that waits for a turn is not inside a transaction and does not hold a lock.
 //
-// Thread safety: all threads. A Turn belongs to one thread at a time.
+// Thread safety: all threads may use a Turns object. A Turn belongs to one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -52,7 +52,7 @@ class Turns {
   static constexpr std::chrono::microseconds kIdle{50};      // a thread that has been outside for longer does other work
   static constexpr std::chrono::milliseconds kPatience{10};  // how long the first waiter waits before it runs without a free turn
 
-  // at_once: at least 1.
+  // `at_once` must be at least 1.
   explicit Turns(uint32_t at_once) : at_once_(at_once) {}
 
   // Sets the number of threads that sometimes run transactions. Turns are not needed for up to
@@ -61,8 +61,8 @@ class Turns {
     crowded_.store(threads > at_once_, std::memory_order_relaxed);  // relaxed: a hint
   }
 
-  // Whether turns are needed. If the result changes during a transaction, the transaction is still
-  // correct.
+  // Returns true if turns are needed. If the result changes during a transaction, the transaction
+  // is still correct.
   bool crowded() const { return crowded_.load(std::memory_order_relaxed); }
 
   // Called before a transaction, outside of the epoch. May wait.
@@ -73,7 +73,7 @@ class Turns {
   // the disk, or has kept other threads waiting for long enough.
   void forget(Turn& turn);
 
-  // How often threads have waited for a turn.
+  // Returns how often threads have waited for a turn.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
 
  private:
@@ -97,11 +97,11 @@ class Turns {
 
   const uint32_t at_once_;
   std::atomic<bool> crowded_{false};
-  std::atomic<bool> wanted_{false};  // a thread is waiting, or too many turns are given
+  std::atomic<bool> wanted_{false};  // a thread is waiting, or more than at_once_ turns are given
   std::atomic<uint64_t> waits_{0};
 
   std::mutex mutex_;  // guards the following members; a leaf in the lock order
-  Turn* given_ = nullptr;  // a list linked by next_
+  Turn* given_ = nullptr;  // the turns that are given, linked by next_
   uint32_t given_count_ = 0;
   Waiter* first_ = nullptr;  // the list of waiters, oldest first
   Waiter* last_ = nullptr;

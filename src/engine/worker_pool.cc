@@ -83,7 +83,7 @@ EngineWorker* WorkerPool::take(Use use) {
     count(*worker, 1);
     return worker;
   }
-  if (all_.size() >= store_.options.workers_max) return nullptr;  // collect_garbage() can use one more
+  if (all_.size() >= store_.options.workers_max) return nullptr;  // the store has more workers for its own use (Store::kOwnWorkers)
   if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that give_back cannot fail
   Worker* worker = store_.workers.acquire();
   if (worker == nullptr) return nullptr;

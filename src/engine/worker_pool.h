@@ -34,7 +34,7 @@ struct LastWorker {
 inline constinit thread_local LastWorker last_worker;
 
 EngineWorker* find_thread_worker(uint64_t id);
-// The worker that this thread keeps for database `id`; null if it does not keep one.
+// Returns the worker that this thread keeps for database `id`, or null if it does not keep one.
 inline EngineWorker* thread_worker(uint64_t id) {
   if (last_worker.id == id) [[likely]] return last_worker.worker;
   return find_thread_worker(id);
@@ -69,13 +69,13 @@ class EngineWorker {
 
 class WorkerPool {
  public:
-  // make(pool, base) creates a worker on that base.
+  // make(pool, worker) creates an EngineWorker that uses `worker`.
   using Make = std::function<std::unique_ptr<EngineWorker>(WorkerPool& pool, Worker& worker)>;
 
   WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
 
-  // Returns null if workers_max workers are in use. A worker with Use::kHolds only holds a
-  // snapshot, so the thread count for turns does not include it.
+  // Lends a worker to the caller. Returns null if workers_max workers are in use. A worker with
+  // Use::kHolds only holds a snapshot, so the thread count for turns does not include it.
   enum class Use : uint8_t { kRuns, kHolds };
   EngineWorker* take(Use use = Use::kRuns);
   void give_back(EngineWorker* worker);

@@ -1,9 +1,9 @@
-// Arena: the memory for the images of rows of one transaction. It is freed as a whole when the
-// transaction ends.
+// Arena: a bump allocator for a transaction's row images (private copies of rows). All of its
+// memory is freed at once when the transaction ends.
 //
-// The memory is 16-byte aligned and not initialized. The arena keeps its first block between
-// transactions and frees all other blocks. If hardware transactions write into the arena, each
-// block is written once before that, so that its pages exist (htm/prefault.h).
+// Allocations are 16-byte aligned and uninitialized. The arena keeps its first block between
+// transactions and frees all other blocks. If hardware transactions write into the arena, new
+// blocks are prefaulted (htm/prefault.h), because a page fault aborts a hardware transaction.
 // Thread safety: none. An arena belongs to one transaction.
 #pragma once
 
@@ -32,11 +32,11 @@ class Arena {
     at_ += bytes;
     return memory;
   }
-  // Takes back the memory that was allocated last. Other memory stays allocated.
+  // Frees `memory` if it is the most recent allocation. Otherwise does nothing.
   void give_back(std::byte* memory, size_t bytes) {
     if (memory + ((bytes + kAlign - 1) & ~(kAlign - 1)) == at_) at_ = memory;
   }
-  // Whether the memory was allocated since the last clear() and is in the first block.
+  // Returns true if `memory` is in the used part of the first block.
   bool holds(const void* memory) const {
     const auto* const at = static_cast<const std::byte*>(memory);
     return at >= begin_ && at < begin_ + kFirstBytes && (at < at_ || !more_.empty());
@@ -58,9 +58,10 @@ class Arena {
 #else
   static constexpr bool kMarksEnded = true;
 #endif
-  // Overwrites the generations in the headers of the images, so that a view that outlives its
-  // transaction is detected (RawView::shows). In builds with assertions, the next transactions do
-  // not reuse this memory for a while. Regions are an exception, because their footprint would
+  // Overwrites the used memory, including the generation numbers in the image headers, so that
+  // RawView::shows() detects a view that has outlived its transaction. Builds with assertions also
+  // postpone the reuse of this memory, so that such views are detected for longer. They reuse it at
+  // once if hardware transactions write into it, so that the cache footprint of these does not
   // vary.
   [[gnu::noinline]] void clear_and_mark() {
     std::byte* const end = more_.empty() ? at_ : begin_ + kFirstBytes;
@@ -94,7 +95,7 @@ class Arena {
   std::vector<std::unique_ptr<std::byte[]>> more_;
   std::byte* at_;
   std::byte* end_;
-  std::byte* marked_ = at_;  // in builds with assertions, the first block is marked up to here
+  std::byte* marked_ = at_;  // where the memory that the next clear_and_mark() overwrites begins
 };
 
 }  // namespace elider::txn

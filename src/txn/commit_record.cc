@@ -5,7 +5,7 @@
 namespace elider::txn {
 namespace {
 
-// `key` is a number or the bytes of a byte key.
+// AnyKey is Key for tables with number keys, and Bytes for tables with byte keys.
 template <class AnyKey>
 [[gnu::always_inline]] inline void put_write(EntryWriter& to, const WriteEntry& write, AnyKey key) {
   const storage::ColumnSet& columns = *write.columns;

@@ -1,5 +1,5 @@
-// The record of a commit in the log (log/log.h). It contains the write set as entries
-// (txn/log_entry.h). All protocols use the same format.
+// Commit records: the records that commits append to the log (log/log.h). A record encodes the
+// commit's write set as a list of entries (txn/log_entry.h). All protocols use the same format.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,14 +11,14 @@
 
 namespace elider::txn {
 
-// Returns the size of the columns that are written.
+// Returns the total size in bytes of the columns that `write` writes.
 inline size_t logged_bytes(const WriteEntry& write) {
   const storage::Layout& layout = write.table->layout();
   if (layout.sized_rows() && !write.leaves_none()) [[unlikely]] return WriteSet::image_bytes(layout, write.image);
   return write.columns->bytes[write.group];
 }
 
-// Returns the maximum size of the record.
+// Returns an upper bound on the size in bytes of the record of these writes.
 inline size_t record_bytes_max(const WriteSet& writes) {
   size_t bytes = 1;
   for (const WriteEntry& write : writes) {
@@ -30,16 +30,18 @@ inline size_t record_bytes_max(const WriteSet& writes) {
   return bytes;
 }
 
-// Reserves room for the record. Called before the commit acquires any lock, because this may wait
-// for the disk.
+// Reserves space for the record in the log. A commit calls reserve_record() before it acquires any
+// lock, because the call may wait for the disk.
 inline Status reserve_record(log::Log& log, uint32_t worker, const WriteSet& writes, std::byte** place) {
   return log.reserve(worker, record_bytes_max(writes), place);
 }
 
-// Publishes the record. Called when the commit can no longer fail, either with the locks held or
-// after a region that wrote the rows. So each record is a commit, and the record's number and
-// sequence numbers equal those of the rows. The commit must stay announced (Log::begin_commit)
-// until this call. ends: this worker will not publish another record with this number.
+// Writes the record into the reserved space and publishes it. Must be called when the commit can no
+// longer fail: either while it holds its locks, or after a hardware transaction has written the
+// rows. Therefore each published record belongs to a successful commit, and has the same snapshot
+// number and sequence numbers as the rows that were written. The commit must remain announced to
+// the log (Log::begin_commit) until this call. `ends` means that this worker will not publish
+// another record with number `n`.
 void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes, bool ends = true);
 
 }  // namespace elider::txn

@@ -1,14 +1,15 @@
-// ConflictedKeys: the keys of one table at which one worker's transactions have had the most
-// conflicts, with the causes, in bounded memory ("space saving": Metwally, Agrawal and El Abbadi,
-// Efficient computation of frequent and top-k elements in data streams, ICDT 2005).
+// ConflictedKeys: the keys of one table at which one worker's transactions had the most conflicts,
+// with the number of conflicts by cause. Its memory is bounded by the "space saving" algorithm
+// (Metwally, Agrawal and El Abbadi, Efficient computation of frequent and top-k elements in data
+// streams, ICDT 2005).
 //
 // The summary contains kKeys keys, each with a rank. A key that is not in the summary replaces the
-// key with the lowest rank, and gets this rank plus one. So every key with more than a share of 1 /
-// kKeys of the conflicts is in the summary. The counts of a key by cause begin when it enters the
-// summary, so they are lower bounds.
+// key with the lowest rank, and gets this rank plus one. Therefore every key that had more than 1 /
+// kKeys of all conflicts is in the summary. A key's conflicts are counted by cause only while the
+// key is in the summary, so these counts are lower bounds.
 //
-// Thread safety: the owner calls note(), and all threads may call add_to(). Only conflicts and
-// statistics acquire the latch.
+// Thread safety: only the owning worker may call note(); all threads may call add_to(). The latch
+// is acquired only when a conflict is noted or statistics are collected.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,7 @@ class ConflictedKeys {
     ++entry->its.aborts[static_cast<size_t>(cause)];
   }
 
-  // May throw std::bad_alloc.
+  // Adds the contents of this summary to `sums`. May throw std::bad_alloc.
   void add_to(Sums& sums) const {
     std::array<Entry, kKeys> entries;
     size_t count;
@@ -67,7 +68,8 @@ class ConflictedKeys {
     }
   }
 
-  // Returns the keys with the highest ranks first.
+  // Returns the keys with the highest ranks, in descending order of rank, and at most
+  // Statistics::kConflictedKeysMax of them.
   static std::vector<Statistics::ConflictedKey> most_conflicted(const Sums& sums) {
     std::vector<std::pair<uint64_t, Statistics::ConflictedKey>> ranked;
     for (const auto& [key, its] : sums) ranked.push_back({its.rank, {key, its.aborts}});

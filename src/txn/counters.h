@@ -1,4 +1,4 @@
-// Counters: what one worker has committed and aborted, by procedure and by table.
+// Counters: the numbers of one worker's commits and aborts, by procedure and by table.
 // Thread safety: only the worker's thread writes them; all threads may read them
 // (Database::statistics).
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace elider::txn {
 
-// A counter that only one thread writes, so it does not need a locked instruction. relaxed: no
-// other data depends on it.
+// A counter that only one thread writes, so add() does not need an atomic read-modify-write
+// instruction. relaxed: no other data depends on the value.
 class Counter {
  public:
   void add(int64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
@@ -24,9 +24,10 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-// How a commit with writes was executed, if hardware transactions are in use: as one hardware
-// transaction; as a hardware transaction that set the rows' lock bits, followed by the writes; or
-// with locks acquired one by one.
+// How a commit with writes was executed, if hardware transactions are in use.
+//   kRegion    one hardware transaction validated and wrote everything
+//   kLockBits  one hardware transaction set the lock bits of all rows; the writes followed it
+//   kLocks     the commit acquired its locks one by one
 enum class CommittedBy : uint8_t { kRegion, kLockBits, kLocks };
 inline constexpr size_t kCommittedByCount = 3;
 
@@ -37,19 +38,19 @@ struct ProcedureCounters {
 };
 struct TableCounters {
   ~TableCounters() { delete conflicted_.load(std::memory_order_relaxed); }
-  // Counts an attempt that ended for this cause at this key.
+  // Counts an attempt that was aborted for this cause at this key.
   void count_abort(Cause cause, Key key) {
     aborts[static_cast<size_t>(cause)].add(1);
     if (is_conflict(cause)) note_conflict(cause, key);
   }
-  const ConflictedKeys* conflicted() const { return conflicted_.load(std::memory_order_acquire); }  // null: no conflict yet
+  const ConflictedKeys* conflicted() const { return conflicted_.load(std::memory_order_acquire); }  // null before the first conflict
 
   Counter rows;
   Counter commits;  // commits that wrote to the table
   std::array<Counter, kCauseCount> aborts;
 
  private:
-  // If memory for the summary is exhausted, the key is not recorded.
+  // If the summary cannot be allocated, the conflict is not recorded.
   [[gnu::noinline]] void note_conflict(Cause cause, Key key) {
     ConflictedKeys* keys = conflicted_.load(std::memory_order_relaxed);  // relaxed: only this thread stores it
     if (keys == nullptr) {
@@ -76,7 +77,8 @@ class CounterArray {
   const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
 
  private:
-  // Also called within a commit, so it must not fail. If memory is exhausted, the counts are lost.
+  // Creates the entry. Commits call make(), so it must not fail: if memory is exhausted, it returns
+  // an entry whose counts are never reported.
   [[gnu::noinline]] Entry& make(uint32_t i) {
     auto* entry = new (std::nothrow) Entry;
     if (entry == nullptr) return lost_;
@@ -87,10 +89,10 @@ class CounterArray {
   Entry lost_;
 };
 
-inline constexpr uint32_t kProceduresMax = 257;  // 0 means "no name"
+inline constexpr uint32_t kProceduresMax = 257;  // index 0: procedures without a name
 inline constexpr uint32_t kTablesMax = 1024;
 
-// The counters for EngineParts::counted_lookups.
+// Counted if EngineParts::counted_lookups is set.
 struct LookupCounters {
   Counter of_rows, rows_kept, of_trees, leaves_kept;
 };

@@ -1,8 +1,8 @@
-// Hints: the leaves that a transaction last used in the indexes of its tables (DBX, section 6.2:
-// the node buffer).
+// Hints: for each index, the leaf that a transaction used last (DBX, section 6.2: the node buffer).
 //
-// If a hint's leaf covers the key, a lookup uses the leaf without a descent. Hints are valid within
-// one grace period, so every transaction begins without any.
+// If the hinted leaf covers the key, a lookup searches this leaf directly instead of descending
+// from the root. A hint is valid within one grace period (base/worker.h), so every transaction
+// begins without hints.
 // Thread safety: none. A Hints object belongs to one transaction.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace elider::txn {
 template <class Sync>
 class Hints {
  public:
-  // used: the value of EngineParts::hints. If false, each access begins without hints. counted:
-  // counts the lookups if it is not null.
+  // `used` is the value of EngineParts::hints. If false, no access uses the hint of an earlier
+  // access. If `counted` is not null, lookups are counted there.
   explicit Hints(bool used = true, LookupCounters* counted = nullptr) : ends_with_each_access_(used ? 0 : 1), counted_(counted) {}
-  // After this, the hints of this table do not allocate memory.
+  // Allocates the hints of this table, so that accesses do not allocate memory.
   void make_room(const Table<Sync>& table) {
     OfTable& its = of(table);
     if (its.secondary.size() < table.secondary_count()) its.secondary.resize(table.secondary_count());
@@ -28,7 +28,7 @@ class Hints {
   // Invalidates the hints of the previous transaction.
   void begin() { ++transaction_; }
 
-  // Returns the hint for an access to this key. Some kinds of indexes do not use hints.
+  // Returns the hint for an access to this key, or a dummy if the kind of index does not use hints.
   PrimaryHint& primary(const Table<Sync>& table, KeyRef key) {
     if (!table.keys().has_hints()) return none_;
     PrimaryHint& hint = fresh(of(table).primary);

@@ -33,7 +33,7 @@ void HistoryRecorder::Scan::take_range(const detail::TableBase& table, const det
   else operation_.range.last = to - 1;
 }
 
-// In a history, a range of numbers includes both ends.
+// A range of number keys in a history includes both ends.
 void HistoryRecorder::Scan::take_range(const detail::TableBase& table, const detail::EntryRange& entries) {
   operation_.range.first = entries.from_value;
   if (named_by_bytes(table)) {
@@ -107,8 +107,8 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
     operation.version = storage::word::sequence(storage::word::next(write.locked_from, false));
     operations_.push_back(std::move(operation));
   }
-  // Record the index values of the rows that this transaction left behind. The last change of each
-  // index gives the value.
+  // Record the final index values of the rows that this transaction has changed and not removed. If
+  // it changed a value several times, only the last change is recorded.
   for (const IndexChange& change : changes) {
     const WriteEntry* write = writes.find(change.row, change.table->layout(), 0);
     if (change.superseded || (write != nullptr && write->leaves_none())) continue;
@@ -122,7 +122,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
   }
 }
 
-// If memory is exhausted, the history does not contain a record of this call.
+// If memory is exhausted, the history will not contain this call.
 void HistoryRecorder::keep(WriteSet& writes, const IndexChanges& changes) {
   try {
     add_writes(writes, changes);
@@ -139,8 +139,8 @@ bool writes(const HistoryOperation& operation) {
 }
 }  // namespace
 
-// Leaves out the reads by `other` of rows that were written here, because these reads are internal
-// to the call. Reads precede writes.
+// Moves the operations of `other` here, except for reads of versions that this recorder's
+// transactions have written: such reads are internal to the call. Then sorts reads before writes.
 void HistoryRecorder::join(HistoryRecorder& other) {
   using Kind = HistoryOperation::Kind;
   if (begin_ns_ == 0 || (other.begin_ns_ != 0 && other.begin_ns_ < begin_ns_)) begin_ns_ = other.begin_ns_;

@@ -1,5 +1,5 @@
-// HistoryRecorder: records the operations of a transaction for the history (elider/history.h). If
-// no history is recorded, each call costs only a branch.
+// HistoryRecorder: records a transaction's operations for Options::history (elider/history.h). If
+// that option is not set, each call costs only a branch.
 //
 // Thread safety: none. A recorder belongs to one transaction.
 #pragma once
@@ -22,7 +22,7 @@ using detail::KeyRef;
 
 class HistoryRecorder {
  public:
-  // worker: the worker that runs the transactions.
+  // `worker` is the id of the worker that runs the transactions.
   HistoryRecorder(const Store& store, uint64_t worker)
       : store_(store), worker_(worker), on_(store.options.history != nullptr) {}
 
@@ -37,21 +37,21 @@ class HistoryRecorder {
     if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
   }
   void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
-  // Called for an absent key whose row block has been unlinked. The key is still absent, but a row
-  // may have existed in between. Clears the version in the earlier record of the read. The position
-  // in the commit order then shows which absence the transaction saw.
+  // Called if a key that was read as absent is still absent, but its row block has been unlinked
+  // since the read. Because a row may have existed in between, clears the version that was recorded
+  // for the read. A checker then infers from the commit order which absence was read.
   void absent_anew(const detail::TableBase& table, KeyRef key) {
     if (on()) [[unlikely]] forget_absence(table, key);
   }
   uint64_t last_version() const { return operations_.back().version; }
 
-  // After this, recording the given number of operations does not allocate memory for the list.
+  // Reserves memory for a list of this many operations.
   void make_room(size_t operations) {
     if (on()) [[unlikely]] htm::reserve_prefaulted(operations_, operations);
   }
-  // Returns the number of operations. take_back_to() removes all operations after the first
-  // `count`.
+  // Returns the number of recorded operations.
   size_t count() const { return operations_.size(); }
+  // Drops all operations after the first `count`.
   void take_back_to(size_t count) {
     if (on()) [[unlikely]] operations_.resize(count);
   }
@@ -70,16 +70,16 @@ class HistoryRecorder {
       if (on_) [[unlikely]] take_range(table, entries);
     }
 
-    // The scan found a row with this key, of version version().
+    // Records that the scan returned the row of `key`. version() returns the version that was read.
     template <class Version>
     void found(const detail::TableBase& table, KeyRef key, Version&& version) {
       if (on_) [[unlikely]] add_row(table, key, version());
     }
-    // The scan found an entry with this value, for the row of this key.
+    // Records that the index scan returned the row of `key`, which has this value.
     void found(const detail::TableBase& table, uint64_t value, KeyRef key) {
       if (on_) [[unlikely]] add_entry(table, value, key);
     }
-    // The scan stopped at the row that was found last, which has this key.
+    // Records that the scan stopped at the row that it returned last, which has this key.
     void stopped(const detail::TableBase& table, KeyRef key) {
       if (!on_) [[likely]] return;
       if (operation_.kind == HistoryOperation::Kind::kIndexScan) operation_.stopped = true;
@@ -110,12 +110,13 @@ class HistoryRecorder {
 
   // -- calls that consist of several commits (txn/chopping)
 
-  // Records the writes of a commit, which will be reported together with the rest of the call.
+  // Records the writes of one of the call's commits. They will be reported together with the rest
+  // of the call.
   void keep_writes(WriteSet& writes, const IndexChanges& changes) {
     if (on()) [[unlikely]] keep(writes, changes);
   }
-  // Adds the operations of another transaction of the same call. The call began when the first of
-  // these transactions began.
+  // Moves the operations of another transaction of the same call to this recorder. The call's begin
+  // is the earliest begin of these transactions.
   void take_from(HistoryRecorder& other) {
     if (on()) [[unlikely]] join(other);
   }
@@ -126,18 +127,19 @@ class HistoryRecorder {
     bool committed = false;
     bool read_only = false;
     Cause cause = Cause::kNone;
-    SnapshotNumber snapshot = 0;  // the number of the commit
+    SnapshotNumber snapshot = 0;  // the snapshot number of the commit
     uint64_t order = 0;     // the position among the commits with this number
     uint32_t attempt = 1;
     uint32_t procedure = 0;
   };
-  // Sets whether the call answers later than it commits. If so, its record is kept until
-  // answered(), which sets the end of the call.
+  // If `later` is true, the call's result will be returned some time after the commit. The record
+  // is then kept until answered(), which sets the call's end time and reports the record.
   void answers_later(bool later) { answers_later_ = later; }
   void answered() {
     if (on()) [[unlikely]] tell_answered();
   }
-  // Reports the transaction, which has ended. A failure here does not change its outcome.
+  // Reports an ended transaction to the history's sink. If this fails, the transaction's outcome
+  // remains the same.
   void end(const End& end, WriteSet* writes, const IndexChanges* changes) {
     if (on()) [[unlikely]] tell(end, writes, changes);
   }

@@ -1,14 +1,14 @@
-// HotRows: a cache of the rows that a worker has found recently, by key. Frequently used rows then
-// need not be looked up in an index. DBX caches leaves instead (section 6.2, the node buffer). That
-// saves only the descent, and only within a transaction (txn/hints.h).
+// HotRows: a worker's cache that maps keys to recently found row blocks, so that frequently used
+// rows need not be looked up in an index. DBX caches leaves instead (section 6.2, the node buffer),
+// which saves only the descent, and only within one transaction (txn/hints.h).
 //
-// A cached row replaces a lookup, in the same way as the rows of groups do (txn/touched_rows.h): if
+// A cached row can replace a lookup for the same reason as a touched row (txn/touched_rows.h): if
 // its block is not marked as removed, a lookup at this instant would find the same block. However,
 // rows stay cached across transactions. Between two transactions the worker does not delay
 // reclamation, so the block may have been reclaimed and reused for another row. Therefore a cached
-// row is valid only in the epoch in which it was found. Invariant: a block that leaves its index in
-// epoch E or later is not reclaimed before epoch E + 2. While a worker that saw epoch E when it
-// entered is inside, the epoch does not exceed E + 1.
+// row is valid only in the epoch (base/worker.h) in which it was found. Invariant: a block that
+// leaves its index in epoch E or later is not reclaimed before epoch E + 2. While a worker that saw
+// epoch E when it entered is inside, the epoch does not exceed E + 1.
 //
 // If few keys are hot, or the epoch advances too often, the cache has few hits. It is then turned
 // off, so that it costs only the check of a flag, and tried again periodically.
@@ -30,10 +30,10 @@ namespace elider::txn {
 
 class HotRows {
  public:
-  // used: the value of EngineParts::hints. If false, the cache is never on. counted: counts the
-  // lookups of each window if it is not null.
+  // `used` is the value of EngineParts::hints. If false, the cache is never turned on. If `counted`
+  // is not null, the lookups of each window are counted there.
   explicit HotRows(bool used = true, LookupCounters* counted = nullptr) : used_(used), counted_(counted) {}
-  // Begins a transaction. The worker must have entered before it read this epoch.
+  // Begins a transaction. The worker must have read `epoch` after Worker::enter().
   [[gnu::always_inline]] inline void begin(uint64_t epoch) {
     epoch_ = epoch;
     if (!on_ && --pause_ == 0) [[unlikely]] turn_on();
@@ -61,7 +61,7 @@ class HotRows {
 #else
   static constexpr uint32_t kRows = 4096, kWindow = 2 * kRows, kPause = 16 * kWindow;
 #endif
-  static constexpr uint32_t kFoundLeast = kWindow / 4;  // the minimum number of hits in a window; with fewer, the cache does not pay off
+  static constexpr uint32_t kFoundLeast = kWindow / 4;  // with fewer hits in a window, the cache does not pay off
 
   struct Kept {
     Key key;
@@ -81,8 +81,8 @@ class HotRows {
     looked_for_ = 0;
     first_window_ = true;
   }
-  // Called at the end of a window. In the first window, only rows that were cached in this window
-  // can be found.
+  // Called at the end of a window. Turns the cache off if it had too few hits. The first window is
+  // exempt, because the cache did not contain any valid rows when that window began.
   [[gnu::noinline]] void judge() {
     if (counted_ != nullptr) {
       counted_->of_rows.add(looked_for_);

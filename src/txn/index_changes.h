@@ -16,8 +16,8 @@ namespace elider::txn {
 
 using detail::KeyRef;
 
-// A change of a row's value in a secondary index. The operation inserts the new entry at once. The
-// old entry is removed some time after the commit.
+// A change of a row's value in a secondary index. The operation that changes the value inserts the
+// new entry at once. The old entry is removed some time after the commit.
 struct IndexChange {
   storage::Row* row;
   detail::TableBase* table;
@@ -36,14 +36,14 @@ class IndexChanges {
   auto begin() const { return changes_.begin(); }
   auto end() const { return changes_.end(); }
 
-  // After this, the given number of changes can be added without allocating memory.
+  // Reserves memory for this many changes.
   void make_room(size_t changes) {
     htm::reserve_prefaulted(changes_, changes);
     positions_.make_room(static_cast<uint32_t>(changes));
   }
   // The reference is valid until the next add().
   IndexChange& add(const IndexChange& change) { return changes_.emplace_back(change); }
-  // Makes the last change final. It supersedes an earlier change of the same row and index.
+  // Completes the last change. Marks an earlier change of the same row and index as superseded.
   void settle() {
     const IndexChange& change = changes_.back();
     const auto position = static_cast<uint32_t>(changes_.size() - 1);

@@ -1,10 +1,11 @@
-// The part of a commit that changes rows, which all protocols share. It allocates the memory for
-// the writes, keeps old versions for snapshot readers, and installs the new bytes (DBX, Algorithm
-// 1; storage/snapshots.h explains the order of the steps).
+// The part of a commit that changes rows. All protocols share it. It allocates the memory for the
+// writes, keeps old versions for snapshot readers, and installs the new bytes (DBX, Algorithm 1;
+// storage/snapshots.h explains the order of the steps).
 //
-// All memory is allocated before anything is changed, because a commit must not fail after that.
-// Thread safety: the same as the cells. The caller has locked the words of the writes, or runs in a
-// region.
+// All memory is allocated before the first row changes, because the commit must not fail from then
+// on.
+// Thread safety: the caller must have locked the commit words of all cells that it writes
+// (storage/record.h), or must run in a hardware transaction.
 #pragma once
 
 #include <new>
@@ -20,8 +21,8 @@ namespace elider::txn {
 
 // -- memory ---------------------------------------------------------------------------------------
 
-// Allocates a new block for a write to a group that is stored as a block. Returns false if memory
-// is exhausted. Not inlined, so that the loop over the writes of small rows stays small.
+// Allocates the new block for a write to a column group that is stored in a separate block. Returns
+// false if memory is exhausted. Not inlined, so that the loop in allocate_blocks() stays small.
 [[gnu::noinline]] inline bool allocate_block(Worker& worker, WriteEntry& write) {
   const storage::Layout& layout = write.table->layout();
   const size_t bytes = layout.sized_rows() ? WriteSet::image_bytes(layout, write.image) : write.layout_group().payload_bytes;
@@ -29,8 +30,8 @@ namespace elider::txn {
   return write.block != nullptr;
 }
 
-// Allocates new blocks for all groups that are stored as blocks. Returns the write for which memory
-// was exhausted, or null.
+// Allocates the new blocks of all writes that need one. Returns null, or the write for which memory
+// was exhausted.
 [[gnu::always_inline]] inline WriteEntry* allocate_blocks(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     if (!write.layout_group().block || write.leaves_none()) [[likely]] continue;
@@ -39,13 +40,14 @@ namespace elider::txn {
   return nullptr;
 }
 
-// Whether the old version must be kept, because a reader at its number or a later one may need it.
+// Returns true if the commit must keep the old version, because a snapshot reader may need it.
+// `newest_reader` is the number of the newest snapshot that is being read.
 inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader) {
   if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
   return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // else the row did not exist before
 }
 
-// Allocates the old version that a write leaves. Returns false if memory is exhausted.
+// Allocates the old version that `write` replaces. Returns false if memory is exhausted.
 [[gnu::noinline]] inline bool allocate_version(Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   const bool absent = storage::word::absent(write.locked_from);
@@ -59,14 +61,15 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   return true;
 }
 
-// Returns the write for which memory was exhausted, or null.
+// Allocates all old versions that must be kept. Returns null, or the write for which memory was
+// exhausted.
 [[gnu::always_inline]] inline WriteEntry* allocate_versions(Worker& worker, WriteSet& writes, SnapshotNumber newest_reader) {
   for (WriteEntry& write : writes)
     if (needs_version(write, newest_reader) && !allocate_version(worker, write)) return &write;
   return nullptr;
 }
 
-// Frees the blocks and versions of a commit that failed.
+// Frees the blocks and versions that a failed commit has allocated.
 inline void free_unused(Worker& worker, WriteSet& writes) {
   for (WriteEntry& write : writes) {
     if (write.block != nullptr) storage::free_block(worker, write.table->layout(), write.block);
@@ -82,7 +85,7 @@ inline void reclaim_version(Worker& worker, void* object, uint64_t) {
   worker.free(version, version->bytes, MemoryPart::kVersions);
 }
 
-// Copies the cell's bytes to the version, and makes it the cell's previous version.
+// Copies the cell's payload to write.version, and makes that version the cell's previous one.
 inline void link_version(WriteEntry& write) {
   storage::Version* version = write.version;
   const storage::Group& group = write.layout_group();
@@ -109,9 +112,9 @@ inline void keep_version(Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   std::byte* payload = write.cell->payload_inside();
   if (group.block) [[unlikely]] {
-    // The new block is a copy with the changes. Readers keep the old block until the grace period
-    // ends.
-    const bool sized = write.table->layout().sized_rows();  // if true, the image is the whole row
+    // The new block is a modified copy of the old one. Readers may still use the old block until
+    // the grace period ends.
+    const bool sized = write.table->layout().sized_rows();  // if true, the image contains the entire row
     if (sized) guarded_copy(write.block->payload(), write.image, write.block->size);
     if (storage::Block* const old_block = write.cell->block()) {
       if (write.kind == WriteKind::kUpdate && !sized) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
@@ -128,7 +131,8 @@ inline void keep_version(Worker& worker, WriteEntry& write) {
   if (group.block) [[unlikely]] write.cell->set_block(write.block);
 }
 
-// Counts the row that a write of group 0 inserts or removes. Called when the write takes effect.
+// Updates the table's row count if `write` inserts or removes a row. A row is counted by the write
+// of its group 0, when that write takes effect.
 inline void count_row(Counters& counters, const WriteEntry& write) {
   if (write.kind == WriteKind::kNone) return;
   const bool absent = write.kind == WriteKind::kRemove;
@@ -136,7 +140,8 @@ inline void count_row(Counters& counters, const WriteEntry& write) {
     counters.tables[write.table->id()].rows.add(absent ? -1 : 1);
 }
 
-// Writes a locked group as of number n, and unlocks it with the next sequence number.
+// Writes a locked column group, sets its snapshot number to `n`, and unlocks it with the next
+// sequence number.
 [[gnu::always_inline]] inline void install(Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
   if (write.kind == WriteKind::kNone) return;
   if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);

@@ -1,5 +1,5 @@
-// Keys and ranges of index keys in the form in which a transaction stores them. Numbers are stored
-// directly. Bytes are copied to the transaction's arena.
+// The form in which a transaction stores keys and index ranges. Number keys are stored directly.
+// Byte keys are copied to the transaction's arena.
 //
 // Thread safety: the same as the arena.
 #pragma once
@@ -18,7 +18,7 @@ namespace elider::txn {
 using index::ByteKey;
 using index::SecondaryKey;
 
-// Copies the bytes and appends `zeros` zero bytes.
+// Copies `key` to the arena and appends `zeros` zero bytes.
 inline ByteKey copy_of(Arena& arena, const ByteKey& key, uint32_t zeros = 0) {
   std::byte* const memory = arena.allocate(sizeof(detail::KeyBytes) + key.size() + zeros);
   auto* copy = new (memory) detail::KeyBytes{key.size() + zeros};
@@ -29,7 +29,7 @@ inline ByteKey copy_of(Arena& arena, const ByteKey& key, uint32_t zeros = 0) {
 
 inline detail::KeyRef kept_key(Arena&, Key key) { return key; }
 inline detail::KeyRef kept_key(Arena& arena, const ByteKey& key) { return index::ref_of(copy_of(arena, key)); }
-// Returns the stored form of the key of a secondary index's entry.
+// Returns the form in which the transaction stores the key of a secondary index entry.
 inline SecondaryKey kept_entry(Arena&, const SecondaryKey& entry) { return entry; }
 inline SecondaryKey kept_entry(Arena& arena, const ByteKey& entry) { return {0, kept_key(arena, entry).number()}; }
 template <class IndexKey>
@@ -46,7 +46,7 @@ index::Bound<IndexKey> behind(Arena&, const IndexKey& key) {
 }
 inline index::Bound<ByteKey> behind(Arena& arena, const ByteKey& key) { return {copy_of(arena, key, 1), false}; }
 
-// Returns the range in the form that the index uses.
+// Converts a range of entries to the index's own key type.
 template <class IndexKey>
 index::Range<IndexKey> range_of_entries(Arena& arena, const detail::EntryRange& range) {
   if constexpr (std::is_same_v<IndexKey, ByteKey>)

@@ -1,11 +1,11 @@
-// LateUnlinks: rows that a transaction object's commits have removed while a snapshot reader might
-// still need them.
+// LateUnlinks: rows that a transaction object's commits removed while a snapshot reader might still
+// have needed them.
 //
-// The rows stay in their indexes until these readers have ended, and scans skip them until then.
-// Each later commit checks some of them again. Invariant: a row is unlinked only when no
-// transaction reads at a number below that of the commit that removed the row, except for readers
-// that have already passed its table. A transaction that begins later finds the row absent at its
-// own number.
+// Such a row stays in its indexes until these readers have ended, and scans skip it in the
+// meantime. Each later commit rechecks some of the rows. Invariant: a row that commit n removed is
+// unlinked only when no transaction reads a snapshot older than n, except for a reader that has
+// already finished reading the row's table (TableBase::passed_by). Transactions that begin later
+// read newer snapshots, in which the row is absent.
 //
 // Thread safety: none. The object belongs to one transaction, whose worker is inside the epoch.
 #pragma once
@@ -26,20 +26,21 @@ class LateUnlinks {
  public:
   bool empty() const { return rows_.empty(); }
 
-  // Called for a row that has been absent with this word since commit n, which saw a reader.
-  // Unlinks the row now if the reader does not need it, and otherwise later.
+  // Called for a row that commit n has removed while there was a snapshot reader. `absent_word` is
+  // the row's commit word since then. Unlinks the row now if no reader needs it, otherwise later.
   void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word, SnapshotNumber n) {
     if (!needed(store, table, n)) return unlink_row_now(worker, table, row, key, absent_word);
     retire_row(worker, table, row, key, absent_word);  // in case this object does not commit again
     if (rows_.size() == kRowsMax) return;
     try {
       rows_.push_back({{&table, row, {table, key}, absent_word}, n});
-    // The commit is final, so this must not fail. The row waits for a grace period instead.
+    // The commit is final, so retire() must not fail. The row is then unlinked after a grace
+    // period.
     } catch (const std::bad_alloc&) {
     }
   }
 
-  // Checks some of the rows again.
+  // Rechecks some of the rows, and unlinks those that no reader needs any more.
   void unlink(const Store& store, Worker& worker) {
     constexpr size_t kAtOnce = 16;
     ELIDER_TEST_POINT("occ.unlink_late");
@@ -64,7 +65,7 @@ class LateUnlinks {
   static constexpr size_t kRowsMax = 256;
   struct Late {
     reclaim::UnlinkTask<Sync> row;
-    SnapshotNumber n;  // the number of the commit
+    SnapshotNumber n;  // the snapshot number of the commit
   };
   static bool needed(const Store& store, const detail::TableBase& table, SnapshotNumber n) {
     return store.snapshots.read_before(n, table.passed_by(), store.workers.ids_used_max());

@@ -1,5 +1,5 @@
-// LogEntry: what a commit wrote to one commit group of a row, as the bytes of a log record.
-// docs/formats.md has the layout.
+// LogEntry: one write of a commit to one column group of a row, as encoded in a log record.
+// docs/formats.md describes the layout.
 //
 // Decoders do not trust their input; they return false if it is malformed. Thread safety: pure
 // functions.
@@ -40,31 +40,32 @@ struct LogEntry {
   bool byte_key = false;           // the key is key_bytes() instead of `key`
   uint32_t key_size = 0;
   Key key = 0;
-  uint64_t sequence = 0;           // of the commit word; the entries of one group of one key are in the order of their sequences
+  uint64_t sequence = 0;           // the sequence in the commit word; it orders the entries of a row's column group
   uint64_t columns = 0;            // kColumns: one bit per column; kAdd: the column's offset in the row; else 0
   std::span<const std::byte> bytes;  // kAdd: the delta, 8 bytes
-  bool valid = false;              // false: the entry before the first entry of a record
+  bool valid = false;              // false before the first entry of a record is decoded
   std::byte key_memory[kKeyBytesMax];
 
   LogEntry() {}  // NOLINT: the key's memory remains uninitialized
   elider::Bytes key_bytes() const { return {key_memory, key_size}; }
 };
-// The maximum size of an entry without its bytes. It includes the bytes after the entry that
-// put_varint() may overwrite.
+// The maximum size of an entry's header. It includes the bytes after the header that put_varint()
+// may overwrite.
 inline constexpr size_t kEntryHeaderBytesMax = 1 + 5 + 10 + 10 + 10 + 5 + 7;
-// A flag in the first byte. The kind, table, columns and size equal those of the previous entry,
-// and the key is encoded as the distance from the previous entry's key.
+// A flag in an entry's first byte. The kind, group, table, columns and size equal those of the
+// previous entry and are left out. A number key is encoded as the distance from the previous
+// entry's key.
 inline constexpr uint32_t kLikeBefore = 0x10;
-// A flag in the first byte. The key is a byte key. It is encoded as the number of bytes that it
-// shares with the beginning of the previous byte key of the record, the number of bytes that
-// follow, and these bytes.
+// A flag in an entry's first byte. The key is a byte key. It is encoded as the length of the prefix
+// that it shares with the record's previous byte key, the length of the rest, and the bytes of the
+// rest.
 inline constexpr uint32_t kByteKey = 0x20;
-// An upper bound on the size of the two numbers that are stored with a byte key.
+// An upper bound on the encoded size of a byte key's two lengths.
 inline constexpr size_t kKeyLengthsBytesMax = 2 * 3;
 
-// Numbers are stored with 7 bits per byte, lowest bits first. The high bit of a byte means that
-// another byte follows. The function may write 8 bytes even if it needs fewer, and the caller
-// overwrites the rest later.
+// Encodes `value` with 7 bits per byte, lowest bits first. The high bit of a byte means that
+// another byte follows. Returns the end of the encoded number. May overwrite up to 7 bytes after
+// that end, so the caller must write its data in ascending order.
 inline std::byte* put_varint(std::byte* to, uint64_t value) {
   if (value < 0x80) [[likely]] {
     *to = static_cast<std::byte>(value);
@@ -94,12 +95,12 @@ inline bool take_varint(std::span<const std::byte>* from, uint64_t* value) {
   return false;
 }
 
-// Maps small distances in either direction to small numbers.
+// Maps distances that are small in either direction to small numbers (zigzag encoding).
 inline uint64_t fold_sign(uint64_t distance) { return distance << 1 ^ (0 - (distance >> 63)); }
 inline uint64_t unfold_sign(uint64_t folded) { return folded >> 1 ^ (0 - (folded & 1)); }
 
-// Writes the entries of one record one after the other. Properties that an entry shares with the
-// previous entry are left out.
+// Writes the entries of one record in sequence. Leaves out the properties that an entry shares with
+// the previous entry.
 class EntryWriter {
  public:
   explicit EntryWriter(std::byte* to) : to_(to) {}
@@ -147,7 +148,8 @@ class EntryWriter {
     bytes_ = bytes;
     key_bytes_ = key;
   }
-  // Copies a part of the entry's bytes. Parts are short, so an inline copy is faster than a call.
+  // Appends a part of the entry's bytes. Parts are short, so an inline copy is faster than a call
+  // of memcpy().
   void put(const std::byte* from, size_t size) {
     std::byte* to = to_;
     size_t at = 0;

@@ -1,5 +1,5 @@
-// Decodes a record of the log, which contains either the entries of a commit or a table that was
-// created. The caller decides what to do with them.
+// Decodes a log record, which contains either the entries of a commit or the schema of a newly
+// created table.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,19 +13,20 @@
 
 namespace elider::txn {
 
-// Calls on_table(id, schema) -> Status for a table, or on_entry(entry) -> Status for each entry in
-// order. Stops at the first status that is not ok, and returns it. Returns kCorrupt if the record
-// is malformed, and kUnsupported if this program does not support all of it. The message does not
-// name the record.
+// Calls on_table(id, schema) -> Status if the record creates a table, or on_entry(entry) -> Status
+// for each entry of a commit, in order. Stops at the first status that is not ok, and returns it.
+// Returns kCorrupt if the record is malformed, and kUnsupported if it uses a feature that this
+// program does not support. The message does not say which record it is about; the caller adds
+// that.
 template <class OnTable, class OnEntry>
 Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, OnEntry&& on_entry) {
-  if (bytes.empty()) return Status(Code::kCorrupt, "it is empty");
+  if (bytes.empty()) return Status(Code::kCorrupt, "the record is empty");
   switch (static_cast<RecordKind>(bytes.front())) {
     case RecordKind::kCommit: {
       std::span<const std::byte> rest = bytes.subspan(1);
       LogEntry entry;
       while (!rest.empty()) {
-        if (!take_entry(&rest, &entry)) return Status(Code::kCorrupt, "an entry extends past its end");
+        if (!take_entry(&rest, &entry)) return Status(Code::kCorrupt, "an entry extends past the end of the record");
         if (Status status = on_entry(entry); !status.ok()) return status;
       }
       return {};
@@ -38,7 +39,7 @@ Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, O
       return on_table(id, std::move(schema));
     }
   }
-  return Status(Code::kCorrupt, "it is of an unknown kind");
+  return Status(Code::kCorrupt, "the record is of an unknown kind");
 }
 
 }  // namespace elider::txn

@@ -1,4 +1,5 @@
-// PointerMap: maps an address to a position in one of a transaction's sets.
+// PointerMap: maps addresses to positions in one of a transaction's lists, for example its write
+// set.
 //
 // A generation number makes it possible to clear the map in constant time. A filter of 512 bits
 // answers most lookups of absent addresses. Thread safety: none; a map belongs to one transaction.
@@ -34,7 +35,8 @@ class PointerMap {
     }
   }
 
-  // Returns a pointer to the position of `address`, or null. The caller may change the position.
+  // Returns a pointer to the position of `address`, or null if the map does not contain the
+  // address. The caller may change the position.
   uint32_t* find_position(const void* address) {
     for (uint32_t i = hash_of(address) & mask();; i = (i + 1) & mask()) {
       Slot& slot = slots_[i];
@@ -43,13 +45,13 @@ class PointerMap {
     }
   }
 
-  // Inserts `address`, which must not be present.
+  // Inserts `address`, which must not be in the map.
   void insert(const void* address, uint32_t position) {
     make_room(1);
     ++count_;
     place(address, position);
   }
-  // After this, the given number of insertions do not allocate memory.
+  // Allocates memory for this many further insertions.
   void make_room(uint32_t count) {
     while ((count_ + count) * 2 > slots_.size()) [[unlikely]] grow();
   }

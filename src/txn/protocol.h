@@ -4,11 +4,11 @@
 // concept lists, and a protocol does not depend on an engine.
 //
 // A protocol is a class template over the sync policy. A database has one protocol object, which is
-// constructed with the database's Store; the Store outlives it. The object contains what all
-// transactions share beyond the Store. It creates a Transaction for each worker, and runs
-// procedures with the protocol's own retry loop. Code that does not depend on the protocol is in
-// src/txn: reads (reads.h), read-write transactions (read_write), the bytes and versions that a
-// commit installs (install.h), the log record (commit_record.h), histories (history_recorder.h),
+// constructed with the database's Store; the Store outlives it. In addition to the Store, this
+// object contains the state that all transactions share. It creates a Transaction for each worker,
+// and runs procedures with the protocol's own retry loop. Code that does not depend on the protocol
+// is in src/txn: reads (reads.h), read-write transactions (read_write), the bytes and versions that
+// a commit installs (install.h), the log record (commit_record.h), histories (history_recorder.h),
 // attempts and retries (retry.h), reclamation (reclaim.h, late_unlinks.h), and snapshots
 // (snapshot_transaction.h).
 //
@@ -34,32 +34,36 @@ namespace elider::txn {
 struct Execution;
 struct ExecutableProcedure;
 
-// What an engine, a worker and a retry loop require of a transaction, including read-only ones. The
-// caller's worker must be inside the epoch from before begin() until after commit() or rollback().
+// What engines and retry loops require of a transaction, read-only transactions included. The
+// caller's worker must enter the epoch (base/worker.h) before begin(), and stay inside until after
+// commit() or rollback().
 template <class T>
 concept RunnableTransaction =
     std::derived_from<T, Transaction> && requires(T txn, const T& seen, uint32_t attempt, uint32_t procedure, Cause cause) {
       txn.begin(attempt, procedure);
-      // Declares that the caller, not a procedure, will end the current transaction.
+      // Declares that the current transaction is an open one (Database::begin), which the
+      // application will end.
       txn.stays_open();
       // Passes rows that have already been looked up, so that the transaction need not look them up
       // again. The caller must pass an empty span before the next begin().
       txn.expect(std::span<const TouchedRow>());
-      // Ends the transaction. Ok: it has committed. Otherwise none of its writes took effect.
+      // Ends the transaction. Returns ok if it has committed. Otherwise none of its writes took
+      // effect.
       { txn.commit() } -> std::same_as<Status>;
       txn.rollback(cause);
-      // Ok: the reads are still valid, so the procedure's result, which depends on them, can be
-      // trusted. Otherwise returns the conflict that a commit would find.
+      // Returns ok if all reads are still valid, so that a result which depends on them can be
+      // trusted. Otherwise returns the conflict that a commit would report.
       { txn.reads_hold() } -> std::same_as<Status>;
-      // Ok, or the reason why the transaction can only be rolled back.
+      // Returns ok, or the reason why the transaction can only be rolled back.
       { seen.why_doomed() } -> std::convertible_to<Status>;
-      // The number of the commit. Once the commit with this number is durable, everything that the
-      // transaction read and wrote is durable. Set only if there is a log.
+      // The snapshot number of the commit. Once all commits up to this number are durable,
+      // everything that the transaction read and wrote is durable. Set only if the database has a
+      // log.
       { seen.commit_number() } -> std::same_as<SnapshotNumber>;
       { seen.active() } -> std::same_as<bool>;
     };
 
-// While this object exists, the running transaction uses these rows instead of looking them up.
+// While an Expecting object exists, `txn` uses `rows` instead of looking these rows up.
 template <class Txn>
   requires requires(Txn& txn) { txn.expect(std::span<const TouchedRow>()); }
 class Expecting {
@@ -73,8 +77,8 @@ class Expecting {
   Txn& txn_;
 };
 
-// While this object exists, a read-only transaction begins at the held snapshot with this number,
-// or at the newest snapshot if the number is 0.
+// While a ReadingAt object exists, `txn` begins at the held snapshot with number `held`, or at the
+// newest snapshot if `held` is 0.
 template <class Snapshot>
 class ReadingAt {
  public:
@@ -94,7 +98,7 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   { P::kName } -> std::convertible_to<elider::Protocol>;
   { P::kTakesPolicy } -> std::convertible_to<bool>;
   // The number of bytes that the protocol stores in front of each cell (storage/record.h), in
-  // addition to the commit word. Leaves and buckets have only the version that all protocols use.
+  // addition to the commit word. Index leaves and hash buckets do not have such bytes.
   { P::kCellBytes } -> std::convertible_to<uint32_t>;
   requires std::constructible_from<P, Store&>;
   // The read-write transaction, and the read-only transaction, which reads the newest snapshot or a
@@ -103,14 +107,15 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   requires RunnableTransaction<typename P::Snapshot>;
   requires std::constructible_from<ReadingAt<typename P::Snapshot>, typename P::Snapshot&, SnapshotNumber>;
   { protocol.make_transaction(worker, counters) } -> std::same_as<typename P::Transaction>;
-  // Runs the procedure on this transaction, or on a read-only one, until the transaction has
-  // committed or the protocol has given up.
+  // Runs the call's procedure in the given transaction, which may also be a read-only one, until
+  // the transaction has committed or the protocol gives up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
-  // Makes one attempt. The transaction has begun, and its worker is inside the epoch. Used for the
-  // members of a group. The group has its own retry loop (engine/group.h), which tries the other
-  // members before it retries this one.
+  // Makes one attempt. The transaction must have begun, and its worker must be inside the epoch.
+  // Used for the calls of a group, which has its own retry loop (engine/group.h): it attempts all
+  // other calls before it retries this one.
   { protocol.attempt_once(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
-  // Calls f(name, counts) for each site of the protocol's own regions.
+  // Calls f(name, counts) for each place where the protocol itself runs hardware transactions
+  // (htm/site.h).
   seen.for_each_site([](std::string_view, const htm::SiteCounts&) {});
 };
 
@@ -120,11 +125,13 @@ template <class P>
 concept RunsCalls = ProtocolObject<P> && requires(P protocol, typename P::Transaction& txn, const Execution& execution,
                                                   const ExecutableProcedure& procedure, void* arguments, const Call& call,
                                                   std::span<const TouchedRow> rows, SnapshotNumber* number) {
-  // Runs the call until it has committed or given up. Sets *number to the number of the commit.
-  // `rows` are rows that the call will read and that were looked up in advance; it may be empty.
-  // The caller's worker must have entered the epoch before that lookup and must still be inside.
+  // Runs the call until it has committed or the protocol gives up. Sets *number to the commit's
+  // snapshot number. `rows` contains rows that the call will read and that were looked up in
+  // advance. It may be empty. The caller's worker must have entered the epoch before that lookup
+  // and must still be inside.
   { protocol.run_call(txn, execution, procedure, arguments, call, rows, number) } -> std::same_as<Status>;
-  // Called after run_call() and before the call answers. The worker need not be inside the epoch.
+  // Called after run_call(), before the call's result is returned to the application. The worker
+  // need not be inside the epoch.
   protocol.await_answer(txn, execution, procedure, static_cast<Status*>(nullptr));
 };
 

@@ -1,25 +1,27 @@
 // Reads: get, multi_get and the scans. All kinds of transactions share this code (DBX, Algorithm 2;
 // section 5.3, "range query").
 //
-// Transactions differ in what they record of their reads. Derived provides the following members:
-//   kTracks                           whether it validates what it has read
+// Each kind of transaction records its reads in its own way. Derived provides these members:
+//   kTracks                           whether the transaction validates what it has read
 //   read_row(table, row, key, set, image, header) -> Status
 //       copies columns of a row to the image and sets the header's row and key; kNotFound if the
 //       row is absent
 //   view_block(table, row, header, view, status) -> bool
-//       shows a row in place if the row is stored as one block; false if the caller must copy the
-//       row. Always true for variable-size rows, which are never copied by columns.
-//   kClaimsLeaves                     whether tracking a leaf may be refused; a refusal dooms the
-//                                     transaction
-//   track_absent(table, witness, key)
+//       points the view at the row itself if the row is stored as one block; returns false if the
+//       caller must copy the row. Always true for variable-size rows, which are never copied column
+//       by column.
+//   kClaimsLeaves                     whether tracking a leaf also claims it (txn/claims.h); if the
+//                                     claim is refused, the transaction is doomed
+//   track_absent(table, witness, key) called after a lookup that did not find the key
 //   version_read(header)              the version of the row that was read last; for histories
 //   index_value(table, index, key, image)
 //   KeyScan(derived, table), IndexScan(derived, table, index)   the state of one scan, with
-//       leaf(witnesses, covered)      the part of the range that a leaf covers; called before the
-//                                     entries of the leaf are visited
-//       row(row, there), or entry(row, value, matches)
-//       stop(entry, direction)        called if a scan ends early; the transaction does not depend
-//                                     on the rest of the range
+//       leaf(witnesses, covered)      called before the entries of a leaf are visited; `covered` is
+//                                     the part of the range that the leaf covers
+//       row(row, there)               called for each row that a KeyScan has visited
+//       entry(row, value, matches)    called for each entry that an IndexScan has visited
+//       stop(entry, direction)        called if the scan ends early; the transaction then does not
+//                                     depend on the rest of the range
 //
 // Thread safety: none. The object belongs to one worker.
 #pragma once
@@ -42,13 +44,13 @@ namespace elider::txn {
 template <class Sync, class Derived>
 class Reads : public TransactionBase {
  public:
-  // Passes the rows that a group has looked up for the running transaction. The span is empty after
-  // the transaction has ended.
+  // Passes the rows that a group of calls has already looked up for the current transaction. The
+  // caller must pass an empty span before the next transaction begins.
   void expect(std::span<const TouchedRow> rows) {
     touched_ = rows;
     next_touched_ = 0;
   }
-  // Starts the search for touched rows at the position that another piece of the same call has
+  // Continues the search for touched rows at the position that another piece of the same call has
   // reached.
   template <class Piece>
   void look_on_from(const Piece& piece) {
@@ -61,7 +63,7 @@ class Reads : public TransactionBase {
   using Visitor = Transaction::EachRow;
   using EntryVisitor = Transaction::EachEntry;
 
-  // in_regions: the transaction, or its commit, runs in hardware transactions.
+  // `in_regions` means that the transaction or its commit runs in hardware transactions.
   Reads(Store& store, Worker& worker, Counters& counters, bool in_regions = Sync::kRegions)
       : TransactionBase(store, worker, counters, in_regions),
         hints_(store.laboratory.parts.hints, store.laboratory.parts.counted_lookups ? &counters.lookups : nullptr),
@@ -73,8 +75,9 @@ class Reads : public TransactionBase {
     hot_.begin(worker_.global_epoch());
   }
 
-  // Shows a row to a scan. If the row is stored as one block, it is shown in place. Otherwise the
-  // columns are copied to the image that the view shows.
+  // Prepares a view of a row for a scan's visitor. If the row is stored as one block, the view
+  // points at the row itself. Otherwise the columns of `set` are copied to `image`, and the view
+  // points at this copy.
   [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, bool blocks,
                                                    std::byte* image, detail::ImageHeader* header, RawView* view) {
     if (blocks) [[unlikely]] {
@@ -98,13 +101,13 @@ class Reads : public TransactionBase {
     return row;
   }
 
-  // Whether the lock of a leaf or bucket that was just read has been refused. The contents of this
-  // leaf may change, so they must not be returned to the caller.
+  // Returns true if the claim of the leaf or bucket that was just read has been refused. Its
+  // contents may change, so they must not be returned to the application.
   [[gnu::always_inline]] inline bool refused_leaf() const {
     if constexpr (Derived::kClaimsLeaves) return state_ == State::kDoomed;
     else return false;
   }
-  // Called after track_absent() for the key.
+  // Returns the status of a read that did not find the key. Called after track_absent().
   Status answer_absent(const TableType& table, KeyRef key) const {
     return refused_leaf() ? doom_ : table.error(Code::kNotFound, Cause::kNone, key);
   }
@@ -132,8 +135,8 @@ class Reads : public TransactionBase {
     return table.keys().visit([&]<class Index>(Index&) { return get_from<Index>(table, key, *set, view); });
   }
 
-  // A separate function for each kind of index saves only the registers that the lookup of that
-  // index uses.
+  // There is one instance for each kind of index, so that an instance saves only the registers that
+  // its own lookup uses.
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
     constexpr bool kBytes = std::is_same_v<typename Index::Key, index::ByteKey>;
@@ -208,7 +211,7 @@ class Reads : public TransactionBase {
     HistoryRecorder::Scan history(recorder_, table, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::KeyScan tracked(derived(), table);
-    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are shown in place
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are not copied
     detail::ImageHeader header;
     header.generation = generation();
     RawView view(image, &header);
@@ -263,7 +266,7 @@ class Reads : public TransactionBase {
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::IndexScan tracked(derived(), table, i);
-    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are shown in place
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are not copied
     detail::ImageHeader header;
     header.generation = generation();
     RawView view(image, &header);
@@ -279,13 +282,13 @@ class Reads : public TransactionBase {
       const KeyRef key = table.key_of(row, index::primary_of(entry));
       const uint64_t value = index::value_of(entry);
       const auto removed = [&] { return word::removed(row->cell(table.layout(), 0).load()); };
-      // The block has been unlinked and this entry is about to be removed. If the key's row exists,
-      // it has another entry, and the leaf of that entry is tracked.
+      // The row block has been unlinked, and its entry is about to be removed. If the key has a new
+      // row, that row has its own entry, whose leaf is tracked.
       if (removed()) [[unlikely]] return true;
       const size_t recorded = recorder_.count();
       Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);
       if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
-      if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // shows nothing about the key
+      if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // the key may have another block
       const bool matches = status.ok() && derived().index_value(table, i, key, view.bytes()) == value;
       tracked.entry(row, value, matches);
       if (!matches) return true;  // the row is absent, or has a value other than the entry's
@@ -303,7 +306,7 @@ class Reads : public TransactionBase {
     return result;
   }
 
-  // Like find_many(), except that rows which were looked up beforehand are not looked up again.
+  // Like Table::find_many(), but does not look up the rows that the group has already looked up.
   void find_others(TableType& table, const KeyRef* keys, size_t count, const ColumnSet& set, index::Handle* rows,
                    index::Witness* witnesses) {
     KeyRef others[kBatch];
@@ -325,9 +328,9 @@ class Reads : public TransactionBase {
     }
   }
 
-  // Returns the row of this key if it was looked up beforehand and a lookup would find it now. The
-  // search begins where the last search ended and covers only a few rows. So an access that was not
-  // announced does not cost much more than its lookup.
+  // Returns the row of this key if the group has already looked it up and a lookup would still find
+  // it. Otherwise returns null. The search begins where the last search ended and covers only a few
+  // rows, so an access that was not announced costs little more than its lookup.
   [[gnu::noinline]] Row* find_touched(const TableType& table, KeyRef key) {
     size_t at = next_touched_;
     for (size_t left = std::min(touched_.size(), kTouchedAhead); left > 0; --left) {
@@ -345,15 +348,14 @@ class Reads : public TransactionBase {
   Hints<Sync> hints_;
 
  private:
-  // Returns the row that a lookup would find now, if the row can be determined without a lookup.
-  // Otherwise returns null.
+  // Returns the row of this key if it is known without a lookup. Otherwise returns null.
   [[gnu::always_inline]] inline Row* known_row(const TableType& table, KeyRef key) {
     if (Row* const row = touched_row(table, key)) return row;
     return table.byte_keys() ? nullptr : hot_row(table, key);
   }
-  // touched_row() returns a row that the group has already found. hot_row() returns a row that is
-  // cached because it is read often. It requires a table with number keys. Both return null if they
-  // do not have the row.
+  // touched_row() returns the row if the group has already looked it up. hot_row() returns the row
+  // if it is in the cache of hot rows; the table must have number keys. Otherwise, both return
+  // null.
   [[gnu::always_inline]] inline Row* touched_row(const TableType& table, KeyRef key) {
     if (touched_.empty()) [[likely]] return nullptr;
     return find_touched(table, key);
@@ -366,7 +368,7 @@ class Reads : public TransactionBase {
   }
 
   static constexpr size_t kBatch = 32;         // the number of keys that multi_get looks up together
-  static constexpr size_t kTouchedAhead = 16;  // tolerates touches that are not exactly in the order of the accesses
+  static constexpr size_t kTouchedAhead = 16;  // how far the order of the touches may differ from the order of the accesses
 
   HotRows hot_;
   std::span<const TouchedRow> touched_;

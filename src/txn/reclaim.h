@@ -1,31 +1,32 @@
-// Reclaim: the work that follows a commit or an abort after a grace period (DBX, section 5.5).
+// Reclaim: the cleanup after a commit or an abort, most of which waits for a grace period (DBX,
+// section 5.5).
 //
-//   A removed row           is absent from the commit on. After one grace period, no snapshot needs
-//                           the row, so it is unlinked from all indexes and marked removed. Its
-//                           memory is reused after a second grace period. If the commit did not see
-//                           a reader that may need the row, the row is unlinked at once, because
-//                           later readers find it absent at their numbers. Otherwise, later
-//                           transactions of the worker check whether the readers have ended
-//                           (txn/late_unlinks.h). A grace period can be much longer than that,
-//                           because it lasts as long as the longest reader, and scans must skip all
-//                           rows that wait.
-//   An aborted insert       leaves an absent row block in the index. The block is unlinked and then
-//                           reused, in the same two steps.
-//   A secondary entry       is stale if its row has another value since the commit, or if the
-//                           transaction that inserted it has aborted. It is removed after one grace
-//                           period, unless the row has that value again.
+//   A removed row           is marked absent by the commit. After one grace period, no snapshot
+//                           reader needs the row, so it is unlinked from all indexes and marked
+//                           removed. Its memory is reused after a second grace period. If the
+//                           commit did not see a reader that may need the row, the row is unlinked
+//                           at once, because it is absent in all later snapshots. Otherwise, later
+//                           transactions of the worker check whether these readers have ended
+//                           (txn/late_unlinks.h). They often end long before the grace period does,
+//                           because a grace period lasts as long as the longest transaction. Until
+//                           the row is unlinked, all scans must skip it.
+//   An aborted insert       leaves an absent row block in the index, which is unlinked and then
+//                           reused in the same two steps.
+//   A secondary entry       becomes stale if a commit changes its row's value, or if the
+//                           transaction that inserted the entry aborts. It is removed after one
+//                           grace period, unless the row has that value again.
 //
-// Invariants. Each absent state of a row block has exactly one unlink task. The transaction that
-// made the row absent creates the task, and may try to run it earlier. The task does nothing if the
-// word has changed since. If a task may run late, because its worker was idle, it looks up its row
-// in the index before it accesses the row. A stale entry is on its row's list until the entry is
-// removed, or a transaction needs it again. Unlinking a row removes all stale entries of the row,
-// so an entry does not outlive its row block.
+// Invariants. A transaction that makes a row block absent creates exactly one unlink task for it,
+// and may try to run the task early. The task does nothing if the block's commit word has changed
+// since. Because a task may run late if its worker is idle, the task looks up its row in the index
+// before it accesses the row. A stale entry stays on its row's list (StaleEntries) until the entry
+// is removed, or a transaction needs it again. Unlinking a row removes all stale entries of the
+// row, so an entry does not outlive its row block.
 //
-// Lock ranks: cells, then StaleEntries::mutex, then index latches. A thread that holds the mutex
+// Lock order: cells, then StaleEntries::mutex, then index latches. A thread that holds the mutex
 // may only try to lock cells; it must not wait for them.
 //
-// Thread safety: any worker that is inside the epoch may call these functions.
+// Thread safety: any worker that is inside the epoch (base/worker.h) may call these functions.
 #pragma once
 
 #include <algorithm>
@@ -38,18 +39,19 @@
 
 namespace elider::txn {
 
-// retire_row() and retire_entry() do not fail, because they are called when a commit can no longer
-// be undone. If memory for a task is exhausted, an absent row block stays in its indexes until its
-// key is used again. If an entry cannot be listed, the entry stays in its index, and from then on
-// no row block of its table is unlinked.
+// retire_row() and retire_entry() must not fail, because they are called when a commit can no
+// longer be undone. If retire_row() cannot allocate its task, the absent row block stays in its
+// indexes until its key is used again. If retire_entry() cannot allocate memory, the entry stays in
+// its index, and from then on no row block of its table is unlinked.
 
-// Schedules the unlinking of a row block after a grace period. The block is absent, with this word
-// in group 0.
+// Schedules an absent row block to be unlinked after a grace period. `absent_word` is the commit
+// word of the block's group 0.
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// Unlinks the row block now. This is allowed only within the grace period in which the block became
-// absent with this word, and only if no snapshot needs the row.
+// Unlinks the row block at once, or schedules it if another transaction holds a lock of the row.
+// May be called only in the grace period in which the block became absent, and only if no snapshot
+// reader needs the row.
 template <class Sync>
 void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
@@ -59,9 +61,10 @@ void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint
 
 namespace reclaim {
 
-// Called by a transaction that found the entry and needs it. If the entry is listed as stale, it is
-// removed from the list, so that it now belongs to the transaction. Returns false if the entry is
-// not listed. The caller holds the mutex of the table's stale entries.
+// Called by a transaction that wants to insert an entry which the index already contains. If the
+// entry is listed as stale, removes it from the list, so that it now belongs to the transaction,
+// and returns true. Otherwise returns false. The caller must hold the mutex of the table's stale
+// entries.
 template <class Sync>
 bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t value) {
   const auto found = table.stale().by_row.find(row);
@@ -71,8 +74,8 @@ bool take_over_entry(Table<Sync>& table, Row* row, uint32_t index, uint64_t valu
   return listed;
 }
 
-// A copy of the key of a row whose memory may be freed before the key is used. Throws
-// std::bad_alloc.
+// A copy of a row's key that remains valid when the row's memory is freed. The constructor may
+// throw std::bad_alloc.
 template <class Sync>
 class OwnKey {
  public:
@@ -98,7 +101,7 @@ struct UnlinkTask {
   uint64_t absent_word;
 };
 
-// The row exists as long as the entry is on the row's list.
+// `row` and `key` are valid as long as the entry is on the row's list.
 template <class Sync>
 struct EntryTask {
   Table<Sync>* table;
@@ -107,8 +110,8 @@ struct EntryTask {
   StaleEntry entry;
 };
 
-// Locks every group of the row, unless another transaction holds one of them. Stores the earlier
-// words in `words`.
+// Locks every column group of the row, and stores the previous commit words in `words`. Returns
+// false, without any lock, if another transaction holds one of the locks.
 inline bool try_lock_row(const Layout& layout, Row* row, uint64_t* words) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     words[g] = row->cell(layout, g).load();
@@ -122,7 +125,8 @@ inline void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(words[g]);
 }
 
-// Copies columns of the newest version. The caller holds the row's locks.
+// Copies the columns of `set` from the newest version to `image`. The caller must hold the row's
+// locks.
 inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, std::byte* image) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     if (set.begin[g] == set.begin[g + 1]) continue;
@@ -131,7 +135,7 @@ inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, st
   }
 }
 
-// Retires the row's memory: its block, and the blocks and versions of its groups.
+// Retires the row's memory: the row block, and the separate blocks of its column groups.
 template <class Sync>
 void retire_memory_of(Worker& worker, Row* row, uint64_t table_address, Reclaim step) {
   const Layout& layout = reinterpret_cast<Table<Sync>*>(table_address)->layout();
@@ -143,19 +147,19 @@ void free_row_now(Worker& worker, void* object, uint64_t table_address) {
   storage::free_row(worker, reinterpret_cast<Table<Sync>*>(table_address)->layout(), static_cast<Row*>(object));
 }
 
-// The memory of a row in a table with secondary indexes waits for two grace periods. A transaction
-// that found the row before it was unlinked may have added an entry for the row, noticed that the
-// row is removed, and removed the entry again. A reader that saw this entry entered at most one
-// epoch after the unlinking.
+// If the table has secondary indexes, the row's memory is freed only after two grace periods. A
+// transaction that found the row before it was unlinked may have added a secondary entry for the
+// row, noticed that the row is removed, and removed the entry again. A reader that saw this entry
+// may have entered after the unlinking, but at most one epoch later.
 template <class Sync>
 void free_row(Worker& worker, void* object, uint64_t table_address) {
   if (reinterpret_cast<Table<Sync>*>(table_address)->secondary_count() == 0) free_row_now<Sync>(worker, object, table_address);
   else retire_memory_of<Sync>(worker, static_cast<Row*>(object), table_address, free_row_now<Sync>);
 }
 
-// Computes the row's values in the secondary indexes from `first` to `last`. The caller holds the
-// row's locks. Returns false if a key function threw or memory is exhausted; the caller must then
-// not change anything.
+// Computes the row's values in secondary indexes `first` to `last` (inclusive). The caller must
+// hold the row's locks. Returns false if a key function threw or memory is exhausted; the caller
+// must then not change anything.
 template <class Sync>
 bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
   const Layout& layout = table.layout();
@@ -171,8 +175,9 @@ bool values_locked(Table<Sync>& table, Row* row, uint32_t first, uint32_t last, 
   }
 }
 
-// Marks the locked row, whose group 0 had `word_before`, as removed, and removes all its entries.
-// Returns false if the row must stay as it is.
+// Marks a locked row as removed, and removes all its secondary entries. `word_before` is the commit
+// word that group 0 had before the lock. Returns false, without any change, if the row cannot be
+// unlinked now.
 template <class Sync>
 bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t word_before) {
   const index::Handle handle = reinterpret_cast<index::Handle>(row);
@@ -192,9 +197,9 @@ bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// Unlinks the row from its indexes if it is still absent with this word. The caller must make sure
-// that the row's memory has not been reused. Returns false if another transaction holds one of the
-// row's locks.
+// Unlinks the row from its indexes if the commit word of its group 0 is still `absent_word`. The
+// caller must make sure that the row's memory has not been reused. Returns false if another
+// transaction holds one of the row's locks.
 template <class Sync>
 bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word) {
   const Layout& layout = table.layout();
@@ -221,8 +226,9 @@ bool try_unlink_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   return true;
 }
 
-// If memory is exhausted, the task may be dropped. An absent row then stays until its key is used
-// again. A stale entry stays on its row's list, and is removed together with the row.
+// Schedules the task, or drops it if memory is exhausted. An absent row then stays in its indexes
+// until its key is used again. A stale entry stays on its row's list, and is removed together with
+// the row.
 template <class Task>
 void retire_task(Worker& worker, Reclaim step, Task* task) {
   if (!worker.retire_linked(step, task, 0)) delete task;
@@ -236,7 +242,7 @@ bool unlink_absent_row(Worker& worker, const UnlinkTask<Sync>& task) {
   const KeyRef key = own_key;
   PrimaryHint hint;
   index::Witness unneeded;
-  // If only the lock bit of the word differs, the word may return to its earlier value.
+  // The lock bit is ignored, because the word may return to its earlier value when it is unlocked.
   return table->find(key, hint, unneeded) != row || (row->cell(table->layout(), 0).load() & ~word::kLocked) != absent_word ||
          try_unlink_row(worker, *table, row, key, absent_word);
 }
@@ -270,7 +276,7 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
     return;
   }
   bool matches = false;
-  if (row->cell(layout, 0).snapshot() != 0) {  // the last entry of an absent row is removed when the row is unlinked
+  if (row->cell(layout, 0).snapshot() != 0) {  // a removed row keeps the entry of its last value until it is unlinked
     uint64_t values[kSecondaryIndexesMax];
     if (!values_locked(*table, row, entry.index, entry.index, values)) {
       unlock_row(layout, row, words);
@@ -305,7 +311,7 @@ template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value) {
   std::lock_guard lock(table.stale().mutex);
   if (word::removed(row->cell(table.layout(), 0).load())) {
-    // This entry was not among those that were removed when the row was unlinked.
+    // When the row was unlinked, this entry was not listed yet, so it was not removed.
     table.secondary(index).remove(worker, value, key, reinterpret_cast<index::Handle>(row));
     return;
   }
@@ -318,7 +324,7 @@ void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint
     list.push_back(entry);
     reclaim::retire_task(worker, reclaim::unlink_entry<Sync>, task.release());
   } catch (const std::bad_alloc&) {
-    table.stale().unlisted = true;  // the entry stays, so its row must stay as well
+    table.stale().unlisted = true;  // the entry stays in its index, so the row block must also stay
   }
 }
 

@@ -1,11 +1,11 @@
-// Reads of rows as hardware transactions (DBX, Algorithm 2), under a policy that has regions. A
-// region elides the lock bit of a cell (txn/read_write/region.h): if the bit is set, the region
-// ends, and the caller waits outside.
+// Reads of rows in hardware transactions (DBX, Algorithm 2), under a sync policy that uses them.
+// Such a hardware transaction (a region) elides the lock bit of a cell (txn/read_write/region.h):
+// if the bit is set, the region ends, and the caller waits outside of it.
 //
-// Cache lines read: the lines of the columns. Cache lines written: the same number in the private
-// copy. A protocol that claims rows within the region also reads and writes the cache line of the
-// claim, and reads the slots of the transactions that the claim names. Regions are not tried for
-// cells that are known not to fit.
+// A region reads the cache lines of the requested columns, and writes the same number of lines in
+// the private copy. If the protocol claims rows within the region, the region also reads and writes
+// the cache line of each claim, and reads the slots of the transactions that the claim names. A
+// region is not tried for cells that exceed ElisionPolicy::write_lines_max.
 #pragma once
 
 #include <bit>
@@ -19,14 +19,14 @@
 
 namespace elider::txn {
 
-// Returns the number of cache lines of these commit groups of a row.
+// Returns the number of cache lines that these column groups of a row occupy.
 inline size_t lines_of_groups(const storage::Layout& layout, uint32_t groups) {
   size_t lines = 0;
   for (const uint32_t g : Bits(groups)) lines += lines_of(layout.group(g).payload_bytes);
   return lines;
 }
 
-// Whether a region may copy this many cache lines.
+// Returns true if the caller may copy this many cache lines in a region.
 inline bool region_may_copy(Store& store, size_t lines) {
   const ElisionPolicy& policy = store.laboratory.elision;
   if (!policy.record_reads) return false;
@@ -35,8 +35,8 @@ inline bool region_may_copy(Store& store, size_t lines) {
   return false;
 }
 
-// Called within a region. Returns the word of the cell, and copies its columns unless the row is
-// absent. Returns kUnknown if the cell is locked.
+// Called within a region. Returns the cell's commit word, and copies the columns of `set` unless
+// the row is absent. Returns kUnknown if the cell is locked.
 inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
                               std::byte* image) {
   const uint64_t w = cell.load();
@@ -46,7 +46,7 @@ inline uint64_t copy_unlocked(const storage::Cell& cell, const storage::Group& g
   return w;
 }
 
-// Like storage::read_cell.
+// Like storage::read_cell(), but tries to read the cell in a region first.
 template <class Backend>
 uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const storage::Group& group, const detail::ColumnSet& set, uint32_t g,
                              std::byte* image) {
@@ -57,8 +57,8 @@ uint64_t read_cell_in_region(Store& store, const storage::Cell& cell, const stor
   return copied != storage::word::kUnknown ? copied : storage::read_cell(cell, group, set, g, image);
 }
 
-// Calls read(g) for each of these commit groups of a row, all in one region. read(g) returns false
-// if group g is locked. Returns false if the caller must read each group separately.
+// Calls read(g) for each of these column groups of a row, all in one region. read(g) must return
+// false if group g is locked. Returns false if the caller must read each group separately.
 template <class Backend, class Read>
 bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t groups, Read&& read) {
   if (!region_may_copy(store, lines_of_groups(layout, groups))) return false;
@@ -72,9 +72,9 @@ bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t 
       []() -> bool { return false; }, [](bool whole) { return whole; });
 }
 
-// Reads the requested commit groups of a row and their words at one instant. Each read follows
-// claim(cell), which returns false if the claim must be made outside of the region. Returns false
-// if the caller must read each group separately.
+// Reads the requested column groups of a row, and their commit words, at one instant. Calls
+// claim(cell) before it reads a cell; claim() returns false if the claim must be made outside of
+// the region. Returns false if the caller must read each group separately.
 template <class Backend, class Claim>
 bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                            std::byte* image, uint64_t* words, Claim&& claim) {
@@ -85,16 +85,17 @@ bool read_groups_in_region(Store& store, const storage::Layout& layout, storage:
   });
 }
 
-// What a region has read of a cell as of a snapshot.
+// What a region has read of a cell, for a reader of a snapshot.
 struct CellAt {
   uint64_t word = storage::word::kUnknown;
   const storage::Version* older = nullptr;
-  bool newest = false;  // the word belongs to the snapshot, and the columns are copied; else the version is in `older`, or does not exist
+  bool newest = false;  // true: the newest version belongs to the snapshot and is copied; false: the reader must search the list `older`
 };
 
-// Reads the requested commit groups of a row at one instant, like storage::read_cell_at. For groups
-// that were written after rs, it returns their old versions, which finish_read_at() reads outside
-// of the region. Returns false if the caller must read each group separately.
+// Reads the requested column groups of a row at one instant, each like storage::read_cell_at(). For
+// a group that was written after snapshot `rs`, stores only the list of old versions, which
+// finish_read_at() searches outside of the region. Returns false if the caller must read each group
+// separately.
 template <class Backend>
 bool read_groups_at_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                               SnapshotNumber rs, std::byte* image, CellAt* cells) {
@@ -113,7 +114,7 @@ bool read_groups_at_in_region(Store& store, const storage::Layout& layout, stora
   });
 }
 
-// Like storage::read_cell_at, for a cell that a region has already read.
+// Like storage::read_cell_at(), but completes the read of a cell that a region has already read.
 inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, SnapshotNumber rs, std::byte* image,
                            uint64_t* sequence) {
   if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, sequence);

@@ -12,8 +12,8 @@ namespace {
 // The caller has already checked that the arguments are valid for reading.
 Status refuse_restricted_write(const TableRef& table) {
   return Status(Code::kUnsupported, "table '" + table.schema().name +
-                                        "': the write concerns columns that a secondary index reads, and the table was opened without "
-                                        "its indexes (Options::leave_out_indexes)");
+                                        "' was opened without its secondary indexes (Options::leave_out_indexes), so columns that an "
+                                        "index reads cannot be written");
 }
 }  // namespace
 
@@ -58,8 +58,8 @@ Status refuse_scan_of_rows_in_writing() {
   return Status::invalid_argument("scan_rows reads a snapshot; use it in a read-only transaction");
 }
 Status refuse_scan_threads(unsigned threads) {
-  return Status::invalid_argument("scan_rows: RowScanOptions::threads is " + std::to_string(threads) + "; 1 to " +
-                                  std::to_string(kScanThreadsMax) + " are possible");
+  return Status::invalid_argument("scan_rows: RowScanOptions::threads is " + std::to_string(threads) + ", but must be between 1 and " +
+                                  std::to_string(kScanThreadsMax));
 }
 Status refuse_index(const TableRef& table, uint32_t position) {
   return Status::invalid_argument("table '" + table.schema().name + "' does not have a secondary index " + std::to_string(position));
@@ -93,7 +93,7 @@ Status refuse_number(const TableRef& table, Key key) {
                                   " was given");
 }
 Status check_bytes(const TableRef& table, Bytes key) {
-  if (!table) return Status::invalid_argument("the operation names no table");
+  if (!table) return Status::invalid_argument("the operation was given an empty TableRef");
   const std::string named = "table '" + table.schema().name + "'";
   if (!table.byte_keys()) return Status::invalid_argument(named + " has number keys; the byte key " + quoted_key(key.text()) + " was given");
   if (key.size() > kKeyBytesMax)
@@ -105,7 +105,7 @@ Status check_bytes(const TableRef& table, Bytes key) {
   return reworded(Code::kInvalidArgument, named + " has the key " + text_of(table.schema().key_fields) + ": ", status);
 }
 Status refuse_tuple(const TableRef& table, const Status& why) {
-  if (!table) return Status::invalid_argument("the operation names no table");
+  if (!table) return Status::invalid_argument("the operation was given an empty TableRef");
   return reworded(Code::kInvalidArgument, "table '" + table.schema().name + "': the key cannot be encoded: ", why);
 }
 

@@ -12,9 +12,11 @@ namespace elider::txn {
 
 enum class Purpose : uint8_t { kRead, kWrite };
 
-// Like accept_arguments(), for a table in which rows must not be written as a whole.
+// Like accept_arguments(), but checks a write to a table that was opened without its secondary
+// indexes. Returns null if `columns` includes a column that one of these indexes reads.
 const detail::ColumnSet* accept_restricted_write(uint64_t database_id, const TableRef& table, const ColumnsRef& columns);
-// Returns the requested columns. If the result is null, refuse_arguments() returns the error.
+// Checks the arguments of an operation and returns the requested columns. Returns null if an
+// argument is invalid; refuse_arguments() then returns the error.
 template <Purpose kPurpose>
 const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const chosen = columns.set();
@@ -34,7 +36,8 @@ Status refuse_scan_of_rows_in_writing();
 inline constexpr unsigned kScanThreadsMax = 256;
 Status refuse_scan_threads(unsigned threads);
 Status refuse_index(const TableRef& table, uint32_t position);
-// `at` names the row that cannot have the value.
+// `at` contains the key of the row to which the operation tried to give `value`. `holder` is the
+// key of the row that already has this value.
 Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, const std::string& holder);
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 

@@ -1,5 +1,5 @@
-// Runs a procedure as a transaction. This header contains one attempt, and the retry loop of those
-// protocols in which a conflict ends the attempt.
+// Runs a procedure as a transaction. This header contains the code of a single attempt, and the
+// retry loop of the protocols in which a conflict ends the attempt.
 //
 // Thread safety: the worker and the transaction belong to the calling thread.
 #pragma once
@@ -29,25 +29,27 @@ struct Call {
   bool nested;  // within another transaction of the same thread
 };
 
-// Reports the conflict that ended an attempt.
+// Passes the conflict that ended an attempt to RunPolicy::on_conflict.
 inline void tell_conflict(const RunPolicy& policy, const Status& conflict) {
   if (policy.on_conflict != nullptr && *policy.on_conflict) [[unlikely]] (*policy.on_conflict)(conflict);
 }
-// Waits after the failed attempt number `attempt`, as the policy requires. Returns false if another
-// attempt is not allowed, because the deadline passes or the attempts are used up.
+// Waits after failed attempt number `attempt`, for a random time that the policy bounds. Returns
+// false if the policy does not allow another attempt, because its deadline has passed or its
+// attempts are used up.
 bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns, Random& random);
-// Returns whether the policy allows another attempt. Does not wait.
+// Returns true if the policy allows another attempt. Does not wait.
 bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
 // Returns the time of the policy's deadline, or 0 if the policy does not set one.
 uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
-// Returns kDeadline after this many attempts, with the cause, table and key of the last conflict.
-// `why` is the reason if neither the attempts nor the time of the policy were used up.
+// Returns kDeadline after this many attempts, with the table and the key of the last conflict; the
+// message names the cause of that conflict. `why` is the reason if the policy would have allowed
+// another attempt. Also counts the abort.
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why = {});
-// The error for a RunPolicy::procedure_id that does not exist.
+// Returns the error for a RunPolicy::procedure_id that does not exist.
 Status refuse_procedure_id(uint32_t id);
 
-// Rolls back after the procedure has returned an error or thrown an exception. If the rows that it
-// read never existed together, its result is meaningless, and the attempt counts as a conflict.
+// Rolls back after the procedure has returned an error or thrown an exception. If the procedure has
+// read an inconsistent state, its result is meaningless, so the conflict is returned instead.
 template <class Txn>
 [[gnu::noinline]] Status give_up_attempt(Txn& txn, Status status, Cause cause) {
   // If the transaction is doomed because a function of the caller threw, the procedure's own status
@@ -62,7 +64,7 @@ template <class Txn>
   return status;
 }
 
-// Runs a transaction that has begun, until its commit or rollback.
+// Runs the procedure in a transaction that has begun, and commits the transaction or rolls it back.
 template <class Txn, class Procedure>
 [[gnu::always_inline]] inline Status attempt(Txn& txn, const Procedure& procedure) {
   try {
@@ -81,7 +83,7 @@ template <class Txn, class Procedure>
 }
 
 // Begins the transaction and calls attempt_once(txn, call) -> Status. attempt_once is passed by
-// value, and the call is copied only after the first attempt. So both stay in registers if the
+// value, and the call is copied only after the first attempt, so both stay in registers if the
 // first attempt commits.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status begin_and_attempt(Txn& txn, const Call& call, uint32_t number, AttemptOnce attempt_once) {
@@ -102,8 +104,7 @@ template <class Txn, class AttemptOnce>
   return status;
 }
 
-// Repeats attempts until one does not end with a conflict, or the policy does not allow another
-// one.
+// Makes attempts until one ends without a conflict, or the policy does not allow another attempt.
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status retry(Txn& txn, const Call& call, AttemptOnce attempt_once) {
   const uint64_t begin_ns = call.policy.deadline_us != 0 ? now_ns() : 0;

@@ -1,9 +1,8 @@
-// RowChange: a log entry that will be applied to its row while a database opens. RowChanges: a list
-// of such entries.
+// RowChange: a log entry that recovery will apply to its row. RowChanges: a list of such entries.
 //
-// The bytes of a change follow it directly in memory. A log's records are spread over its files,
-// and the changes are read more than once. Here the changes that are used together are adjacent, so
-// the processor can prefetch them.
+// A change's bytes follow it directly in memory. Recovery reads each change more than once, but the
+// changes that it needs together are spread over the files of the log. A RowChanges object copies
+// them to adjacent memory, which the processor can prefetch.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +18,9 @@
 
 namespace elider::txn {
 
-// The changes of a commit group are sorted by (generation, sequence). Changes with equal values
-// belong to one record and keep the record's order: additions follow the bytes to which they are
-// applied.
+// Recovery sorts the changes of a column group by (generation, sequence). Changes that are equal in
+// both come from one log record and keep the record's order, in which additions follow the bytes to
+// which they are applied.
 struct RowChange {
   Key key;  // the hash of a byte key
   uint64_t sequence;
@@ -31,18 +30,19 @@ struct RowChange {
   uint32_t generation;
   uint8_t group;
   EntryKind kind;
-  bool byte_key;  // the byte key is stored after bytes()
+  bool byte_key;  // true: the key is a byte key, which is stored after bytes()
 
   const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(this + 1); }
   detail::KeyRef key_ref() const {
     return byte_key ? detail::KeyRef(reinterpret_cast<const detail::KeyBytes*>(bytes() + (size + 7) / 8 * 8)) : detail::KeyRef(key);
   }
-  // Returns whether both changes have the same table and the same key.
+  // Returns true if both changes have the same table and the same key.
   bool same_row(const RowChange& other) const {
     if (key != other.key || table != other.table || byte_key != other.byte_key) return false;
     return !byte_key || detail::bytes_of(key_ref()) == detail::bytes_of(other.key_ref());
   }
-  // Returns the size of this change, including its bytes and a byte key, in words of 8 bytes.
+  // Returns the size of this change, including its bytes and its byte key, if any, in words of 8
+  // bytes.
   size_t words() const {
     const size_t own = (sizeof(RowChange) + size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
     return byte_key ? own + key_words(key_ref().bytes()->size) : own;
@@ -81,8 +81,8 @@ class RowChanges {
     const uint64_t* at_;
   };
 
-  // If it throws std::bad_alloc, the list is unchanged. Invalidates iterators and pointers to
-  // changes.
+  // Appends a copy of the entry. Invalidates iterators and pointers to changes. If add() throws
+  // std::bad_alloc, the list is unchanged.
   void add(const LogEntry& entry, uint32_t generation) {
     const auto size = static_cast<uint32_t>(entry.bytes.size());
     const size_t own = words(size), all = entry.byte_key ? own + RowChange::key_words(entry.key_size) : own;
@@ -103,7 +103,8 @@ class RowChanges {
       if (entry.key_size != 0) std::memcpy(key->data(), entry.key_memory, entry.key_size);
     }
     used_ += all;
-    // Many lists grow alternately, so hardware prefetchers do not follow the end of each list.
+    // Recovery appends to more lists in turn than a hardware prefetcher can follow, so the memory
+    // after the end is prefetched here.
     const auto next = reinterpret_cast<uintptr_t>(memory_.get() + used_);
     for (uintptr_t ahead : kAhead) __builtin_prefetch(reinterpret_cast<const void*>(next + ahead), 1);
     ++count_;
@@ -117,7 +118,7 @@ class RowChanges {
   // The largest table id plus one; 0 if the list is empty.
   uint64_t tables() const { return tables_; }
 
-  // Returns the number that replaces a byte key in RowChange::key.
+  // Returns the hash that RowChange::key contains for a byte key.
   static Key hash_of(elider::Bytes key) {
     uint64_t hash = key.size() * 0x9e3779b97f4a7c15;
     for (size_t i = 0; i < key.size(); i += sizeof hash) {
@@ -134,7 +135,7 @@ class RowChanges {
   static size_t words(size_t bytes) { return (sizeof(RowChange) + bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t); }
   void grow(size_t words) {
     const size_t capacity = std::max<size_t>(2 * capacity_, used_ + words);
-    std::unique_ptr<uint64_t[]> memory(new uint64_t[capacity]);  // not set to zero first
+    std::unique_ptr<uint64_t[]> memory(new uint64_t[capacity]);  // uninitialized
     if (used_ != 0) std::memcpy(memory.get(), memory_.get(), used_ * sizeof(uint64_t));
     memory_ = std::move(memory);
     capacity_ = capacity;
@@ -146,7 +147,7 @@ class RowChanges {
   uint64_t tables_ = 0;
 };
 
-// The changes of a row: those of each of its commit groups, in order.
+// All changes of a row, sorted by (column group, generation, sequence).
 struct ChangedRow {
   detail::KeyRef key;
   const RowChange* const* changes;

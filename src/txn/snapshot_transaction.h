@@ -2,9 +2,9 @@
 // a held one (engine/held_snapshot.h).
 //
 // It gets a snapshot number when it begins. It then reads, through the same indexes as other
-// transactions, the newest version of every row at or below that number. It does not validate,
-// never aborts and does not write. All protocols share this class. Old versions are kept only while
-// a transaction reads them or the application holds their snapshot.
+// transactions, the newest version of every row at or below that number. It does not write or
+// validate, and does not have conflicts. All protocols share this class. Old versions are kept only
+// while a transaction reads them or the application holds their snapshot.
 //
 // Thread safety: none. A transaction belongs to one worker.
 #pragma once
@@ -41,7 +41,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   void begin(uint32_t attempt, uint32_t procedure) {
     this->begin_attempt(attempt, procedure);
     snapshot_ = held_ == 0 ? store_.snapshots.begin_reading(worker_.id()) : held_;
-    // Once the commit with this number is durable, everything that the transaction reads is
+    // Once all commits up to this number are durable, everything that the transaction reads is
     // durable.
     this->commit_number_ = ELIDER_MUTANT(kReadsHaveNoNumber) ? 0 : snapshot_;
   }
@@ -146,8 +146,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     if constexpr (Sync::kRegions)
       together = store_.elision != nullptr &&
                  read_groups_at_in_region<typename Sync::Backend>(store_, layout, *row, set, groups, snapshot_, image, cells);
-    // Reads the groups from the last to the first, so that a recorded scan finds group 0's version
-    // last.
+    // Read the groups from the last to the first, so that version_read(), which returns the version
+    // that was recorded last, returns the version of the first group.
     for (uint32_t rest = groups; rest != 0;) {
       const uint32_t g = 31 - static_cast<uint32_t>(std::countl_zero(rest));
       rest &= ~(1u << g);

@@ -23,11 +23,13 @@
 
 namespace elider::txn {
 
-// The names under which procedures are counted; 0 is "". Thread-safe.
+// Numbers the procedure names under which commits and aborts are counted. Number 0 is the empty
+// name. Thread-safe.
 class ProcedureNames {
  public:
   explicit ProcedureNames(uint32_t names_max) : names_max_(names_max) { names_.emplace_back(); }
-  // Returns the same number for the same name, or 0 if there are already names_max names.
+  // Returns the number of `name`, which the first call with this name assigns. Returns 0 if there
+  // are already names_max names.
   uint32_t id(std::string_view name);
   std::string name(uint32_t id) const;
   uint32_t count() const;
@@ -38,7 +40,8 @@ class ProcedureNames {
   std::vector<std::string> names_;
 };
 
-// The sites of the regions that transactions run, under a policy that elides.
+// The statistics of the hardware transactions that transactions run (htm/site.h), under a sync
+// policy that uses them.
 struct ElisionSites {
   explicit ElisionSites(const ElisionPolicy& policy) : record_read(policy), commit(policy) {}
   htm::Site record_read;
@@ -49,30 +52,31 @@ struct Store {
   Store(Memory& memory, const Options& chosen, uint64_t store_id);
   ~Store();
 
-  // Whether a transaction may not begin. There are three reasons: the requested durability exceeds
-  // what the database can provide; the log has failed and the options stop the database in that
-  // case; or this process is a forked child.
+  // Returns true if a transaction must not begin, because the database has stopped, the log has
+  // failed and Options::log_failure is kStop, this process is a forked child, or the requested
+  // durability exceeds what the database can provide.
   [[gnu::always_inline]] inline bool refuses(Durability durability) const {
-    // relaxed: a transaction that is refused too late ends like one that began before
+    // relaxed: a transaction that begins although it should be refused ends like one that began
+    // earlier
     if (carefree_in.load(std::memory_order_relaxed) != process_generation()) [[unlikely]] return refuses_now(durability);
     return durability > Durability::kNone && asks_too_much(durability);
   }
-  // Stops the database because something is half done and cannot be undone. After this,
+  // Stops the database because a change is incomplete and cannot be undone. From then on,
   // transactions cannot begin or commit, and no further commit becomes durable. Only the first
   // reason is kept.
   void stop(const Status& why);
   bool stopped() const { return has_stopped.load(); }
-  // The reason why transactions are refused.
+  // Returns the reason why transactions are refused.
   Status refusal() const;
-  // The slow path of refuses(), and the check whether the requested durability exceeds what the
-  // database can provide.
+  // refuses_now() is the slow path of refuses(). asks_too_much() returns true if the requested
+  // durability exceeds what the database can provide.
   bool refuses_now(Durability durability) const;
   bool asks_too_much(Durability durability) const;
-  // Whether a commit is acknowledged only after it is on the disk.
+  // Returns true if a commit must be on disk before it is acknowledged.
   bool acknowledges_durable(Durability durability) const {
     return log != nullptr && (durability == Durability::kDefault ? options.durability : durability) == Durability::kGroup;
   }
-  // Whether acknowledge() would wait for the disk now.
+  // Returns true if acknowledge() would have to wait for the disk now.
   bool must_wait(Durability durability, SnapshotNumber number) const {
     return acknowledges_durable(durability) && log->durable() < number && !process.in_child();
   }
@@ -101,7 +105,7 @@ struct Store {
   Workers workers;
   storage::Snapshots snapshots;
   ProcedureNames procedures;
-  log::Log* log = nullptr;  // null: the database does not have a log, or not yet; set_log() is called before transactions run
+  log::Log* log = nullptr;  // null if the database does not have a log; set_log() is called before transactions run
   void set_log(log::Log* its) {
     log = its;
     if (its != nullptr) carefree_in.store(0);

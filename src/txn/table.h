@@ -1,6 +1,7 @@
-// Table: a table with its indexes under one sync policy. It maps keys to row blocks.
+// Table: a table with its indexes, for one sync policy (sync/policy.h). It maps keys to row blocks.
 //
-// Thread safety: the same as the indexes. Every call requires a worker that is inside the epoch.
+// Thread safety: the same as the indexes (index/index.h). The calling worker must be inside the
+// epoch (base/worker.h).
 #pragma once
 
 #include <cstring>
@@ -30,13 +31,14 @@ namespace word = storage::word;
 using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
 
-// Allocates a row block for this key. The block is not reachable by other threads yet, and its
-// words are those of an absent row. Returns null if memory is exhausted.
+// Allocates a row block for this key, and sets all its commit words to `absent_word`. Other threads
+// cannot reach the block yet. Returns null if memory is exhausted.
 template <class Sync>
 Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word) {
   Row* const row = storage::allocate_row_block(worker, layout, key);
   if (row == nullptr) [[unlikely]] return nullptr;
-  // Scans may read a slot of a zone at any time, so its pages are already in memory.
+  // The slots of zones need not be prefaulted: scans may read them at any time, so their pages are
+  // already in memory.
   if constexpr (Sync::kRegions)
     if (layout.zones() == nullptr) htm::prefault(row, layout.block_bytes());
   ELIDER_TEST_POINT("row.taken");
@@ -53,14 +55,14 @@ Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_w
   return row;
 }
 
-// An entry of a secondary index that its row may no longer match; see reclaim.h.
+// A secondary index entry that its row may no longer match (txn/reclaim.h).
 struct StaleEntry {
   uint32_t index;
   uint64_t value;
   uint64_t ticket;
 };
 struct StaleEntries {
-  std::mutex mutex;  // rank: after cell locks only if those are acquired by try_lock; before index latches
+  std::mutex mutex;  // lock order: after cells, before index latches; while it is held, cells may only be try-locked
   uint64_t next_ticket = 0;
   std::unordered_map<Row*, std::vector<StaleEntry>> by_row;
   // Set when an entry could not be listed because memory was exhausted. From then on, rows of this
@@ -87,27 +89,28 @@ class Table final : public detail::TableBase {
   uint32_t secondary_count() const { return static_cast<uint32_t>(secondary_.size()); }
   StaleEntries& stale() { return stale_; }
 
-  // `ahead` is the part of the row that will be accessed next. The witness is set if the row does
-  // not exist.
+  // Returns the key's row block, or null. `ahead` is the part of the row that will be accessed
+  // next, so that the index can prefetch it. The witness (index/index.h) is set if the result is
+  // null.
   [[gnu::always_inline]] inline Row* find(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     if (Row* const row = find_inline(key)) return row;
     return find_in_index(key, hint, witness, ahead);
   }
-  // The witness is set in all cases.
+  // Like find(), but always searches the index and always sets the witness.
   [[gnu::always_inline]] inline Row* find_in_index(KeyRef key, PrimaryHint& hint, index::Witness& witness, index::Ahead ahead = {}) {
     return as_row(keys_.get(key, hint, witness, ahead));
   }
-  // Returns the inline row at the key's place. Returns null if the row, if it exists, can only be
-  // found through the index.
+  // Returns the row if it is stored at one of the key's inline places (storage/inline_rows.h).
+  // Returns null if only the index can tell whether the row exists.
   [[gnu::always_inline]] inline Row* find_inline(KeyRef key) const {
     storage::InlineRows* const places = layout().inline_rows();
     if (places == nullptr) [[likely]] return nullptr;
     places->prefetch(key.number());
     return places->find(key.number());
   }
-  // Also prefetches the cache lines that a read of these columns touches. This searches the index
-  // even for inline rows. The cache misses of the index lookups overlap, whereas the places of
-  // inline rows occupy more cache lines and would cost more here.
+  // Looks up many keys at once, and prefetches the cache lines that a read of these columns
+  // touches. Searches the index even for inline rows, because the cache misses of the index lookups
+  // overlap, and the places of inline rows occupy more cache lines.
   void find_many(const KeyRef* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {
     keys_.multi_get(keys, count, rows, witnesses, columns.lines);
   }
@@ -123,16 +126,16 @@ class Table final : public detail::TableBase {
     return keys_.remove(worker, key, reinterpret_cast<index::Handle>(row));
   }
 
-  // Returns the row's key, which is valid as long as the row block. The row block contains byte
-  // keys.
+  // Returns the row's key, which is valid as long as the row block is. A byte key is stored in the
+  // row block, a number key is returned as it is.
   [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
     return byte_keys() ? KeyRef(row->key(layout())) : key;
   }
 
-  // Returns the value of a row in secondary index i.
+  // Returns the value in secondary index i of a row with this image.
   uint64_t index_value(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
 
-  // Calls f for each latch of each index.
+  // Calls f(latch) for each latch of the table's indexes.
   template <class F>
   void for_each_latch(F&& f) {
     const auto latch_of = [&](auto& index) {

@@ -2,12 +2,13 @@
 // share a cursor, and other threads may write concurrently. Checkpoints and the construction of
 // secondary indexes use it.
 //
-// If a row block is in the index during the whole visit, the cursor returns it exactly once. It may
-// or may not return other blocks. So it returns every row of a snapshot, because the row's block
-// cannot leave the index while the snapshot is being read. The cursor does not read rows.
+// A row block that is in the index during the whole visit is returned exactly once. A block that
+// enters or leaves the index during the visit may or may not be returned. So a reader of a snapshot
+// gets every row of the snapshot, because the blocks of these rows cannot leave the index while the
+// snapshot is being read. The cursor itself does not read rows.
 //
-// Thread safety: all threads. The callers must be inside the epoch since before the cursor was
-// created.
+// Thread safety: all threads may call next(). Their workers must have been inside the epoch
+// (base/worker.h) since before the cursor was created.
 #pragma once
 
 #include <memory>
@@ -26,8 +27,8 @@ class TableCursor {
 
   Table<Sync>& table() { return table_; }
 
-  // Replaces *entries by about `count` next entries, in key order if the table is ordered. Returns
-  // false at the end of the table.
+  // Replaces the contents of *entries with the next entries, about `count` of them, in key order if
+  // the table is ordered. Returns false at the end of the table.
   bool next(size_t count, Entries* entries) {
     entries->clear();
     const bool more = cursor_->next(count, entries);

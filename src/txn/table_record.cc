@@ -39,7 +39,7 @@ void put(std::vector<std::byte>* out, uint64_t value) {
   out->insert(out->end(), bytes, put_varint(bytes, value));
 }
 
-// The encoded fields, preceded by their number.
+// An encoded list of fields: the number of fields, then the fields.
 class Fields {
  public:
   template <class AnyTag>
@@ -161,7 +161,7 @@ Status take_index(Bytes from, SecondaryIndex* index) {
   return status;
 }
 
-// -- the format without tags of format version 1, which is not written any more -------------------
+// -- format version 1, without tags; it is not written any more -----------------------------------
 
 bool take(Bytes* from, uint32_t* value) {
   uint64_t wide = 0;
@@ -210,7 +210,7 @@ bool take_untagged(Bytes from, uint32_t* id, Schema* schema) {
   return from.empty();
 }
 
-// Which of the tagged fields were present.
+// Which of the mandatory fields were present.
 struct Seen {
   bool id = false, name = false, row_bytes = false;
   bool all() const { return id && name && row_bytes; }

@@ -1,14 +1,14 @@
 // TouchedRows: the rows that the calls of a group have announced (elider/touches.h), looked up
 // together, so that the cache misses of the lookups overlap.
 //
-// A row that was found here replaces a lookup that the transaction makes later in the same grace
-// period, unless its block is marked as removed. Invariant: a block is marked before it leaves its
-// key's place in the index, and no other block takes that place earlier. So if the block is not
-// marked, a lookup at that instant would find it. If a key was not found here, the transaction
-// looks it up again, because it needs the witness of its own lookup.
+// A row that was found here saves the transaction a lookup later in the same grace period, unless
+// the row block has been marked as removed. Invariant: a block is marked as removed before it
+// leaves the index, and until then the index does not contain another block for its key. So if the
+// block is not marked, a lookup at that instant would find it. If a key was not found here, the
+// transaction looks it up again, because it needs the witness (index/index.h) of its own lookup.
 //
-// Thread safety: none. The object belongs to one worker, which must be inside the epoch from find()
-// on.
+// Thread safety: none. The object belongs to one worker, which must be inside the epoch
+// (base/worker.h) from find() until the last use of the rows.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct TouchedRow {
   KeyRef key;
   Row* row = nullptr;
 
-  // Returns whether this is the row of `other`, which is a key of the same table.
+  // Returns true if this row has the key `other`, which must be a key of the same table.
   bool is_of(KeyRef other) const {
     if (!table->byte_keys()) [[likely]] return key == other;
     return index::ByteKey{key.bytes()} == index::ByteKey{other.bytes()};
@@ -41,18 +41,18 @@ inline void prefetch_row(const Row* row, const ColumnSet& set) {
 
 class TouchedRows {
  public:
-  // Looks up the rows of all touches, in one batch per index. May throw std::bad_alloc, and then
+  // Looks up the rows of all touches, index by index. If find() throws std::bad_alloc, the object
   // does not contain any rows.
   template <class Sync>
   void find(uint64_t database_id, std::span<const detail::Touch> touches);
-  // Returns the rows of the touches from `begin` to `end`.
+  // Returns the rows of the touches at positions [begin, end).
   std::span<const TouchedRow> of(size_t begin, size_t end) const {
     return end <= rows_.size() ? std::span(rows_).subspan(begin, end - begin) : std::span<const TouchedRow>();
   }
 
  private:
   static constexpr uint32_t kBatch = 32, kNone = ~uint32_t{0};
-  // The touches that are looked up in one index. They form a list through next_.
+  // The touches that are looked up in one index. They are linked through next_.
   struct Lookups {
     const detail::Touch* like;
     uint32_t first, last;

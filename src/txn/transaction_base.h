@@ -25,8 +25,8 @@ class TransactionBase : public Transaction {
  public:
   // Returns ok, or the reason why the transaction can only be rolled back.
   const Status& why_doomed() const { return doom_; }
-  // The number of the commit. Once the commit with this number is durable, everything that the
-  // transaction read and wrote is durable. Set only if there is a log.
+  // The snapshot number of the commit. Once all commits up to this number are durable, everything
+  // that the transaction read and wrote is durable. Set only if the database has a log.
   SnapshotNumber commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
   void stays_open() {}
@@ -55,7 +55,8 @@ class TransactionBase : public Transaction {
 
   [[gnu::noinline]] void forget_doom() { doom_ = {}; }
 
-  // Returns the requested columns. If the result is null, refuse() returns the error.
+  // Checks the arguments of an operation and returns the requested columns. Returns null if the
+  // operation is not allowed; refuse() then returns the error.
   template <Purpose kPurpose>
   const detail::ColumnSet* check(const TableRef& table, const ColumnsRef& columns) const {
     return state_ == State::kActive ? accept_arguments<kPurpose>(store_.id, table, columns) : nullptr;
@@ -75,7 +76,8 @@ class TransactionBase : public Transaction {
     doom_ = table.error(code, cause, key);
     return doom_;
   }
-  // Runs the write operation(). If it throws, the write is half done, so the transaction is doomed.
+  // Runs operation(), which writes to the row of `key`. If it throws, the write may be incomplete,
+  // so the transaction is doomed.
   template <class Operation>
   Status guarded(detail::TableBase& table, KeyRef key, Operation&& operation) {
     try {
@@ -87,13 +89,14 @@ class TransactionBase : public Transaction {
     }
   }
 
-  // Whether a scan may continue after its visitor has returned. `ended` is the value of
-  // transactions_ended() before the visit. Call this before anything else, because the visitor may
-  // have ended the transaction. Another transaction may then be running in this object, even on
-  // another thread.
+  // The number of transactions that have ended in this object.
   uint64_t transactions_ended() const { return ended_.load(std::memory_order_relaxed); }
   // The generation of this transaction's views and their headers (RawView::shows).
   uint32_t generation() const { return static_cast<uint32_t>(transactions_ended()); }
+  // Returns ok if a scan may continue after its visitor has returned. `ended` is the value of
+  // transactions_ended() before the visit. A scan must call after_visit() before it does anything
+  // else, because the visitor may have ended the transaction. Another transaction may then be
+  // running in this object, even on another thread.
   [[gnu::always_inline]] inline Status after_visit(uint64_t ended) const {
     if (transactions_ended() != ended) [[unlikely]]
       return Status(Code::kFinished, "a scan's visitor has ended the transaction");
@@ -101,7 +104,7 @@ class TransactionBase : public Transaction {
     return {};
   }
 
-  // Records the cause and place of a failed validation. Returns false.
+  // Records the cause, table and key of a failed validation. Always returns false.
   bool failed(Cause cause, detail::TableBase* table, KeyRef key) {
     cause_ = cause;
     cause_table_ = table;
@@ -129,7 +132,7 @@ class TransactionBase : public Transaction {
   std::atomic<uint64_t> ended_{0};
   SnapshotNumber commit_number_ = 0;
   Status doom_;
-  Cause cause_ = Cause::kNone;  // the cause of a failed validation; the next members say where it failed
+  Cause cause_ = Cause::kNone;  // the cause of a failed validation; the next members contain its table and key
   detail::TableBase* cause_table_ = nullptr;
   KeyRef cause_key_;
   Key cause_number_ = 0;                     // valid if cause_table_ is set: the key as a number, which outlives the key's bytes

@@ -1,6 +1,6 @@
 // WriteSet: the writes of a transaction, stored separately from the rows until the commit (DBX,
-// section 5.2). It consists of an entry for each commit group of a row, an image that all entries
-// of a row share, and the additions that the commit applies.
+// section 5.2). For each row that is written, it contains one entry per column group, an image that
+// these entries share, and the additions that the commit will apply.
 //
 // Thread safety: none. A WriteSet belongs to one transaction.
 #pragma once
@@ -29,7 +29,7 @@ struct Addition {
   uint32_t row_offset;
   uint32_t payload_offset;
   ColumnType type;
-  uint64_t delta;  // the number's own bytes come first
+  uint64_t delta;  // a number of this type, in the first bytes
 };
 
 enum class WriteKind : uint8_t {
@@ -39,7 +39,7 @@ enum class WriteKind : uint8_t {
   kNone,     // inserted and removed again by this transaction, so the row must still be absent
 };
 
-// The write of one commit group of a row.
+// The write of one column group of a row.
 struct WriteEntry {
   WriteEntry(storage::Cell* its_cell, storage::Row* its_row, detail::TableBase* its_table, KeyRef its_key, std::byte* its_image,
              const storage::ColumnSet* its_columns, uint64_t its_expected, uint32_t its_group, WriteKind its_kind)
@@ -53,8 +53,8 @@ struct WriteEntry {
         group(its_group),
         kind(its_kind) {}
 
-  // Whether the row is absent when the transaction ends, because the transaction removes the row or
-  // has undone its insert.
+  // Returns true if the row is absent after the commit, because the transaction removes the row or
+  // has undone its own insert.
   bool leaves_none() const { return kind == WriteKind::kRemove || kind == WriteKind::kNone; }
   const storage::Group& layout_group() const { return table->layout().group(group); }
 
@@ -64,14 +64,14 @@ struct WriteEntry {
   KeyRef key;
   std::byte* image;                             // in the row's own layout; shared by all groups of the row
   const storage::ColumnSet* columns;            // the columns of the image that are written
-  uint64_t expected;                            // the word that the commit must find; word::kUnknown: any word that fits the kind
+  uint64_t expected;                            // the commit word that the commit must find; word::kUnknown: any word that fits the kind
   uint64_t locked_from = 0;                     // during the commit: the word before the lock
   storage::Version* version = nullptr;          // during the commit: the old version to keep, or null
   storage::Block* block = nullptr;              // during the commit: the new block, if the group is stored as a block
   std::vector<Addition>* additions = nullptr;   // or null
   uint32_t group;
   WriteKind kind;
-  bool created = false;                         // an absent block that this transaction inserted or found
+  bool created = false;                         // the row is created in an absent block, which this transaction inserted or found
 };
 
 inline void apply_additions(const std::vector<Addition>& additions, std::byte* image) {
@@ -81,12 +81,12 @@ inline void apply_additions(const std::vector<Addition>& additions, std::byte* i
 class WriteSet {
  public:
   static constexpr uint32_t kTablesWithBit = 63;  // the tables with ids below this have their own bit in tables_ (note_table())
-  // `arena` provides the memory for images. The transaction clears it when it ends.
+  // `arena` provides the memory for images. The transaction clears the arena when it ends.
   explicit WriteSet(Arena& arena) : arena_(arena) {}
   WriteSet(const WriteSet&) = delete;
   WriteSet& operator=(const WriteSet&) = delete;
 
-  // After this, the given numbers of entries and additions do not allocate memory.
+  // Reserves memory for this many entries and additions.
   void make_room(size_t entries, size_t additions);
 
   bool empty() const { return entries_.empty(); }
@@ -98,7 +98,7 @@ class WriteSet {
   auto end() const { return entries_.end(); }
 
   bool has(const storage::Cell* cell) const { return positions_.find(cell) != PointerMap::kNone; }
-  // Returns the write of commit group g, or null. Does not read the row.
+  // Returns the write of column group g, or null. Does not read the row.
   const WriteEntry* find(void* row, const storage::Layout& layout, uint32_t g) const {
     return const_cast<WriteSet*>(this)->find(row, layout, g);
   }
@@ -121,11 +121,12 @@ class WriteSet {
     return arena_.allocate(layout.row_bytes());
   }
 
-  // Notes that a row of this table is written although the row does not have an entry.
+  // Notes that the transaction writes to this table, for count_tables(). add() does so for the rows
+  // that have entries.
   void note_table(const detail::TableBase& table) { tables_ |= uint64_t{1} << std::min(table.id(), kTablesWithBit); }
   WriteEntry& add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind, const storage::ColumnSet& set,
                   uint64_t expected, std::byte* image);
-  // Returns an image of a variable-size row, with room for the size before it.
+  // Allocates an image for a variable-size row. The size is stored in front of the image.
   std::byte* sized_image(size_t bytes) {
     std::byte* const memory = arena_.allocate(kSizeBytes + bytes);
     std::memcpy(memory, &bytes, sizeof bytes);
@@ -137,25 +138,27 @@ class WriteSet {
     std::memcpy(&bytes, image - kSizeBytes, sizeof bytes);
     return bytes;
   }
-  // Sets the row to `source`, which has `bytes` bytes. `words` are the words that the commit must
-  // find, one per group. `created`: the row block is new, so the write set does not contain a write
-  // of it yet.
+  // Adds the writes that set the whole row to `source`, which has `bytes` bytes. `words` contains
+  // the commit word that the commit must find in each column group. `created` means that the row
+  // block is new, so the write set does not contain a write of the row yet.
   void make_present(detail::TableBase& table, storage::Row* row, KeyRef key, const uint64_t* words, const void* source, size_t bytes,
                     bool created);
-  // Adds these columns to an update. Their bytes in the image are set already, or will be.
+  // Adds the columns of `set` to an update. The caller sets their bytes in the image before or
+  // after this call.
   void join(WriteEntry& write, const storage::ColumnSet& set) {
     const storage::Layout& layout = write.table->layout();
     if (set.whole || write.columns->whole) write.columns = &layout.all();
     else if ((set.columns & ~write.columns->columns) != 0)
       write.columns = &layout.of_union(set.columns | write.columns->columns, own_sets_);
   }
-  // Adds an addition to a write that leaves the row present.
+  // Applies `delta` to the image if `write` sets the column. Otherwise records an addition. The
+  // write must leave the row present.
   void add_number(WriteEntry& write, const storage::Number& number, const void* delta);
   // Drops the additions to these columns, because the image contains or overwrites them.
   static void forget_additions(WriteEntry& write, const storage::ColumnSet& set);
 
   void sort_by_address();
-  // Counts a commit for each table that it writes.
+  // Counts the commit for each table that it writes to.
   void count_tables(Counters& counters) const {
     for (const uint32_t id : Bits(tables_ & ~kOtherTables)) counters.tables[id].commits.add(1);
     if (tables_ & kOtherTables) [[unlikely]] count_other_tables(counters);
@@ -180,7 +183,7 @@ class WriteSet {
   Arena& arena_;
   std::vector<WriteEntry> entries_;
   PointerMap positions_;  // positions of entries, by cell
-  uint64_t tables_ = 0;   // one bit per table; kOtherTables is shared by all other tables
+  uint64_t tables_ = 0;   // one bit per table; all tables with larger ids share the bit kOtherTables
   std::vector<std::unique_ptr<std::vector<Addition>>> additions_;  // kept for later transactions
   size_t additions_used_ = 0;
   storage::OwnColumnSets own_sets_;

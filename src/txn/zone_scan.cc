@@ -41,7 +41,7 @@ bool ZoneScan::run(unsigned threads) {
 void ZoneScan::work(unsigned thread) {
   try {
     const size_t bytes = layout_.row_bytes();
-    // The alignment is that of the most strictly aligned row.
+    // Aligns the image for any row type.
     const std::unique_ptr<std::byte[]> memory(new std::byte[bytes + kRowAlignmentMax]);
     void* image = memory.get();
     size_t room = bytes + kRowAlignmentMax;
@@ -91,7 +91,8 @@ bool ZoneScan::scan(const Piece& piece, std::byte* image, unsigned thread) {
   return true;
 }
 
-// Reads one commit group. If the row is not newer than the snapshot, no old versions are searched.
+// Reads a row that has a single column group, which is stored in the cell. If the newest version
+// belongs to the snapshot, the old versions are not searched.
 [[gnu::always_inline]] inline bool ZoneScan::read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const {
   const storage::Cell& cell = row->cell(layout_, 0);
   const uint64_t w = cell.load();

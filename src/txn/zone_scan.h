@@ -1,12 +1,13 @@
 // ZoneScan: reads all rows of a zoned table as of a snapshot. It scans the memory of the rows
 // (storage/zones.h) instead of an index, with several threads (HyPer-HTM, section 5.1).
 //
-// The caller's worker reads the snapshot and stays inside the epoch until run() returns. This keeps
-// everything that the snapshot needs for all threads, so the helper threads do not need workers. A
-// slot that is reused during the scan does not contain a row of the snapshot, because it was free
-// before.
+// The caller's worker reads the snapshot and stays inside the epoch (base/worker.h) until run()
+// returns. This also protects the snapshot's rows and versions for the helper threads, so these do
+// not need their own workers. A slot that is reused during the scan was free before, so it does not
+// contain a row of the snapshot.
 //
-// Thread safety: only one call of run() at a time. Its helper threads share extents_.
+// Thread safety: only one call of run() at a time. Its helper threads share the members below, as
+// noted there.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ class ZoneScan {
            FunctionRef<bool()> has_ended)
       : layout_(layout), zones_(zones), set_(set), snapshot_(snapshot), visit_(visit), has_ended_(has_ended), next_(zones.first()) {}
 
-  // A commit group of a row that was read.
+  // A column group that was read. Recorded only for histories.
   struct Seen {
     Key key;
     uint32_t group;
@@ -36,9 +37,8 @@ class ZoneScan {
   };
   void record(std::vector<Seen>* seen) { seen_ = seen; }
 
-  // Runs until all rows have been visited (returns true), or until visit() has returned false or
-  // thrown. Rethrows the first exception. Uses fewer threads if the system cannot provide this
-  // many.
+  // Returns true if all rows have been visited, false if visit() stopped the scan. Rethrows the
+  // first exception of visit(). Uses fewer threads if the system cannot start this many.
   bool run(unsigned threads);
 
  private:

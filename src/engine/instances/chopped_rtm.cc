@@ -1,5 +1,5 @@
 // Runs calls of chopped procedures as hardware transactions. Optimistic latches guard the indexes.
-// A region reads these latches in the same way as it reads the index nodes.
+// A hardware transaction reads these latches as it reads the index nodes.
 #include "engine/registration.h"
 #include "htm/rtm.h"
 #include "sync/optimistic.h"

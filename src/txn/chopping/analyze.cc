@@ -1,6 +1,6 @@
-// The analysis of a declaration. It first decides which deferrals are allowed. It then merges
-// pieces until the graph does not contain an SC-cycle, merges pieces because of rollbacks, and
-// orders the pieces.
+// The chopping analysis of a declaration (elider/chopping.h). It first decides which deferrals are
+// allowed. It then merges pieces until the graph does not contain an SC-cycle, merges pieces
+// because of rollbacks, and orders the pieces.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -31,12 +31,12 @@ class Analysis {
   uint32_t count() const { return static_cast<uint32_t>(resolved_.procedures.size()); }
   const ResolvedOperation& operation(uint32_t p, uint32_t o) const { return resolved_.procedures[p].operations[o]; }
 
-  // Initially all deferrals are allowed; then some are refused. Invariant of the remaining
-  // deferrals: no path of conflicts leads from a procedure that publishes to one that waits for a
-  // publication. Why this suffices: all calls publish at the same barrier. In the serial order, a
-  // call that waits precedes the barrier, and a call that publishes follows it. A path from the
-  // latter to the former would require the opposite order. Refusing a deferral restores its edges,
-  // which may create a path for other deferrals, so these are checked again.
+  // Initially allows all deferrals, and then refuses some. Invariant of the remaining deferrals: no
+  // path of conflicts leads from a procedure that publishes to one that waits for a publication.
+  // Why this suffices: all calls publish at the same barrier. In the serial order, a call that
+  // waits precedes the barrier, and a call that publishes follows it. A path from the latter to the
+  // former would require the opposite order. Refusing a deferral restores its edges, which may
+  // create a path for other deferrals, so these are checked again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {
@@ -70,10 +70,10 @@ class Analysis {
         deferral.why_not = "'" + name(other.id) + "' needs its result";
         return false;
       }
-    // All operations between two merged operations run together with them.
+    // Without reordering, an operation that is not deferred must not follow a deferred one.
     for (uint32_t o = deferral.publisher.operation + 1; !choices_.reordering && o < resolved_.procedures[publisher].operations.size(); ++o)
       if (!operation(publisher, o).deferred) {
-        deferral.why_not = "'" + name({publisher, o}) + "' comes after it, and reordering is left out";
+        deferral.why_not = "'" + name({publisher, o}) + "' comes after it, and reordering is turned off";
         return false;
       }
     for (const Deferral& published : plan_.deferrals) {
@@ -87,7 +87,7 @@ class Analysis {
         }
         deferral.path = graph_.find_path(publisher, subscriber.procedure);
         if (deferral.path.empty()) continue;
-        deferral.why_not = waits + (published.publisher == deferral.publisher ? " also" : "") + " meets its procedure in another way";
+        deferral.why_not = waits + (published.publisher == deferral.publisher ? " also" : "") + " conflicts with its procedure elsewhere";
         return false;
       }
     }
@@ -112,7 +112,7 @@ class Analysis {
   bool may_roll_back(uint32_t p, const ChoppingGraph::Group& piece) const {
     return std::any_of(piece.operations.begin(), piece.operations.end(), [&](uint32_t o) { return operation(p, o).may_roll_back; });
   }
-  // Whether the piece may roll back, or a piece that may roll back needs it.
+  // Returns true if the piece may roll back, or if a piece that may roll back needs it.
   bool before_rollback(uint32_t p, size_t i) const {
     const auto& pieces = graph_.pieces(p);
     if (may_roll_back(p, pieces[i])) return true;
@@ -120,8 +120,8 @@ class Analysis {
       if (may_roll_back(p, pieces[other]) && graph_.needs(p, other, i)) return true;
     return false;
   }
-  // Returns the last piece that may roll back. Without reordering, all pieces that are declared
-  // before this piece run before it.
+  // Returns the position of the last piece that may roll back, or the number of pieces if there is
+  // none. Without reordering, all pieces that are declared before that piece run before it.
   size_t last_that_may_roll_back(uint32_t p) const {
     const auto& pieces = graph_.pieces(p);
     size_t last = pieces.size();
@@ -189,14 +189,14 @@ class Analysis {
         for (size_t j = 0; j < pieces.size(); ++j) ready = ready && (placed[j] || i == j || !graph_.needs(p, i, j));
         if (ready && (best == pieces.size() || rank[i] < rank[best])) best = i;
       }
-      ELIDER_CHECK(best < pieces.size(), "pieces that need each other are one");
+      ELIDER_CHECK(best < pieces.size(), "pieces that need each other have been merged");
       placed[best] = true;
       const bool conflicting = graph_.conflicting(p, pieces[best]);
       conflicting_pieces += conflicting ? 1 : 0;
       planned.pieces.push_back({sorted(p, pieces[best].operations), conflicting, writes(p, pieces[best]), deferred(p, pieces[best])});
     }
     ELIDER_CHECK(conflicting_pieces <= 1 || ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling),
-                 "a procedure has one conflicting piece (DBX-TC, Theorem 1)");
+                 "a procedure has at most one conflicting piece (DBX-TC, Theorem 1)");
   }
 
   bool deferred(uint32_t p, const ChoppingGraph::Group& piece) const {
@@ -211,7 +211,8 @@ class Analysis {
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }
-  // Sorts operations by their declaration, except where one needs another that was declared later.
+  // Sorts operations into the order of their declaration, except where an operation needs a later
+  // one.
   std::vector<uint32_t> sorted(uint32_t p, std::vector<uint32_t> operations) const {
     const auto& needed = resolved_.procedures[p].needed;
     std::vector<uint32_t> result;

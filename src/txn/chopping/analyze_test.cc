@@ -110,7 +110,7 @@ TEST_F(AnalyzeTest, ColumnsAreToldApartAsAsked) {
   analyze_all();
   EXPECT_EQ(pieces("two").size(), 2u) << "a.x and a.y are in two groups";
   EXPECT_TRUE(std::any_of(plan_.conflicts.begin(), plan_.conflicts.end(),
-                          [](const Conflict& c) { return c.advice == "put y and z of table 'b' into different commit groups"; }));
+                          [](const Conflict& c) { return c.advice == "put y and z of table 'b' into different column groups"; }));
   choices_.granularity = Granularity::kColumn;
   analyze_all();
   EXPECT_FALSE(
@@ -185,10 +185,10 @@ TEST_F(AnalyzeTest, ATokenThatComesTwiceIsNone) {
 
 TEST_F(AnalyzeTest, ATokenMustBeInsertedOrRemoved) {
   add("maker", {Operation("token").inserts("a").fresh(), Operation("row").inserts("b").token("a")});
-  EXPECT_EQ(refusal(), "procedure 'maker', operation 'row': its token: neither it nor an operation after it inserts into table 'a'");
+  EXPECT_EQ(refusal(), "procedure 'maker', operation 'row': neither this operation nor a later one inserts its token into table 'a'");
   all_.procedures.clear();
   add("taker", {Operation("row").writes("b").token("a"), Operation("token").removes("a")});
-  EXPECT_EQ(refusal(), "procedure 'taker', operation 'row': its token: neither it nor an operation before it removes a row of table 'a'");
+  EXPECT_EQ(refusal(), "procedure 'taker', operation 'row': neither this operation nor an earlier one removes its token from table 'a'");
 }
 
 TEST_F(AnalyzeTest, DifferentConstantPartitionsMeetNothing) {
@@ -297,7 +297,7 @@ TEST_F(AnalyzeTest, MistakesNameWhatIsWrong) {
   EXPECT_EQ(refused(Operation("o").reads("a").needs({"o"})), "procedure 'p', operation 'o': it needs 'o', which is not declared before it");
   EXPECT_EQ(refused(Operation("o").reads("a").fresh()), "procedure 'p', operation 'o': a read is marked fresh; only inserts can be");
   EXPECT_EQ(refused(Operation("o").writes("a").defers()),
-            "procedure 'p', operation 'o': it is deferred, and so may only add, but it has a write of table 'a'");
+            "procedure 'p', operation 'o': it is deferred, so it may only add or insert fresh rows, but it has a write of table 'a'");
   EXPECT_EQ(refused(Operation("")), "procedure 'p', operation '': its name is empty, or another operation has it");
   add("p", {Operation("o")});
   add("p", {Operation("o")});
@@ -307,7 +307,7 @@ TEST_F(AnalyzeTest, MistakesNameWhatIsWrong) {
   all_.tables.push_back({"a", {}});
   EXPECT_EQ(refusal(), "table 'a' is declared twice");
   all_.tables.back() = {"e", std::vector<std::vector<std::string>>(kColumnsMax + 1)};
-  EXPECT_EQ(refusal(), "table 'e' has more than 64 commit groups");
+  EXPECT_EQ(refusal(), "table 'e' has more than 64 column groups");
 }
 
 TEST_F(AnalyzeTest, TablesOfSchemasHaveTheirGroups) {

@@ -1,31 +1,32 @@
 // Chopped: a protocol that runs declared procedures in pieces (DBX-TC). Ordinary transactions run
-// concurrently with these calls, in the same way as under Occ.
+// concurrently with the calls of such procedures, in the same way as under Occ.
 //
 // A call of an installed procedure has three parts: head, core and tail (execution.h). Only the
 // core can conflict with other calls, so the head and the tail are not validated. Normally a call
-// is one commit, because each commit has a cost. If a call has a conflict, it commits piece by
-// piece (piece_transaction.h). Then only the core is retried, and other calls can interfere only
-// during the core. If a worker's calls of a procedure often conflict, the worker's next calls of
-// this procedure also commit piece by piece.
+// runs as one commit, because each commit has a cost. If that attempt has a conflict, the call
+// commits piece by piece (piece_transaction.h). Then only the core is retried, and other calls can
+// interfere only during the core. If a worker's calls of a procedure often conflict, the worker's
+// next calls of this procedure also commit piece by piece.
 //
-// If the backend B has hardware transactions, a call first runs as one region (direct.h), and falls
-// back to the methods above. Deferred parts become visible in publications, and calls that read
-// them wait for the publications (publications.h). An ordinary transaction commits only while no
-// call is running, and calls do not run during its commit (rooms.h). So calls and ordinary
-// transactions are serializable together, although the declaration does not describe ordinary
-// transactions.
+// If the backend B has hardware transactions, core and tail of a call first run in one of them (a
+// region, direct.h), and the call falls back to the methods above. Deferred parts become visible in
+// publications, and calls that read them wait for the publications (publications.h). An ordinary
+// transaction commits only while no call is running, and calls do not run during its commit
+// (rooms.h). So calls and ordinary transactions are serializable together, although the declaration
+// does not describe ordinary transactions.
 //
 // Deviations from the paper:
 //   - Core and tail are one hardware transaction. Without hardware transactions, a piece is a small
 //     optimistic transaction.
-//   - A region that fails does not acquire a partition's lock. It uses the lock bits of the rows.
-//   - The consecutive pieces before the conflicting piece are merged, and so are those after it.
-//   - An addition waits for calls with smaller numbers. It is not repeated on newer versions
+//   - If a region fails, the call does not acquire a partition's lock, but sets the lock bits of
+//     its rows.
+//   - All pieces before the conflicting piece are merged, and so are all pieces after it.
+//   - An addition waits for calls with smaller numbers, instead of being repeated on newer versions
 //     (Algorithm 1).
 //   - A snapshot reader waits for the calls that it may see, so that it sees every call that ended
 //     before the reader began.
 //
-// Thread safety: the same as any protocol (txn/protocol.h).
+// Thread safety: as required of every protocol (txn/protocol.h).
 #pragma once
 
 #include <algorithm>
@@ -55,17 +56,17 @@
 
 namespace elider::txn {
 
-// Replaces DirectPiece where regions are not available.
+// Replaces DirectPiece if the backend does not have hardware transactions.
 struct NoDirectPiece {
   NoDirectPiece(Store&, Worker&, Counters&) {}
 };
 
-// Estimates how often a worker's calls of one procedure conflict with other calls. Pieces make a
-// call more expensive, and snapshot readers wait for such calls. So a call should be one commit
-// unless it is likely to conflict.
+// Estimates how often a worker's calls of one procedure conflict with other calls. A call that
+// commits piece by piece is more expensive, and snapshot readers wait for it. So a call should be
+// one commit unless it is likely to conflict.
 class Conflicts {
  public:
-  // True if about three of the last 64 calls had a conflict.
+  // Returns true if about three of the last 64 calls had a conflict.
   bool often() const { return recent_ > 2 * kWeight; }
   void met_one() { recent_ = std::min(recent_ + kWeight, 3 * kWeight); }
   void met_none() { recent_ -= recent_ != 0 ? 1 : 0; }
@@ -75,8 +76,8 @@ class Conflicts {
   int recent_ = 0;
 };
 
-// An ordinary transaction, together with the pieces of its worker's calls. B is the backend that
-// runs a call as one region.
+// An ordinary transaction, and the pieces of the calls that its worker runs. B is the backend that
+// runs core and tail of a call in one hardware transaction.
 template <class Sync, htm::Backend B>
 class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
   using Base = ReadWriteTransaction<Sync, Piece>;
@@ -91,7 +92,8 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
     std::array<Conflicts, 64> conflicts{};  // indexed by procedure
     uint32_t attempts = 0;                  // the number of attempts of the current call
 
-    // The rows that were looked up for the call. The span is empty after the call has ended.
+    // Passes the rows that were looked up in advance for the call. An empty span must be passed
+    // when the call has ended.
     void expect(std::span<const TouchedRow> rows) {
       head.expect(rows), core.expect(rows), tail.expect(rows);
       if constexpr (B::kRunsRegions) direct.expect(rows);
@@ -125,7 +127,8 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (pieces_ == nullptr) pieces_ = std::make_unique<Pieces>(this->store_, this->worker_, this->counters_);
     return *pieces_;
   }
-  // Ends a call that answers later than it commits, at the time of its answer.
+  // Called when the result of a call is returned later than the call commits. Sets the call's end
+  // time in the history.
   void answered() {
     if (pieces_ == nullptr) return;
     pieces_->core.answered();
@@ -163,9 +166,9 @@ class ChoppedProtocol {
     return attempt(txn, call.procedure);
   }
 
-  // Runs a read-write call in pieces. The worker must be inside the epoch. `rows` are the rows that
-  // were looked up for the call since the worker entered. Sets *number to the snapshot number of
-  // the call once the call has committed.
+  // Runs a call that may write. The worker must be inside the epoch. `rows` contains the rows that
+  // were looked up for the call since the worker entered the epoch. If the call commits, sets
+  // *number to its snapshot number.
   [[gnu::always_inline]] inline Status run_call(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
                                                 void* arguments, const Call& call, std::span<const TouchedRow> rows,
                                                 SnapshotNumber* number) {
@@ -187,8 +190,9 @@ class ChoppedProtocol {
     if (!procedure.subscribes) [[likely]] return run_pieces(*pieces, execution, procedure, arguments, call, begin_ns, number);
     return run_subscriber(txn, *pieces, execution, procedure, arguments, call, begin_ns, number);
   }
-  // Called after run_call(): makes a call that may have seen a publisher's core wait until it may
-  // answer. May change *status. The worker need not be inside.
+  // Called after run_call(). If the call may have seen a publisher's core, waits until the call's
+  // result may be returned, and sets *status to an error if the database has stopped. The worker
+  // need not be inside the epoch.
   [[gnu::always_inline]] inline void await_answer(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure,
                                                   Status* status) {
     if (procedure.meets_publishers) [[unlikely]] await_publishers(txn, execution, procedure, status);
@@ -205,7 +209,7 @@ class ChoppedProtocol {
                                           Status* status) {
     if (!procedure.publishes() && !execution.answers_at_once && !ELIDER_MUTANT(kAnswerBeforePublishers)) {
       publications_.await_listed(Publications::kAll);
-      if (store_.stopped()) [[unlikely]] *status = store_.refusal();  // a publisher whose core the call may have seen is half done
+      if (store_.stopped()) [[unlikely]] *status = store_.refusal();  // the call may have seen the core of an incomplete publisher
     }
     txn.answered();
   }
@@ -248,8 +252,8 @@ class ChoppedProtocol {
   }
 
   // Runs the head as a separate transaction, and then core and tail as one region. Returns false if
-  // nothing took effect, and the call must then run another way. Otherwise *status is the outcome
-  // of the call.
+  // nothing took effect; the call must then run without a region. Otherwise sets *status to the
+  // outcome of the call.
   bool run_directly(htm::Site& site, typename Transaction::Pieces& pieces, const Execution& execution, const ExecutableProcedure& procedure,
                     void* arguments, const Call& call, SnapshotNumber* number, Status* status) {
     const Ended ended{pieces};
@@ -271,8 +275,8 @@ class ChoppedProtocol {
     return true;
   }
 
-  // Runs the call as one commit. Runs it piece by piece if calls of the procedure have recently had
-  // conflicts, or if the options require it.
+  // Runs the call without a region. The call is one commit, unless calls of the procedure have
+  // recently had conflicts, the procedure is a publisher, or the options require pieces.
   [[gnu::always_inline]] inline Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution,
                                                     const ExecutableProcedure& procedure, void* arguments, const Call& call,
                                                     uint64_t begin_ns, SnapshotNumber* number) {
@@ -296,7 +300,7 @@ class ChoppedProtocol {
     return status;
   }
 
-  // Makes one attempt of all pieces as one commit, which validates the core's reads.
+  // Makes one attempt to run all pieces as one commit, which validates only the core's reads.
   [[gnu::always_inline]] static inline Status run_at_once(PieceType& whole, const Execution& execution,
                                                           const ExecutableProcedure& procedure, void* arguments, uint32_t id,
                                                           uint32_t attempt_number) {
@@ -392,7 +396,7 @@ class ChoppedProtocol {
     }
   }
 
-  // Makes one attempt of the tail. If it is not ok, the tail is rolled back.
+  // Makes one attempt to run and commit the tail. If the attempt fails, the tail is rolled back.
   template <class Operations>
   Status attempt_tail(typename Transaction::Pieces& pieces, uint32_t attempt, uint32_t id, const ExecutableProcedure& procedure,
                       const Operations& operations) {
@@ -420,8 +424,8 @@ class ChoppedProtocol {
     return status;
   }
 
-  // Repeats the tail until it is written. The call cannot be undone, because other transactions
-  // have seen the core.
+  // Repeats the tail until it has committed, or stops the database if it cannot commit. The call
+  // cannot be undone any more, because other transactions may have seen its core.
   template <class Operations>
   Status finish_call(typename Transaction::Pieces& pieces, uint32_t id, const ExecutableProcedure& procedure,
                      const Operations& operations) {
@@ -440,7 +444,7 @@ class ChoppedProtocol {
     }
   }
 
-  // Stops the database, because a call is half done and cannot be undone. The call's number stays
+  // Stops the database, because a call is incomplete and cannot be undone. The call's number stays
   // announced to the log, so a commit that depends on it cannot become durable.
   [[gnu::noinline]] Status stop(typename Transaction::Pieces& pieces, const ExecutableProcedure& procedure, const Status& why) {
     Status status(Code::kCorrupt, Cause::kNone);

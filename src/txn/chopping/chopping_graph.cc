@@ -102,7 +102,7 @@ bool ChoppingGraph::on_cycle(uint32_t procedure, size_t piece, const std::vector
           for (size_t i = reached.size() - 1; reached[i].from != kNowhere; i = reached[i].from) cycle->steps.push_back(reached[i].step);
           std::reverse(cycle->steps.begin(), cycle->steps.end());
           // An S-edge leads from the operation at which the path enters the call to the operation
-          // at which it leaves.
+          // at which the path leaves it.
           for (size_t i = 0; i < cycle->steps.size(); ++i)
             if (cycle->steps[i].sibling) {
               if (i > 0) cycle->steps[i].from = cycle->steps[i - 1].to;
@@ -179,8 +179,8 @@ size_t ChoppingGraph::join(uint32_t procedure, size_t first, size_t second) {
   return first;
 }
 
-// Finds a piece that needs one of the merged operations and is needed by another one. Without
-// reordering, also finds a piece that was declared between them.
+// Returns a piece that needs one of the merged operations and is needed by another one, or
+// kNowhere. Without reordering, a piece that was declared between them is also returned.
 size_t ChoppingGraph::caught_between(uint32_t procedure, size_t merged) const {
   const auto& pieces = pieces_[procedure];
   const Group& one = pieces[merged];

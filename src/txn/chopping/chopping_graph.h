@@ -1,10 +1,10 @@
-// ChoppingGraph: the graph in which the nodes are the pieces of two calls of each procedure.
-// S-edges connect pieces of the same call, and C-edges connect pieces that conflict (DBX-TC,
-// section 3.1). The class also searches this graph for SC-cycles.
+// ChoppingGraph: a graph whose nodes are the pieces of two calls of each procedure. S-edges connect
+// the pieces of a call, and C-edges connect conflicting pieces of different calls (DBX-TC, section
+// 3.1). The class also searches the graph for SC-cycles, which contain both kinds of edges.
 //
-// Two calls per procedure represent any number of concurrent calls. All calls of a procedure have
-// the same edges. Therefore, if there is an SC-cycle through three or more calls of a procedure,
-// there is also an SC-cycle through at most two of them. Thread safety: none.
+// Two calls per procedure represent any number of concurrent calls. Because all calls of a
+// procedure have the same edges, an SC-cycle through three or more of them implies an SC-cycle
+// through at most two of them. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class ChoppingGraph {
   const std::vector<Group>& pieces(uint32_t procedure) const { return pieces_[procedure]; }
   bool on_snapshot(uint32_t procedure) const { return on_snapshot_[procedure]; }
 
-  // Whether two operations conflict, regardless of the pieces that contain them.
+  // Returns true if two operations conflict, regardless of the pieces that contain them.
   bool conflict(OperationId one, OperationId other) const { return edges_[place(one)][place(other)]; }
   void remove_edge(OperationId one, OperationId other) { edges_[place(one)][place(other)] = edges_[place(other)][place(one)] = false; }
   void restore_edges(OperationId of);  // restores all edges that follow from the operation's accesses
@@ -34,21 +34,21 @@ class ChoppingGraph {
   bool conflicting(uint32_t procedure, const Group& piece) const;
 
   // An SC-cycle, and two pieces of one call that it passes through. The steps lead from the first
-  // piece to the second; the S-edge back is left out. Returns false if the graph does not contain
-  // an SC-cycle.
+  // piece to the second. The S-edge from there back to the first piece is left out.
   struct Cycle {
     uint32_t procedure = 0;
     size_t first = 0, second = 0;  // pieces
     std::vector<CycleStep> steps;
   };
+  // Returns false if the graph does not contain an SC-cycle.
   bool find_cycle(Cycle* cycle) const;
 
-  // A path of C-edges and siblings from one procedure to another, which may be the same one. Empty
-  // if none exists.
+  // Returns a path of conflicts from one procedure to another, which may be the same one. Returns
+  // an empty path if none exists.
   std::vector<CycleStep> find_path(uint32_t from, uint32_t to) const;
 
-  // Merges two pieces of a procedure, and all pieces that must run between them. Calls `between`
-  // for each of these before it is merged.
+  // Merges two pieces of a procedure, and all pieces that must run between them. Calls
+  // between(merged, piece) before it merges such a piece.
   template <class F>
   void merge(uint32_t procedure, size_t first, size_t second, F&& between) {
     size_t merged = join(procedure, first, second);
@@ -58,7 +58,7 @@ class ChoppingGraph {
     }
   }
 
-  // Whether a piece depends on another piece, directly or through other pieces.
+  // Returns true if `piece` depends on `other`, directly or through other pieces.
   bool needs(uint32_t procedure, size_t piece, size_t other) const { return needs_[procedure][piece][other]; }
 
  private:
@@ -70,7 +70,7 @@ class ChoppingGraph {
 
   size_t place(OperationId id) const { return begins_[id.procedure] + id.operation; }
   bool on_cycle(uint32_t procedure, size_t piece, const std::vector<std::vector<bool>>& conflicts, Cycle* cycle) const;
-  // Sets *step to the edge between two pieces of different calls. Returns false if none exists.
+  // Sets *step to a C-edge between two pieces of different calls. Returns false if none exists.
   bool edge(const Node& from, const Node& to, CycleStep* step) const;
   size_t join(uint32_t procedure, size_t first, size_t second);
   void find_needs(uint32_t procedure);

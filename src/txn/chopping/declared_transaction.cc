@@ -36,7 +36,7 @@ Status DeclaredTransaction::refuse(std::string what) {
 Status DeclaredTransaction::check(const TableRef& table, uint64_t wanted, const DeclaredColumns& may, const char* does) {
   const uint64_t missing = wanted & ~may.columns;
   if (missing == 0) return check(table, may.declared, does);  // even a read without columns shows whether the row exists
-  if (!table) return {};  // the transaction refuses this itself
+  if (!table) return {};  // the inner transaction will refuse the empty TableRef
   const auto column = static_cast<size_t>(__builtin_ctzll(missing));
   return refuse(std::string(does) + " column '" + table.schema().columns[column].name + "' of table '" + table.schema().name + "'");
 }

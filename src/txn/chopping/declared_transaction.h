@@ -19,7 +19,7 @@ namespace elider::txn {
 
 // The columns that one kind of access may touch, with one bit for each column's position in the
 // schema. Whether the access is declared at all is stored separately, because a table may be
-// declared without columns and an access may request no column.
+// declared without columns, and an access may request zero columns.
 struct DeclaredColumns {
   uint64_t columns = 0;
   bool declared = false;
@@ -48,7 +48,8 @@ class DeclaredTransaction final : public Transaction {
     attempt_ = inner.attempt();
     read_only_ = inner.read_only();
   }
-  // The first refusal. It is kept for bodies that ignore the status and continue.
+  // Returns the error of the first refused access, or ok. The error is kept because a body may
+  // ignore it and continue.
   const Status& refusal() const { return refusal_; }
 
  protected:

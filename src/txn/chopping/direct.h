@@ -1,32 +1,33 @@
-// DirectPiece: the core and the tail of a call of a chopped procedure, run as one hardware
-// transaction, or region. The region reads and writes rows in place (DBX-TC, sections 3 and 4,
-// "direct execution").
+// DirectPiece: runs the core and the tail of a chopped procedure's call as one hardware transaction
+// (a region). The region reads and writes rows in place (DBX-TC, sections 3 and 4, "direct
+// execution").
 //
 // The hardware tracks what the region reads and writes, so the region does not use a read set,
 // locks or validation. Core and tail share a region, because the tail is too short to be worth a
 // separate one. If a region is impossible or keeps failing, the call falls back to locking, as it
-// does without regions (chopped.h). The fallback sets the lock bits of its rows. No other lock is
-// necessary for the fallback, because a region reads the word of each cell that it reads or writes.
-// The region aborts if a lock bit is set, or if another thread sets one.
+// does without regions (chopped.h). The fallback sets the lock bits of its rows. The fallback does
+// not need another lock, because a region checks the lock bit of each cell that it reads or writes.
+// The region aborts if the bit is set, or if another thread sets it later.
 //
-// Why it is serializable: a region takes effect at one instant. At its end it reads S and the
-// readers' slots. So it is like commit_at_once() in txn/read_write/region.h, with one difference:
-// the reads themselves are inside the region, so they need not be validated. What region.h says
-// about S, the readers and the log also holds here. A thread that validates or reads a snapshot
-// outside of regions sees the words as they were before or after the region.
+// Why it is serializable: a region takes effect at one instant. At its end it reads the snapshot
+// number S and the readers' slots. So it is like commit_at_once() in txn/read_write/region.h, with
+// one difference: the reads themselves are inside the region, so they need not be validated. What
+// region.h says about S, the readers and the log also holds here. A thread that validates or reads
+// a snapshot outside of regions sees the commit words as they were before or after the region.
 //
-// Normally a row is written at once, with the region's number and the next word
-// (PieceInRegion::in_place). A write stays in the write set until the end of the region in these
-// cases: there is a log; a history is recorded; a snapshot reader may need an old version; the row
-// is stored as a block; or the table has secondary indexes. The region's end then needs the write
-// set.
+// Normally a row is written at once, together with the region's snapshot number and the next commit
+// word (PieceInRegion::in_place). A write is kept in the write set until the end of the region in
+// these cases: there is a log; a history is recorded; a snapshot reader may need an old version;
+// the row is stored as a block; or the table has secondary indexes. In these cases, the end of the
+// region needs the write set.
 //
 // The number S is read before the region. If the region itself read S at its start, every new
 // snapshot would abort it. At its end, a region that wrote in place aborts if its number is not
-// current any more, or if there is a new reader. The room for the log record is reserved before the
-// region begins. The record is written after the region, and is announced as described in region.h.
+// current any more, or if there is a new reader. The space for the log record is reserved before
+// the region begins. The record is written after the region, and is announced as described in
+// region.h.
 //
-// Thread safety: belongs to one worker.
+// Thread safety: none. The object belongs to one worker.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +51,8 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     claims_.piece = true;
   }
 
-  // Allocates the memory that a region uses. Called before each run. Without this, each aborted
-  // region would free the memory again, and the next region would allocate it again. May throw
+  // Allocates the memory that a region uses. Called before each run, because an aborted region
+  // undoes its own allocations, and the next region would have to repeat them. May throw
   // std::bad_alloc.
   void make_room(const Execution& execution) {
     constexpr size_t kWrites = 64, kAdditions = 16;  // not more, because a larger table of positions occupies more cache lines
@@ -66,7 +67,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
 
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
-  // Like PieceTransaction::bind(), for a call that is not a publisher.
+  // Like PieceTransaction::bind(). The call must not be a publisher.
   void bind(const Publications* subscribed, Publications* late) {
     claims_.subscribed = subscribed;
     claims_.late = late;
@@ -75,8 +76,8 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   void answered() { this->recorder_.answered(); }
 
   // Runs the operations in a region that also commits them. Returns false if the operations did not
-  // take effect; the call must then run another way. `head` is the head of the call, whose reads
-  // come first in the call's history; it may be null.
+  // take effect; the call must then run without a region. `head` is the head of the call, or null.
+  // Its reads come first in the history of the call.
   template <class Operations>
   bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
     this->begin(1, procedure);
@@ -158,7 +159,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   Committed write_all() {
     for (const auto& change : this->index_changes_)
       if (change.has_old) [[unlikely]]
-        decline();  // old entries are listed under a lock of the library
+        decline();  // listing old entries requires a mutex, which a region cannot acquire
     for (WriteEntry& write : writes_) {
       if (write.kind == WriteKind::kNone) continue;
       const uint64_t w = this->unlocked_in_region(*write.cell);
@@ -180,7 +181,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     if (claims_.in_place && (committed.n != claims_.number || committed.newest_reader != 0)) [[unlikely]]
       decline();
     if (claims_.subscribed != nullptr && committed.n != claims_.number) [[unlikely]]
-      decline();  // publishers may by now be listed below the call's number
+      decline();  // a publisher may have been listed below the call's number by now
     if (committed.newest_reader != 0 && !this->prepare_versions(committed.newest_reader)) [[unlikely]]
       decline();
     if (this->recorder_.on()) [[unlikely]] {
@@ -198,16 +199,16 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     return committed;
   }
 
-  // Drops the operations of a region that had no effect.
+  // Discards the records of a region that did not commit.
   bool forget() {
     this->end();
     return false;
   }
 
-  static constexpr int kNumbersMax = 4;  // how many times the number may change before the call runs another way
+  static constexpr int kNumbersMax = 4;  // how many times the number may change before the call runs without a region
   static constexpr uint32_t kCallsMax = 1u << 20;
 
-  const size_t record_bytes_;  // the reserved room for a record
+  const size_t record_bytes_;  // the space reserved for a log record
   bool has_room_ = false;
 };
 

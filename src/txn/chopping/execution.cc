@@ -24,7 +24,7 @@ class Planner {
  public:
   Planner(std::span<const TableRef> tables, const Declaration& declaration) : tables_(tables), declaration_(declaration) {}
 
-  // Returns the position of the first piece of the core, and the number of its pieces.
+  // Returns the position of the core's first piece, and the number of the core's pieces.
   std::pair<size_t, size_t> core_of(size_t p, const PlannedProcedure& planned) const {
     size_t begin = kNowhere, end = 0;
     bool has_conflicting = false;
@@ -36,15 +36,15 @@ class Planner {
         return operation.may_roll_back || changes_index(operation);
       });
       if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
-      // These mutants leave several conflicting pieces. The core then contains only the first, and
-      // the others run without validation.
+      // Several pieces may conflict if one of these mutants is active. The core then contains only
+      // the first of them, and the others run without validation.
       if (piece.conflicting && has_conflicting && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
       has_conflicting = has_conflicting || piece.conflicting;
-      // Only the core's commit can be undone.
+      // A piece that may roll back must be in the core, because the tail can no longer be undone.
       if (begin != kNowhere && (piece.conflicting || may_roll_back)) end = i + 1;
     }
     if (begin == kNowhere) return {planned.pieces.size(), 0};
-    if (end == 0)  // no piece conflicts: all pieces that write
+    if (end == 0)  // no piece conflicts, so the core consists of all pieces that write
       for (size_t i = begin; i < planned.pieces.size(); ++i)
         if (planned.pieces[i].writes && !planned.pieces[i].deferred) end = i + 1;
     return {begin, end - begin};
@@ -70,7 +70,7 @@ class Planner {
     return operation;
   }
 
-  // The commit groups to which these operations add, as (table, group).
+  // The column groups to which these operations add, as (table id, group).
   using Groups = std::set<std::pair<uint32_t, uint32_t>>;
   Groups groups_added(const std::vector<DeclaredOperation>& operations) const {
     Groups groups;
@@ -82,13 +82,13 @@ class Planner {
     return groups;
   }
 
-  // Whether the operation may conflict in a secondary index. It does so if two rows would have the
-  // same value in a unique index, or if a row moves from one value to another. The declaration does
-  // not describe such conflicts, and only a core validates them.
+  // Returns true if the operation may conflict in a secondary index, because it may give two rows
+  // the same value in a unique index, or may change the value of a row. Declarations do not
+  // describe such conflicts, so only the core may contain the operation, which validates them.
   bool changes_index(const Operation& operation) const {
     for (const Access& access : operation.accesses) {
       const TableRef* found = find(access.table);
-      if (found == nullptr) continue;  // the analysis refuses this case
+      if (found == nullptr) continue;  // the analysis will refuse the unknown table
       const TableRef& table = *found;
       for (const SecondaryIndex& index : table.schema().indexes) {
         const bool comes_or_goes = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
@@ -144,7 +144,7 @@ void bind_to_publications(Execution* execution) {
 Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, std::span<const TableRef> tables,
                       const InstallOptions& options, Execution* execution) {
   if (options.choices.granularity == chopping::Granularity::kColumn)
-    return Status::invalid_argument("InstallOptions::choices.granularity is 'column', but commits distinguish commit groups, not columns");
+    return Status::invalid_argument("InstallOptions::choices.granularity is 'column', but commits detect conflicts by column group");
   Declaration declaration;
   for (const TableRef& table : tables) declaration.tables.push_back(chopping::Table::of(table.schema()));
   for (const detail::ProcedureDefinition* const procedure : procedures)

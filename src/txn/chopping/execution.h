@@ -1,5 +1,5 @@
-// Execution: how calls of chopped procedures run. The operations of each procedure are divided into
-// three parts that run one after the other (piece_transaction.h).
+// Execution: describes how calls of chopped procedures run. The operations of each procedure are
+// divided into three parts, which run one after the other (piece_transaction.h).
 //
 //   head   the pieces before the first piece that writes or conflicts
 //   core   from there to the piece that conflicts. If none conflicts, all pieces that write.
@@ -31,7 +31,8 @@ struct ExecutableProcedure {
   uint32_t position = 0;
   bool on_snapshot = false;  // the procedure only reads, and all its operations are in the head
   std::vector<DeclaredOperation> head, core, tail, deferred;
-  // The site of the regions of its calls. Null if the calls do not run as regions.
+  // The statistics and retry policy of the hardware transactions that run its calls (htm/site.h).
+  // Null if its calls do not run in hardware transactions.
   std::unique_ptr<htm::Site> site;
   bool core_adds = false;         // the core adds to columns to which another call's tail may add
   bool tail_adds = false;         // the tail or the deferred operations add to such columns
@@ -43,7 +44,7 @@ struct ExecutableProcedure {
 struct Execution {
   std::vector<ExecutableProcedure> procedures;
   std::vector<TableRef> tables;
-  ElisionPolicy elision;  // the policy of all sites
+  ElisionPolicy elision;  // the retry policy of all sites
   bool checks_accesses = false, always_in_pieces = false, answers_at_once = false;
   chopping::Plan plan;
 };
@@ -55,16 +56,16 @@ struct Execution {
 Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, std::span<const TableRef> tables,
                       const InstallOptions& options, Execution* execution);
 
-// Makes calls run as regions. The retry limits are low, because an abort discards a whole call: 10
-// after conflicts, 1 after capacity aborts, and 3 at a locked row, or fewer if the policy says so.
-// The execution must not be moved after this.
+// Makes calls run in hardware transactions. These are retried at most 10 times after conflicts,
+// once after capacity aborts, and 3 times at a locked row, or less often if the policy says so. The
+// limits are low because an abort discards an entire call. The execution must not be moved after
+// add_sites().
 void add_sites(const ElisionPolicy& policy, Execution* execution);
 
-// Runs the operations one after the other, and checks each access. Stops at the first operation
-// that fails.
+// Runs the operations one after the other, and checks each access against the declaration. Stops at
+// the first operation that fails.
 Status run_checked(Transaction& txn, const std::vector<DeclaredOperation>& operations, void* call);
-// Runs the operations like run_checked(), but checks the accesses only if the execution requires
-// it.
+// Like run_checked(), but checks the accesses only if the execution requires it.
 [[gnu::always_inline]] inline Status run_operations(Transaction& txn, const Execution& execution,
                                                     const std::vector<DeclaredOperation>& operations, void* call) {
   if (execution.checks_accesses) [[unlikely]] return run_checked(txn, operations, call);
@@ -72,7 +73,7 @@ Status run_checked(Transaction& txn, const std::vector<DeclaredOperation>& opera
     if (Status status = operation.body(txn, call); !status.ok()) [[unlikely]] return status;
   return {};
 }
-// Runs all of a call as one transaction.
+// Runs an entire call as one transaction.
 Status run_whole(Transaction& txn, const Execution& execution, const ExecutableProcedure& procedure, void* call);
 
 }  // namespace elider::txn

@@ -1,6 +1,6 @@
 // Piece: the data that a ReadWriteTransaction (txn/read_write) stores about the call that it
-// belongs to. It takes the place of claims (txn/claims.h), but does not claim anything. Thread
-// safety: belongs to one transaction.
+// belongs to. It is used as the transaction's claims (txn/claims.h), but does not claim anything.
+// Thread safety: none. A Piece belongs to one transaction.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct Piece {
   static constexpr bool kReads = false, kWrites = false, kLeaves = false;
   static constexpr bool kPieces = true;
 
-  bool piece = false;          // the transaction is a part of a call, or a whole call
+  bool piece = false;          // the transaction runs a part of a call, or an entire call
   bool of_call = false;        // its commit is one part of the call; the call is counted and reported at its end
   bool adds_in_order = false;  // the piece does not commit while a call with a smaller number is running
   // The publications (publications.h) that restrict the call; null if none does.
@@ -39,10 +39,10 @@ template <class B, class Head>
 struct PieceInRegion : Piece {
   using Region = B;
   Head* head = nullptr;  // the head of the call, or null
-  uint32_t call = 0;     // distinguishes the call from the last million calls of the worker; used in views
+  uint32_t call = 0;     // distinguishes the call from the worker's last million calls; used in views
   // Rows are written in place at once. This is allowed if neither a record of the writes nor an old
-  // version for a snapshot reader is required. `number` is then the region's number from the start
-  // of the region.
+  // version for a snapshot reader is required. `number` then contains the snapshot number that was
+  // read before the region.
   bool in_place = false;
   // The number of rows inserted in place, by table.
   struct Inserted {
@@ -50,7 +50,8 @@ struct PieceInRegion : Piece {
   };
   std::array<Inserted, 8> inserted;
   uint32_t inserted_tables = 0;
-  // Returns false if there are too many tables.
+  // Counts a row that was inserted in place. Returns false if rows have been inserted in place into
+  // too many tables.
   bool count_inserted(uint32_t table) {
     for (uint32_t i = 0; i < inserted_tables; ++i)
       if (inserted[i].table == table) return ++inserted[i].rows, true;

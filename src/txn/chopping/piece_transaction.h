@@ -1,5 +1,5 @@
-// PieceTransaction: a part of a call of a chopped procedure that runs as one transaction. The part
-// is the head, the core or the tail of the call (execution.h).
+// PieceTransaction: the transaction that runs one part of a chopped procedure's call: the head, the
+// core or the tail (execution.h).
 //
 //   head   reads that cannot conflict, so they are not validated
 //   core   an ordinary commit, which gives the call its snapshot number and orders it among other
@@ -9,14 +9,16 @@
 // Invariants:
 //   - From before the core reads its number n until the tail is written, the call is listed at n or
 //     below (storage/snapshots.h) and announced to the log (log/log.h). So neither a snapshot at n
-//     or later nor a closed number can fall between the commits of the call.
+//     or later nor a closed number (docs/design/group-commit.md) can fall between the commits of
+//     the call.
 //   - The versions of a cell are in the order of their numbers. If the tail and another call with a
 //     larger number write the same cell, both only add to it, and a call that adds waits until all
 //     calls with smaller numbers have ended. (DBX-TC, Algorithm 1, does not wait, but repeats the
 //     addition on the newer versions.)
 //
-// A piece and its images stay unchanged after the piece's commit until end_call(), because later
-// operations may use what the piece has read. Thread safety: belongs to one worker.
+// A piece and its images remain unchanged after the piece's commit until end_call(), because later
+// operations may use what the piece has read. Thread safety: none. The object belongs to one
+// worker.
 #pragma once
 
 #include <string>
@@ -39,13 +41,15 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   // Sets whether the commit is one part of the call, rather than all of it.
   void set_of_call(bool of_call) { claims_.of_call = of_call; }
   size_t reads() const { return this->reads_.size(); }
-  // Forgets the reads after the first `count`. They cannot conflict, so they need not be validated.
+  // Drops the recorded reads after the first `count`. They cannot conflict, so they need not be
+  // validated.
   void forget_reads_after(size_t count) { this->reads_.shrink_to(count); }
   bool has_writes() const { return !writes_.empty(); }
   SnapshotNumber number() const { return claims_.number; }
   bool adds() const { return claims_.adds_in_order; }
   void set_adds(bool adds) { claims_.adds_in_order = adds; }
-  // Sets the publications that restrict the call. Called before each attempt of the core.
+  // Sets the publications that restrict the call. Called before the call runs, and each time that
+  // it begins again.
   void bind(const Publications* subscribed, Publications* late, Publications::Publisher* publisher) {
     claims_.subscribed = subscribed;
     claims_.late = late;
@@ -55,16 +59,17 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
   void answered() { this->recorder_.answered(); }
   Publications::Publisher* publisher() const { return claims_.publisher; }
-  // Whether the last attempt found a publisher with a smaller number. The call must then leave and
-  // begin again.
+  // Returns true if the last attempt found a publisher with a smaller number. The call must then
+  // leave and begin again (publications.h).
   bool missed() const { return claims_.missed; }
 
-  // Commits the core, or a whole call. Ok: the call has its number and can no longer be undone.
+  // Commits the core, or an entire call. If the result is ok, the call has its snapshot number and
+  // can no longer be undone.
   Status commit() {
     if (this->state_ != State::kActive) return Base::commit();
     if (!claims_.of_call) return claims_.subscribed != nullptr && writes_.empty() ? commit_reads_of_subscriber() : Base::commit();
     const SnapshotNumber now = store_.snapshots.current();
-    if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // or the two would wait for each other
+    if (claims_.misses_publisher(now)) [[unlikely]] return begin_again();  // otherwise the call and the publisher would wait for each other
     if (adds()) store_.snapshots.await_calls(now - 1, worker_.id());
     if (store_.stopped()) [[unlikely]] {
       this->rollback(Cause::kNone);
@@ -91,7 +96,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (writes_.empty()) return this->finish_piece(n, order, 0);
     if (!this->prepare_blocks()) [[unlikely]] return give_up_tail(0);
     // If the log has failed, the call cannot become durable any more. The rows are written
-    // nevertheless, because the call would otherwise be half done.
+    // nevertheless, because the call would otherwise be incomplete.
     bool logged = store_.log != nullptr;
     if (logged)
       if (Status status = reserve_record(*store_.log, worker_.id(), writes_, &this->log_place_); !status.ok()) [[unlikely]] {
@@ -119,8 +124,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     return this->finish_piece(n, order, newest_reader);
   }
 
-  // Called on the core when the call ends. From now on, the log and the snapshots do not wait for
-  // the call. It is counted, and the history gets one record of all its pieces.
+  // Called on the core when the call ends. Counts the call, and reports all its pieces to the
+  // history as one record. From now on, the log and the snapshots do not wait for the call.
   void tell_call(PieceTransaction* head, PieceTransaction* tail) {
     if (store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());
     store_.snapshots.end_call(worker_.id());
@@ -130,12 +135,12 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (tail != nullptr) this->recorder_.take_from(tail->recorder_);
     this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
-  // Whether this transaction created the view and has read this row of the table.
+  // Returns true if this transaction created the view and has read its row.
   bool has_view(typename Base::TableType& table, const detail::ImageHeader& view) {
     return this->arena_.holds(&view) && this->has_read(table, view);
   }
-  // Passes the head's reads to the history of a call whose other parts run as another kind of
-  // transaction.
+  // Moves the head's recorded reads to the recorder of the transaction that runs the other parts of
+  // the call (direct.h).
   void give_reads_to(HistoryRecorder& recorder) { recorder.take_from(this->recorder_); }
   uint64_t order() const { return claims_.order; }
   // Ends a piece after its call has ended. If the call committed, the core has already reported the
@@ -147,7 +152,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
 
  private:
-  // Lists the call while this object exists, or for longer after keep().
+  // Lists the call in the store's snapshots while a Listed object exists. After keep(), the call
+  // remains listed.
   class Listed {
    public:
     Listed(Store& store, uint32_t worker) : store_(&store), worker_(worker) { store.snapshots.begin_call(worker); }
@@ -167,8 +173,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   using Base::worker_;
   using Base::writes_;
 
-  // Commits a core that only reads, which orders the call. All its reads must be valid at one
-  // instant.
+  // Commits a core that only reads. Its commit orders the call among other calls, so all its reads
+  // must be valid at one instant.
   Status commit_reads_of_core() {
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     for (bool repaired = false;; repaired = true) {
@@ -218,7 +224,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     this->unlock_writes(writes_.size());  // first, because composing the message may throw
     free_unused(worker_, writes_);
     return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + table.key_text(key) +
-                                      ": another call has written it at a later snapshot, a conflict that the declaration rules out");
+                                      ": another call has written this row with a larger snapshot number, but the declarations do not "
+                                      "show this conflict");
   }
 };
 

@@ -1,11 +1,12 @@
-// Publications: the moments at which deferred parts of calls of chopped procedures become visible
+// Publications: control when the deferred parts of chopped procedures' calls become visible
 // (DBX-TC, section 3.2).
 //
 // A publisher is a call with a deferred part. A subscriber is a call of a procedure that reads what
 // such a part changes. Conflicts do not order publishers and subscribers. Instead, a deferred part
 // becomes visible in a publication, during which no subscriber runs. The core of the publisher
 // became visible earlier, at its commit. So a subscriber precedes every publisher that runs
-// concurrently with it, and follows all publishers that were published before it began.
+// concurrently with it, and follows all publishers that were published before it began. In these
+// steps, S is the global snapshot number (storage/snapshots.h):
 //
 //   publisher                                     subscriber
 //   1. begin: it is listed, at S or below         1. enter: announces that it is running, while no
@@ -27,15 +28,15 @@
 //   - If a subscriber has not seen the deferred part of a publisher, the subscriber's number is not
 //     above the publisher's number (subscriber's step 3). So no snapshot contains the publisher
 //     without the subscriber. A publisher that is listed after the subscriber's check reads S
-//     later.
+//     later, so its number is not smaller.
 //   - Calls are strictly serializable. A call may have seen a publisher's core if conflicts lead
-//     from its procedure to the publisher's procedure. Such a call answers only after all
-//     publishers that were listed at its commit have ended. InstallOptions::answers_at_once turns
-//     this wait off. Then a subscriber that begins after the answer may precede the publisher.
-//     There is still a serial order of what the calls have seen, because no conflict leads from
-//     such a call to a subscriber; otherwise the analysis would not allow the deferral. This order
-//     may contradict real time. Snapshots and ordinary transactions wait for the publisher in any
-//     case.
+//     from its procedure to the publisher's procedure. Such a call answers (returns its result)
+//     only after all publishers that were listed at its commit have ended.
+//     InstallOptions::answers_at_once turns this wait off. Then a subscriber that begins after the
+//     answer may precede the publisher. There is still a serial order of what the calls have seen,
+//     because no conflict leads from such a call to a subscriber; otherwise the analysis would not
+//     allow the deferral. This order may contradict real time. Snapshots and ordinary transactions
+//     wait for the publisher in any case.
 //
 // Progress: a publisher waits for running subscribers and for listed publishers. A subscriber waits
 // for publications and publishers only before it enters. If a subscriber has waited long to enter,
@@ -46,15 +47,16 @@
 // publication begins when a publisher needs it, not when an epoch ends. A call that may have seen a
 // core answers late. The paper does not require this, but strict serializability does.
 //
-// The recorded order (Store::commit_order): a publisher's place must be after the places of the
-// subscribers that have not seen it, although these commit later. The same holds for a call that
-// may have seen the publisher's core. Therefore, while a publisher has not opened its publication,
-// these calls get places half an interval ahead. Each publication begins a new interval. Conflicts
-// do not lead from these calls to subscribers, so only publications order the two.
+// The order that is recorded for histories (Store::commit_order): a publisher's position must
+// follow the positions of the subscribers that have not seen it, although these subscribers commit
+// later. The same holds for a call that may have seen the publisher's core. Therefore, while a
+// publisher has not opened its publication, these calls get positions half an interval ahead. Each
+// publication begins a new interval. Conflicts do not lead from these calls to subscribers, so only
+// publications order the two.
 //
-// Lock rank: after rooms.h. A publisher must not hold a row's lock when it begins or opens, nor a
-// subscriber when it enters. The lock for places is a leaf; commits acquire it. Thread safety: all
-// threads; each worker has its own slot.
+// Lock order: after rooms.h. A publisher must not hold a row's lock when it begins or opens a
+// publication, nor must a subscriber when it enters. The lock for positions is a leaf; commits
+// acquire it. Thread safety: all threads; each worker has its own slot.
 #pragma once
 
 #include <atomic>
@@ -101,7 +103,7 @@ class Publications {
     }
     // release: a publisher then sees everything that the subscriber has done.
     void leave() { all_.slots_[worker_]->subscribes.store(false, std::memory_order_release); }
-    // From here until the end of this subscriber, no publisher is listed.
+    // From now until this object is destroyed, no new publisher is listed.
     void keep_publishers_out() {
       if (!keeps_out_) all_.kept_out_->fetch_add(1);
       keeps_out_ = true;
@@ -129,7 +131,8 @@ class Publications {
     Publisher(const Publisher&) = delete;
     Publisher& operator=(const Publisher&) = delete;
 
-    // Lists the call at S, which `current` reads. Called before each attempt of the core.
+    // Lists the call at the current snapshot number, which current() returns. Called before each
+    // attempt of the core.
     template <class Current>
     void begin(const Current& current) {
       all_.list(worker_, listed_, current);
@@ -155,7 +158,7 @@ class Publications {
 
   static constexpr SnapshotNumber kAll = ~SnapshotNumber{0};
 
-  // Whether a publisher is listed below n.
+  // Returns true if a publisher is listed below n.
   bool listed_below(SnapshotNumber n) const {
     for (uint32_t i = 0; i < used_->load(); ++i)
       if (const SnapshotNumber number = slots_[i]->number.load(); number != 0 && number < n) return true;
@@ -174,8 +177,8 @@ class Publications {
     }
   }
 
-  // Returns the place in the recorded order of a publisher's call, or of a call that may have seen
-  // a publisher's core.
+  // Returns the position in the recorded order of a publisher's call, or of a call that may have
+  // seen a publisher's core.
   uint64_t place() {
     lock();
     const uint64_t place = order_.fetch_add(1) + (pending_->load() != 0 ? kInterval / 2 : 0);
@@ -183,7 +186,7 @@ class Publications {
     return place;
   }
   // Like place(), but called within a region, which makes the step atomic. Returns false if the
-  // call must run another way.
+  // call must run without a region.
   bool place_in_region(uint64_t* place) {
     if (locked_->load() != 0) return false;
     *place = order_.fetch_add(1) + (pending_->load() != 0 ? kInterval / 2 : 0);
@@ -191,7 +194,7 @@ class Publications {
   }
 
  private:
-  static constexpr uint64_t kInterval = uint64_t{1} << 21;  // in places; fewer than half as many commits while a publisher is listed
+  static constexpr uint64_t kInterval = uint64_t{1} << 21;  // more than twice the number of commits while a publisher is listed
   struct Slot {
     std::atomic<bool> subscribes{false};
     std::atomic<SnapshotNumber> number{0};  // the number at which the publisher's call is listed; 0: it is not listed
@@ -249,7 +252,7 @@ class Publications {
   CacheLine<std::atomic<uint32_t>> open_;      // the number of open publications
   CacheLine<std::atomic<uint32_t>> kept_out_;  // the number of subscribers that keep publishers from being listed
   CacheLine<std::atomic<uint32_t>> pending_;   // the number of listed publishers that have not opened their publication; guarded by locked_
-  CacheLine<std::atomic<uint32_t>> locked_;    // guards places only
+  CacheLine<std::atomic<uint32_t>> locked_;    // guards only the assignment of positions
 };
 
 }  // namespace elider::txn

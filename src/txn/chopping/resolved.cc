@@ -39,7 +39,7 @@ namespace {
 
 bool changes_presence(const ResolvedAccess& access) { return access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove; }
 
-// Whether the order of two operations of the same call may matter.
+// Returns true if the order of two operations of the same call may matter.
 bool touch_the_same(const ResolvedOperation& one, const ResolvedOperation& other) {
   for (const ResolvedAccess& a : one.accesses)
     for (const ResolvedAccess& b : other.accesses) {
@@ -91,7 +91,7 @@ class Resolver {
     if (!table_of_.emplace(table.name, t).second) return refused("table '" + table.name + "' is declared twice");
     TableUnits units;
     if (table.groups.size() > kColumnsMax)
-      return refused("table '" + table.name + "' has more than " + std::to_string(kColumnsMax) + " commit groups");
+      return refused("table '" + table.name + "' has more than " + std::to_string(kColumnsMax) + " column groups");
     uint32_t group = 0, column = 0;
     for (const auto& columns : table.groups) {
       for (const std::string& name : columns) {
@@ -168,7 +168,7 @@ class Resolver {
     }
     if (!access.columns.empty() && (access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove))
       return refused(
-          p, o, std::string(name_of(access.kind)) + " of table '" + access.table + "' names columns, but it always concerns the whole row");
+          p, o, std::string(name_of(access.kind)) + " of table '" + access.table + "' names columns, but always affects the whole row");
     if (access.kind == AccessKind::kInsert && !access.fresh && tokens_.contains(access.table))
       return refused(
           p, o,
@@ -186,14 +186,15 @@ class Resolver {
     for (const ResolvedAccess& access : operation.accesses)
       if (access.kind != AccessKind::kAdd && !(access.kind == AccessKind::kInsert && access.fresh))
         return refused(p, o,
-                       "it is deferred, and so may only add, but it has a " + std::string(name_of(access.kind)) + " of table '" +
-                           declaration_.tables[access.table].name + "'");
-    if (operation.may_roll_back) return refused(p, o, "it is deferred, and so must not roll back");
+                       "it is deferred, so it may only add or insert fresh rows, but it has a " + std::string(name_of(access.kind)) +
+                           " of table '" + declaration_.tables[access.table].name + "'");
+    if (operation.may_roll_back) return refused(p, o, "it is deferred, so it must not roll back");
     return {};
   }
 
-  // Checks that a row that belongs to a token is inserted no later than the token, and accessed no
-  // earlier than the removal of the token.
+  // Orders operations on tokens: a row that belongs to a token is inserted no later than the token,
+  // and accessed no earlier than the token is removed. Returns kInvalidArgument if the procedure
+  // does not insert or remove the token.
   Status order_tokens(uint32_t p, uint32_t o, ResolvedProcedure& made) const {
     for (const ResolvedAccess& access : made.operations[o].accesses) {
       if (access.token == kNone) continue;
@@ -214,8 +215,8 @@ class Resolver {
       const std::string& token = declaration_.tables[access.token].name;
       if (found == kNone)
         return refused(p, o,
-                       inserts ? "its token: neither it nor an operation after it inserts into table '" + token + "'"
-                               : "its token: neither it nor an operation before it removes a row of table '" + token + "'");
+                       inserts ? "neither this operation nor a later one inserts its token into table '" + token + "'"
+                               : "neither this operation nor an earlier one removes its token from table '" + token + "'");
       if (found == o) continue;
       if (inserts)
         made.operations[found].needs.push_back(o);
@@ -234,7 +235,7 @@ class Resolver {
           made.operations[o].needs.push_back(before);
   }
 
-  // Makes an operation that passes a token on run after the operations that use rows of such
+  // Makes an operation that inserts a token run after all earlier operations that use rows of such
   // tokens.
   void hand_on_last(ResolvedProcedure& made) const {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
@@ -268,7 +269,7 @@ class Resolver {
   Resolved& resolved_;
   std::map<std::string, uint32_t> table_of_;
   std::vector<TableUnits> units_;
-  std::set<std::string> tokens_;  // the tables that are tokens
+  std::set<std::string> tokens_;  // the tables whose rows are tokens
 };
 
 bool meet(const ResolvedAccess& a, const ResolvedAccess& b, const Choices& choices) {
@@ -291,8 +292,8 @@ std::string names_of(const Table& table, uint64_t columns) {
   return names;
 }
 
-// Returns advice on how to avoid the conflicts of two operations. Each advice is given only if it
-// would remove all of their conflicts.
+// Returns advice on how to avoid the conflicts of two operations, or an empty string. Advice is
+// given only if it would remove all of their conflicts.
 std::string advice_of(const Declaration& declaration, const ResolvedOperation& one, const ResolvedOperation& other,
                       const Choices& choices) {
   std::vector<Meeting> meetings;
@@ -318,7 +319,7 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
     const ResolvedAccess &a = *meetings.front().one, &b = *meetings.front().other;
     const Table& table = declaration.tables[a.table];
     return "put " + names_of(table, a.columns) + " and " + names_of(table, b.columns) + " of table '" + table.name +
-           "' into different commit groups";
+           "' into different column groups";
   }
   const auto may_be_deferred = [](const ResolvedOperation& operation) {
     return !operation.deferred && std::all_of(operation.accesses.begin(), operation.accesses.end(), [](const ResolvedAccess& access) {
@@ -328,7 +329,7 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
   if (one.id.procedure != other.id.procedure)
     for (const ResolvedOperation* adds : {&one, &other})
       if (may_be_deferred(*adds))
-        return "defer " + place(*adds) + ", if its effect may be seen later and the two procedures meet nowhere else";
+        return "defer " + place(*adds) + ", if its effect may be seen later and the two procedures do not conflict elsewhere";
   // An operation that also reads a column that it writes does more than an addition.
   const auto could_add = [](const ResolvedOperation& operation, const ResolvedAccess& its) {
     if (its.kind == AccessKind::kAdd) return true;

@@ -1,6 +1,6 @@
-// Resolved: a declaration in which names are resolved and columns are sets of units. A unit is the
-// smallest thing between which conflicts can distinguish: a commit group, a single column or a
-// whole table.
+// Resolved: a declaration whose names are resolved and whose columns are represented by sets of
+// units. A unit is the granularity at which conflicts are detected: a column group, a single column
+// or an entire table.
 // Thread safety: a value.
 #pragma once
 
@@ -27,13 +27,13 @@ struct ResolvedAccess {
 struct ResolvedOperation {
   OperationId id;
   std::vector<ResolvedAccess> accesses;
-  std::vector<uint32_t> needs;  // positions of operations of the procedure, declared earlier or later
+  std::vector<uint32_t> needs;  // the operations that must run first, by position in the procedure; may also be declared later
   bool may_roll_back, deferred, writes;
 };
 
 struct ResolvedProcedure {
   std::vector<ResolvedOperation> operations;
-  // needed[i][j]: operation j must run before operation i, directly or because of others.
+  // needed[i][j] is true if operation j must run before operation i, directly or transitively.
   std::vector<std::vector<bool>> needed;
   bool reads_only;
 };
@@ -43,13 +43,13 @@ struct Resolved {
   const ResolvedOperation& operation(OperationId id) const { return procedures[id.procedure].operations[id.operation]; }
 };
 
-// Returns ok, or kInvalidArgument like analyze().
+// Returns ok, or kInvalidArgument in the same cases as analyze().
 Status resolve(const Declaration& declaration, const Choices& choices, Resolved* resolved);
 
 inline bool only_reads(AccessKind kind) { return kind == AccessKind::kRead || kind == AccessKind::kScan; }
 
-// The place where two operations conflict if different calls run them: one access of each
-// operation. Both are null if the operations do not conflict.
+// Two accesses, one of each operation, that conflict if different calls run the operations. Both
+// are null if the operations do not conflict.
 struct Meeting {
   const ResolvedAccess *one = nullptr, *other = nullptr;
   explicit operator bool() const { return one != nullptr; }

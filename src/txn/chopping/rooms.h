@@ -3,8 +3,8 @@
 // is running. Any number of calls, or of commits, may run at the same time.
 //
 // So an ordinary transaction behaves like a single piece that covers everything it accesses. Its
-// reads are validated at an instant at which no call is half done, and no call sees a part of its
-// writes. The transaction may begin and execute at any time; only its commit waits, until the
+// reads are validated at an instant at which no call is incomplete, and no call sees only a part of
+// its writes. The transaction may begin and execute at any time; only its commit waits, until the
 // running calls have ended. While a commit waits, new calls do not begin. A call that has waited
 // for a long time delays further commits.
 //
@@ -13,7 +13,7 @@
 // commits_ and then reads the slots (Dekker's pattern). All accesses are seq_cst, except for those
 // at the end of a call or commit.
 //
-// Lock rank: before all locks. Calls and commits enter while their worker is inside the epoch. Not
+// Lock order: before all locks. Calls and commits enter while their worker is inside the epoch. Not
 // reentrant. Thread safety: all threads; each worker has its own slot.
 #pragma once
 
@@ -31,7 +31,7 @@ class Rooms {
  public:
   explicit Rooms(uint32_t workers_max) : calls_(new CacheLine<std::atomic<bool>>[workers_max]()) {}
 
-  // A call of this worker, from its start to its end.
+  // Exists while a call of this worker runs.
   class Call {
    public:
     Call(Rooms& rooms, uint32_t worker) : rooms_(rooms), worker_(worker) { rooms_.enter_call(worker_); }
@@ -43,7 +43,7 @@ class Rooms {
     Rooms& rooms_;
     const uint32_t worker_;
   };
-  // The commit of an ordinary transaction, or a check whether it could commit.
+  // Exists while an ordinary transaction commits, or checks whether it could commit.
   class Commit {
    public:
     explicit Commit(Rooms& rooms) : rooms_(rooms) { rooms_.enter_commit(); }
@@ -56,7 +56,7 @@ class Rooms {
   };
 
  private:
-  static constexpr uint32_t kPatience = 100;  // how many times to yield the processor before a call counts as starving
+  static constexpr uint32_t kPatience = 100;  // how many times to yield the processor before a call is considered starving
 
   void enter_call(uint32_t worker) {
     std::atomic<bool>& call = *calls_[worker];
@@ -88,7 +88,7 @@ class Rooms {
   const std::unique_ptr<CacheLine<std::atomic<bool>>[]> calls_;  // indexed by worker
   CacheLine<std::atomic<uint32_t>> used_;                        // the number of elements of calls_ that have ever been used
   CacheLine<std::atomic<uint32_t>> commits_;                     // the number of commits that are running or wait for calls to end
-  CacheLine<std::atomic<uint32_t>> starving_;                    // the number of calls that have waited for long
+  CacheLine<std::atomic<uint32_t>> starving_;                    // the number of calls that have waited for a long time
 };
 
 }  // namespace elider::txn

@@ -1,6 +1,7 @@
-// Occ: the protocol of DBX: optimistic execution, validation at commit (txn/read_write).
+// Occ: DBX's protocol, which executes transactions optimistically and validates them at commit
+// (txn/read_write).
 //
-// Thread safety: the same as any protocol (txn/protocol.h).
+// Thread safety: as required of every protocol (txn/protocol.h).
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 
 namespace elider::txn {
 
-// Dooms the transaction after a claim has been refused finally.
+// Dooms the transaction because a claim was refused and the transaction may not wait for it.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
   return doom(table, Code::kConflict, Cause::kClaimed, key);
@@ -54,8 +54,8 @@ template <class Sync, class Claims>
   if constexpr (Claims::kLeaves) {
     ELIDER_TEST_POINT("locks.leaf_looked_at");
     if (!claims_.read_leaf(witness.version)) [[unlikely]] return static_cast<void>(refuse_claim(table, key));
-    // The leaf's lock was acquired after the leaf was read. If a commit changed the leaf in
-    // between, this transaction could see only a part of that commit.
+    // The leaf was claimed after it was read. If a commit changed the leaf in between, this
+    // transaction could see only a part of that commit.
     if (!witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
       static_cast<void>(doom(table, Code::kConflict, Cause::kPhantom, key));
   }
@@ -72,13 +72,14 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Dooms a transaction that has lost its claims, because what it read may have changed since.
+// Returns the error of a transaction whose claims were revoked. The data that it has read may have
+// changed since.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),
-                "another transaction needed its rows and ended it; an open transaction may keep rows for "
-                "LaboratoryOptions::open_patience_us, " +
-                    std::to_string(store_.laboratory.open_patience_us) + " us");
+                "another transaction that needed the same rows has ended this one; an open transaction can lose its rows after "
+                "LaboratoryOptions::open_patience_us (" +
+                    std::to_string(store_.laboratory.open_patience_us) + " us)");
 }
 
 }  // namespace elider::txn

@@ -10,9 +10,10 @@ namespace elider::txn {
 
 // -- locks ----------------------------------------------------------------------------------------
 
-// Acquires the word's lock. If kTake is false, only waits until the lock is free, and stores the
-// word in locked_from. Returns false if another transaction holds the lock for longer than
-// `patience`, or if the row is not in the state that the write requires.
+// Locks the commit word of a write. If kTake is false, only waits until the word is unlocked. In
+// both cases, stores the unlocked word in write.locked_from. Returns false if another transaction
+// holds the lock for longer than `patience`, or if the row is not in the state that the write
+// requires.
 template <class Sync, class Claims>
 template <bool kTake>
 [[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::await_word(WriteEntry& write, Patience patience) {
@@ -30,7 +31,7 @@ template <bool kTake>
       return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
     if (word::removed(w)) [[unlikely]] return failed(Cause::kRowRemoved, write.table, write.key);
     if constexpr (!kTake) {
-      // the region compares the word
+      // the region will compare the word
     } else if constexpr (Sync::kConcurrent) {
       if (!cell.lock_from(w)) [[unlikely]] continue;
     } else {
@@ -41,14 +42,14 @@ template <bool kTake>
   }
 }
 
-// Locks the words of the writes. Returns how many are locked: all of them, or those before the
-// first failure.
+// Locks the commit words of all writes. Returns the number of writes if all are locked. Otherwise
+// returns the position of the first write that could not be locked; the writes before it are
+// locked.
 //
-// The first try acquires the locks in the order of the writes, practically without waiting. If that
-// fails, the second try acquires them in the order of their addresses. Invariant: a transaction
-// that waits for a lock does not hold a lock with a greater address, and a transaction that locks
-// in another order does not wait. So waits cannot form a cycle, and two commits that lock the same
-// rows in opposite orders both succeed.
+// The first try acquires the locks in the order of the writes, and gives up after a few processor
+// pauses. The second try acquires them in the order of their addresses, and waits. Invariant: a
+// transaction that waits for a lock does not hold a lock with a greater address. So waits cannot
+// form a cycle, and two commits that lock the same rows in opposite orders both succeed.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline size_t ReadWriteTransaction<Sync, Claims>::lock_writes() {
   const size_t locked = lock_each(Patience::kShort);
@@ -93,8 +94,9 @@ template <class Sync, class Claims>
 
 // -- validation -----------------------------------------------------------------------------------
 
-// Whether everything that was read is unchanged at the instant of the call. The read of an update
-// is recorded only in its write, so a commit compares it when it locks the row.
+// Returns true if everything that the transaction has read is unchanged at the instant of the call.
+// The read of an update is recorded only in the update's write, so a commit validates this read
+// when it locks the row.
 template <class Sync, class Claims>
 template <bool kHeld>
 bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
@@ -125,10 +127,10 @@ bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
   return true;
 }
 
-// Called after reads_stand() has returned false. Returns true if the change concerns only data that
-// the transaction did not read. The caller must then call reads_stand() again. A commit must read
-// new numbers before that, because the repair may have read the effects of a commit with a larger
-// number.
+// Called after reads_stand() has returned false. Returns true if only data that the transaction did
+// not read has changed (repair.h). The caller must then call reads_stand() again. Before that, a
+// commit must read the snapshot number again, because the repair may have read the effects of a
+// commit with a larger number.
 template <class Sync, class Claims>
 [[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
@@ -153,9 +155,10 @@ Status ReadWriteTransaction<Sync, Claims>::reads_hold() {
   return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
 }
 
-// -- the whole ------------------------------------------------------------------------------------
+// -- the complete commit --------------------------------------------------------------------------
 
-// Ends a commit whose locks or validation failed. Nothing has been changed yet.
+// Rolls back a commit that could not acquire all locks, or whose validation failed. No row has been
+// changed yet.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::give_up(size_t locked) {
   unlock_writes(locked);
@@ -174,7 +177,7 @@ template <class Sync, class Claims>
   return reads_stand();
 }
 
-// Ends a commit that the log refuses. Nothing has been locked yet.
+// Rolls back a commit that the log refuses. No row has been locked yet.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   free_unused(worker_, writes_);
@@ -182,7 +185,7 @@ Status ReadWriteTransaction<Sync, Claims>::refuse_commit(const Status& status) {
   return status;
 }
 
-// Publishes the record of commit n. The writes must be locked or already written.
+// Publishes the record of commit n. The rows must be locked or already written.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   bool ends = true;
@@ -191,8 +194,8 @@ void ReadWriteTransaction<Sync, Claims>::publish(SnapshotNumber n) {
   commit_number_ = n;
 }
 
-// Returns the position of a recorded commit in the serial order of all commits with the same
-// number.
+// Returns the position that histories record for the commit: its position in the serial order of
+// all commits with the same number.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
   if constexpr (RunsPieces<Claims>)
@@ -200,11 +203,12 @@ uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
   return store_.commit_order.fetch_add(1);
 }
 
-// Commits a transaction that did not write. All its reads must be valid at the instant of the
-// validation. A transaction that read a single row read it at one instant, so it need not validate.
+// Commits a transaction that did not write. All its reads must be valid at one instant, that of the
+// validation. A transaction that has read only one row need not validate, because it read this row
+// at one instant.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_reads() {
-  fence_between_loads();  // two transactions that only read agree on the order of what they saw; partner: the same line of the other one
+  fence_between_loads();  // makes transactions that only read agree on the order of the commits that they saw; partner: itself
   if (reads_.size() != 1 || !nodes_.empty() || recorder_.on()) return commit_validated_reads();
   return finish_reads();
 }
@@ -250,7 +254,7 @@ template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::refuse_to_commit() {
   if (state_ == State::kFinished) return Status(Code::kFinished, "the transaction has ended");
   Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
-  // The procedure may have thrown because it read rows that never existed together.
+  // The procedure may have thrown because it read an inconsistent state.
   if (status.code() == Code::kProcedureThrew)
     if (Status held = reads_hold(); !held.ok()) status = std::move(held);
   rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
@@ -273,9 +277,9 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();
   if (locked != writes_.size()) [[unlikely]] return give_up(locked);
-  // This fence orders the loads of the validation, and of S, after the locks. A thread that sees a
-  // written byte then also sees the lock. Partners: the same line in other commits,
-  // Snapshots::begin_reading(), Cell::unchanged().
+  // This fence orders the loads of the validation, and of the snapshot number, after the locks. A
+  // thread that sees a written byte then also sees the lock. Partners: the same line in other
+  // commits, Snapshots::begin_reading(), Cell::unchanged().
   fence_after_locked_rmw();
   ELIDER_TEST_POINT("occ.commit.after_lock");
   log::Log* const log = store_.log;  // loaded only once, so that it stays in a register
@@ -357,7 +361,8 @@ void ReadWriteTransaction<Sync, Claims>::rollback(Cause cause) {
 }
 
 // Retires the row blocks that are absent because of this commit, or that this transaction created
-// and did not fill. n is the number of the commit. read: the commit saw a reader.
+// and did not fill. `n` is the commit's number. `read` means that the commit saw a snapshot reader
+// that may need the old versions.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read) {
   for (const WriteEntry& write : writes_) {
@@ -373,7 +378,8 @@ void ReadWriteTransaction<Sync, Claims>::retire_rows(SnapshotNumber n, bool read
   }
 }
 
-// Retires the row blocks that this transaction created. It did not commit, so they stay absent.
+// Retires the row blocks that this transaction has created. They are still absent, because the
+// transaction did not commit.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::give_up_rows() {
   for (const WriteEntry& write : writes_)

@@ -29,10 +29,10 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Records that the row does not exist. If the row block is removed, it has left its index since the
-// lookup, and at some instant in between, the key did not have a row. In this case, the recorded
-// word is one that the block will never have again. So the validation at the commit fails, and the
-// repair looks up the key again (repair.h).
+// Records that the row does not exist. If the row block has been removed, it has left its index
+// since the lookup, and at some instant in between, the key did not have a row. In this case, the
+// recorded commit word is one that the block will never have again. So the validation at the commit
+// fails, and the repair looks up the key again (repair.h).
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
@@ -41,7 +41,7 @@ Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& c
   return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
-// Reads a group that this transaction has written.
+// Reads a column group that this transaction has written.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
@@ -85,8 +85,8 @@ template <class Sync, class Claims>
   ReadTogether together;
   if (Status status = claim_and_read_together<Purpose::kRead>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
     return status;
-  // A region reads the groups from the last to the first, so that a recorded scan reads the version
-  // of the first group last (version_read()).
+  // Within a region, read the groups from the last to the first, so that version_read(), which
+  // there returns the version that was recorded last, returns the version of the first group.
   for (uint32_t rest = groups; rest != 0;) {
     const auto g = static_cast<uint32_t>(RunsInRegion<Claims> ? 31 - std::countl_zero(rest) : std::countr_zero(rest));
     rest &= ~(1u << g);
@@ -104,9 +104,9 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Shows a row in place if it is stored as one block. The grace period keeps the block alive.
-// Returns false if the row is not stored as one block, or if this transaction has written the row
-// and the row does not have variable size.
+// Points the view at the row itself if the row is stored as one block, which remains valid until
+// the grace period ends. Returns false if the caller must copy the row, because it is not stored as
+// one block, or because this transaction has written it and it has a fixed size.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
                                                     Status* status) {
@@ -119,8 +119,8 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
   }
   *status = claim_groups<Purpose::kRead>(table, row, header->key, 1);
   if (!status->ok()) [[unlikely]] return true;
-  // A read of zero columns returns only the word. If the word is unchanged after the block pointer
-  // was read, the block belongs to that version.
+  // A read of zero columns returns only the commit word. If the word is unchanged after the block
+  // pointer was read, the block belongs to that version.
   for (;;) {
     header->read_index = read_index_of(table);
     const size_t recorded = recorder_.count();
@@ -138,8 +138,8 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
   }
 }
 
-// Shows a variable-size row that this transaction has written. The view is a copy, because later
-// writes must not change it.
+// Points the view at a copy of a variable-size row that this transaction has written. A copy is
+// needed because later writes must not change what the view shows.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);

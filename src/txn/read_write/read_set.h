@@ -15,7 +15,7 @@ namespace elider::txn {
 
 using detail::KeyRef;
 
-// A commit group of a row, and the commit word that the group had when it was copied or found
+// A column group that was read, with the commit word that it had when it was copied or found
 // absent.
 struct ReadEntry {
   storage::Cell* cell;
@@ -31,7 +31,7 @@ class ReadSet {
   ReadSet() : ReadSet(kFirstEntries) {}
   ReadSet(ReadSet&& other) noexcept : begin_(std::move(other.begin_)), end_(other.end_), limit_(other.limit_) {}
 
-  // If it throws std::bad_alloc, the set is unchanged.
+  // Appends an entry. If push() throws std::bad_alloc, the set is unchanged.
   [[gnu::always_inline]] inline void push(const ReadEntry& entry) {
     if (end_ == limit_) [[unlikely]] grow();
     *end_++ = entry;
@@ -65,11 +65,11 @@ class ReadSet {
   ReadEntry* limit_;
 };
 
-// A leaf or bucket that was read by a scan or for an absent key, and in which no key may have been
-// added or removed since. `seen` is the number of rows that were present in the part that was read,
-// not counting the transaction's own writes. For a leaf of a secondary index, the entry refers to a
-// list of ranges instead. So the many unique checks of one transaction need only one entry per
-// leaf.
+// An index leaf or hash bucket that was read by a scan, or by the lookup of an absent key. The
+// commit must verify that no key has been added or removed there since. `seen` is the number of
+// rows that were present in the part that was read, not counting the transaction's own writes. For
+// a leaf of a secondary index, the entry refers to a list of ranges instead, so that the many
+// unique checks of one transaction need only one entry per leaf.
 struct NodeEntry {
   static constexpr uint32_t kUnknown = ~uint32_t{0};
   enum class Kind : uint8_t {
@@ -81,16 +81,16 @@ struct NodeEntry {
   index::Witness witness;
   detail::TableBase* table;
   KeyRef from, to;
-  uint32_t seen;  // kUnknown: an own blind write covers one of the rows
+  uint32_t seen;  // kUnknown: the transaction has blindly written one of the rows
   Kind kind;
   bool to_end = false;
-  // The key to name in an error.
+  // Returns the key that an error message names.
   KeyRef key() const { return from; }
   bool is_of(const index::Witness& w) const { return witness.version == w.version && witness.value == w.value; }
 };
 static_assert(sizeof(NodeEntry) == 48);
 
-// A part of a leaf of a secondary index that was read: the entries from `from` up to `to`, or up to
+// The part of a secondary index leaf that was read: the entries from `from` up to `to`, or up to
 // the end. `seen` is the number of these entries whose rows were present and had the entry's value,
 // not counting the transaction's own writes. The entries have the form of txn/kept_key.h.
 struct ScannedEntries {

@@ -1,33 +1,35 @@
-// How ReadWriteTransaction reads cells and commits in hardware transactions, under a policy that
-// has them (DBX, Algorithms 1 and 2; storage/snapshots.h explains the order of a commit's steps).
+// How ReadWriteTransaction reads cells and commits in hardware transactions, under a sync policy
+// that uses them (DBX, Algorithms 1 and 2; storage/snapshots.h explains the order of a commit's
+// steps).
 //
-// The regions elide the lock bits of the cells. A region reads the lock bit of every cell that it
-// reads or writes, so it does not need another lock. A commit by locks sets these bits, which
-// aborts the region. DBX has one lock for all commits that fall back. Here, such a commit excludes
-// only the commits that use the same rows.
+// Such a hardware transaction (a region) elides the lock bits of the cells: it reads the lock bit
+// of every cell that it reads or writes, so a commit that sets one of these bits aborts the region.
+// No other lock is needed. In DBX, all commits that fall back from a hardware transaction share one
+// lock. Here, such a commit excludes only the commits that use the same rows.
 //
-// A commit's region does at one instant what a commit by locks does in steps. It compares the
-// expected words, reads S and the readers' slots, and validates. The last step depends on the
-// writes:
-//   whole      The region writes everything. This is for commits that write few cache lines, to
-//              rows in place, and need not keep an old version.
-//   lock bits  The region sets only the lock bits. The writes follow outside of the region, under
-//              these bits. This is for large write sets, for rows stored as blocks, and for commits
-//              that must allocate an old version for a snapshot reader.
-// Both are as correct as a commit by locks. The region's instant contains all steps up to the last
-// lock, or up to the last release. Readers outside of regions (snapshots, reclamation) see the
-// words as they were before or after that instant.
+// A commit's region does at one instant what a commit by locks does step by step. It compares the
+// expected commit words, reads the snapshot number S and the readers' slots, and validates. The
+// last step depends on the writes:
+//   whole      The region writes the rows. Used if they have few cache lines, are not stored as
+//              blocks, and old versions need not be kept.
+//   lock bits  The region sets only the lock bits. The writes follow outside of the region, while
+//              these bits are set. Used for large write sets, for rows stored as blocks, and if the
+//              commit must keep an old version for a snapshot reader.
+// Both are as correct as a commit by locks, because the region takes all steps at one instant, up
+// to the last lock (lock bits) or up to the last unlock (whole). Readers outside of regions
+// (snapshot readers, reclamation) see the commit words as they were before or after that instant.
 //
 // If there is a log, the worker announces the commit before the region, because the region reads S.
 // It publishes the record after the region, either under the lock bits or after everything has been
 // written. Invariant: from the read of S until the record of number n is in the buffer, n is
-// announced, so neither n nor a later number is closed. A transaction that has read the rows
-// commits with n or a later number (storage/snapshots.h). So a commit that depends on these rows
-// cannot be durable before the record is.
+// announced, so neither n nor a later number is closed (docs/design/group-commit.md). A transaction
+// that has read the rows commits with n or a later number (storage/snapshots.h). So a commit that
+// depends on these rows cannot be durable before the record is.
 //
 // Cache lines read: two per write (its cell and its entry); one per read and one per witness; the
-// entries of the reads and witnesses (two to three lines); S; and the slot of each worker that was
-// ever used. Cache lines written: the lines of the rows (whole), or one per write (lock bits).
+// entries of the reads (32 bytes each) and witnesses (48 bytes each); S; and the slot of each
+// worker that was ever used. Cache lines written: the lines of the rows (whole), or one per write
+// (lock bits).
 #pragma once
 
 #include <bit>
@@ -41,7 +43,7 @@ namespace elider::txn {
 
 // -- reading a cell -------------------------------------------------------------------------------
 
-// Like storage::read_cell.
+// Like storage::read_cell(), but reads the cell in a region if possible.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::copy_cell(const Cell& cell, const storage::Group& group,
                                                                                      const ColumnSet& set, uint32_t g, std::byte* image) {
@@ -93,7 +95,8 @@ template <Purpose kPurpose>
 
 // -- a commit -------------------------------------------------------------------------------------
 
-// Returns how much the region may do. Write sets that are known not to fit are not tried.
+// Returns how much of the commit the region may do. Returns kNone if the region would exceed the
+// limits of ElisionPolicy.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   const ElisionPolicy& policy = store_.laboratory.elision;
@@ -128,7 +131,7 @@ auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
     result.end = AtOnce::End::kFailed;
     return result;
   }
-  result.order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;  // a write that all recorded commits share
+  result.order = recorder_.on() ? store_.commit_order.fetch_add(1) : 0;  // all recorded commits write this counter, so they conflict
   bool whole = reach == Reach::kWhole;
   if (result.newest_reader != 0) [[unlikely]]
     for (const WriteEntry& write : writes_) whole = whole && !needs_version(write, result.newest_reader);
@@ -147,9 +150,10 @@ auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   return result;
 }
 
-// Whether the region's result decides the commit. A failed validation does, because a commit by
-// locks would have found the same conflict at a greater cost. If the commit continues with another
-// region or with locks, this region was wasted.
+// Returns true if the region's result decides the commit. A failed validation that cannot be
+// repaired does so, because a commit by locks would have found the same conflict at a greater cost.
+// Returns false if the region was wasted, because the commit must continue with another region or
+// with locks.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
   return done.end != AtOnce::End::kMoved && !(done.end == AtOnce::End::kFailed && may_be_repaired());
@@ -157,14 +161,16 @@ bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
 
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
-  // After this many changes, the words change too fast for regions, and the commit acquires locks.
+  // If the expected words have changed this often before a region could compare them, the commit
+  // acquires locks.
   constexpr unsigned kMovesMax = 16;
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
   if (reach == Reach::kNone) site.mine().went_direct();
   else if (!index_changes_.empty()) retire_old_entries();
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
-    // Read the expected words before the region begins. This waits for the holders of their locks.
+    // Read the expected commit words before the region begins, because this may wait until they are
+    // unlocked.
     for (WriteEntry& write : writes_)
       if (write.kind != WriteKind::kNone && !await_word<false>(write, Patience::kLong)) [[unlikely]] return give_up(0);
     ELIDER_TEST_POINT("occ.commit.before_announcement");
@@ -173,7 +179,7 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
         site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; },
         [this](const AtOnce& at_once) { return settles(at_once); });
     const bool ended = done.end == AtOnce::End::kLocked || done.end == AtOnce::End::kWritten;
-    if (!ended && store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // or it would delay durability
+    if (!ended && store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // else it would delay durability
     if (done.end == AtOnce::End::kMoved) continue;
     if (done.end == AtOnce::End::kUnsuited) break;
     if (done.end == AtOnce::End::kFailed) {
@@ -190,10 +196,10 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
     }
     return finish(done.n, done.order, done.newest_reader);
   }
-  // The old entries were listed before the first region. This worker has been inside the epoch
-  // since then, so none of the grace periods of these entries has ended. Another transaction may
-  // have taken over an entry. It then either lists the entry again, or has committed its row; in
-  // the latter case this commit fails.
+  // If a region was tried, retire_old_entries() has listed the old entries as stale. They need not
+  // be listed again: this worker has been inside the epoch since then, so their grace periods have
+  // not ended. If another transaction has taken over an entry, it will list the entry again, or it
+  // has committed a change of the row. In the latter case this commit fails.
   Status status = commit_by_locks(reach != Reach::kNone);
   if (status.ok()) this->count_committed_by(CommittedBy::kLocks);
   return status;

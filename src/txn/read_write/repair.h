@@ -1,18 +1,19 @@
-// The second check of ReadWriteTransaction. It runs where an index node has changed, or where a row
-// block without a row has been unlinked, before the change counts as a conflict. (DBX, section 5.3,
-// aborts in these cases.)
+// Repair: the second check of ReadWriteTransaction, if validation has failed because an index node
+// has changed or an absent row block has been unlinked. Only if this check also fails does the
+// transaction have a conflict. (DBX, section 5.3, aborts in these cases.)
 //
-// A leaf's version rises with every change of the leaf: an insert next to the scanned range, the
-// delayed unlinking of a removed row, a split. Therefore the commit reads the range again. A row
-// that was present during the scan, and is now absent or replaced, fails validation by its own
-// commit word. Hence, if the range still contains the same number of rows, it contains the same
-// rows. The commit then records the current version of each leaf and the current word of each row
-// block without a row, and validates everything once more.
+// A leaf's version increases with every change of the leaf, even if the change does not affect the
+// scanned range: an insert next to the range, the delayed unlinking of a removed row, or a split.
+// Therefore the commit reads the range again and counts its rows. If a row that was present during
+// the scan is now absent or replaced, validation fails at its own commit word. Hence, if the range
+// still contains the same number of rows, it contains the same rows. The commit then records the
+// current version of each leaf, and the current commit word of each absent row block, and validates
+// everything once more.
 //
-// Entries of a secondary index are checked in the same way. An entry counts if the committed row
-// now has the entry's value. An entry does not count if it belongs to an insert or change that
-// another transaction has not committed; its row is then tracked in its current state. A unique
-// check reads such a range, which consists of the entries of one value. So this check also decides
+// Ranges of a secondary index are checked in the same way. An entry is counted if its committed row
+// now has the entry's value. If the entry belongs to an insert or change that another transaction
+// has not committed, it is not counted, but its row is tracked in its current state. A unique check
+// reads such a range, which consists of the entries of one value. So the repair also decides
 // uniqueness.
 //
 // Invariant: what the second validation finds unchanged was valid when that validation began,
@@ -29,12 +30,13 @@
 //   - A's row is present. Then B fails.
 //   - A's commit has locked the row. Then B fails. A fails as well if it finds B's row locked; both
 //     are then retried after random waits.
-//   - A's row is absent. Then B tracks the absent word, and B's second validation succeeds only if
-//     A has not locked the row by then. At that time B holds its own lock and B's entry is in the
-//     index. So A, which validates later, finds B's row locked or present, and fails.
+//   - A's row is absent. Then B tracks the commit word of the absent row, and B's second validation
+//     succeeds only if A has not locked the row by then. At that time B holds its own lock and B's
+//     entry is in the index. So A, which validates later, finds B's row locked or present, and
+//     fails.
 //
-// A commit reads S again after the second read, because the second read may have seen the effect of
-// a commit with a larger number.
+// A commit reads the snapshot number again after the second read, because the second read may have
+// seen the effect of a commit with a larger number.
 //
 // Thread safety: the same as the transaction. The repair never waits.
 #pragma once
@@ -44,8 +46,9 @@
 
 namespace elider::txn {
 
-// Returns false if this transaction does not write the row. Otherwise sets *presence to whether the
-// row is present without this transaction's writes, which the commit will verify.
+// Returns false if this transaction does not write the row. Otherwise returns true, and sets
+// *presence to whether the row existed before this transaction's writes. The commit will verify
+// this.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Presence* presence) {
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
@@ -58,11 +61,12 @@ bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row
   return false;
 }
 
-// Returns false if the reads do not match the current state. The cause then says where they differ.
+// Returns false if the reads do not match the current state, and records the cause, table and key
+// of the difference.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::repair() {
   ELIDER_TEST_POINT("occ.repair");
-  // Entries that are added during the loop have just been read.
+  // Entries that are added during the loop need not be checked, because they have just been read.
   for (size_t i = 0, count = reads_.size(); i < count; ++i) {
     const ReadEntry read = reads_[i];
     if (read.cell == nullptr || !word::absent(read.word) || !word::removed(read.cell->load())) continue;
@@ -102,7 +106,8 @@ bool ReadWriteTransaction<Sync, Claims>::repair_node(size_t position) {
   });
 }
 
-// Tracks the leaves that currently contain the range.
+// Reads a range of keys again, and tracks the leaves that contain it now. Returns false if the
+// number of rows differs or is uncertain.
 template <class Sync, class Claims>
 template <class Index>
 bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& index, size_t position) {
@@ -122,7 +127,7 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, In
         certain = look_again(table, row, table.key_of(row, index::ref_of(entry)), &there);
         return certain;
       });
-  nodes_[position].witness = nodes_.back().witness;  // the leaves of the range now have entries of their own
+  nodes_[position].witness = nodes_.back().witness;  // the leaves that now contain the range have their own entries
   return certain && there == old.seen;
 }
 
@@ -132,11 +137,12 @@ bool ReadWriteTransaction<Sync, Claims>::repair_index_node(size_t position) {
   for (uint32_t range = nodes_[position].seen; range != ScannedEntries::kNone; range = index_ranges_[range].next)
     if (!table.secondary(index_ranges_[range].index).visit([&](auto& index) { return look_again_at_range(table, index, range); }))
       return false;
-  nodes_[position].witness = nodes_.back().witness;  // the leaves of the ranges now have entries of their own
+  nodes_[position].witness = nodes_.back().witness;  // the leaves that now contain the ranges have their own entries
   return true;
 }
 
-// Tracks the leaves that currently contain the range.
+// Reads a range of secondary entries again, and tracks the leaves that contain it now. Returns
+// false if the number of matching rows differs or is uncertain.
 template <class Sync, class Claims>
 template <class Index>
 bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
@@ -164,9 +170,10 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, I
   return ELIDER_MUTANT(kSkipSecondLook) || (certain && there == range.seen);
 }
 
-// Whether the row is present and has the value, not counting this transaction's own writes. Returns
-// kUnknown if another transaction has locked the row or is changing it. If `track` is not null, a
-// row that is absent or has another value is tracked in that state; *track is the row's key.
+// Returns kPresent if the row exists and has this index value, and kAbsent otherwise. Ignores this
+// transaction's own writes. Returns kUnknown if another transaction has locked the row or is
+// changing it. If `track` is not null, *track is the row's key, and a row that is absent or has
+// another value is tracked in that state.
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
     -> Presence {
@@ -197,14 +204,14 @@ auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* 
   } catch (...) {
     return Presence::kUnknown;  // the key function threw; the procedure will get the exception when it runs again
   }
-  // This read need not be kept if the row matches: the number of rows covers the row, because the
-  // transaction has read every row that it counted.
+  // If the row matches, these reads need not be kept, because the transaction has already recorded
+  // a read of every row that it counts.
   if (there) reads_.shrink_to(reads_before);
   return there ? Presence::kPresent : Presence::kAbsent;
 }
 
-// Looks up the key and increments *there if the key's row exists. Returns the witness of the place
-// where the key is or would be.
+// Looks up the key and increments *there if the key's row exists. Returns the witness of the leaf
+// or bucket that contains the key, or would contain it.
 template <class Sync, class Claims>
 index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
@@ -213,8 +220,8 @@ index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, 
   return witness;
 }
 
-// Increments *there if the block contains a row, not counting this transaction's own writes.
-// Returns false if that is uncertain.
+// Increments *there if the block's row exists, ignoring this transaction's own writes. Returns
+// false if this is uncertain.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;

@@ -55,8 +55,8 @@ class ReadWriteTransaction<Sync, Claims>::IndexScan {
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
     range_ = txn_.track_index_range(table_, index_, witnesses, covered);
   }
-  // If the row has cells in the write set, the write set shows whether the row had the value before
-  // this transaction's writes.
+  // If this transaction has written the row, checks whether the row had the value before these
+  // writes.
   void entry(Row* row, uint64_t value, bool matches) {
     if (RunsInRegion<Claims>) return;
     if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr) {

@@ -1,14 +1,14 @@
 // How ReadWriteTransaction updates secondary indexes. The updates are part of the same transaction.
 //
-// An entry maps (value, primary key) to the row block itself. Invariant: if the newest state or a
-// reader's snapshot can see a version of a row, the index contains the entry of this version. The
-// index may also contain entries that do not match any version. Therefore a reader that follows an
-// entry recomputes the row's value and ignores the entry if the value differs. An entry is inserted
-// before the commit that needs it, and removed a grace period after the commit that ended its use
-// (reclaim.h). A transaction that needs an entry which waits for its removal takes the entry over.
-// Phantoms are detected as in the key index. A new entry raises its leaf's version. If an old entry
-// becomes valid again because its row is changed into the range, every transaction that saw the
-// entry has also read the row.
+// An entry maps (value, primary key) to the row block itself. Invariant: the index contains an
+// entry for each version of a row that belongs to the newest state or to a snapshot that is being
+// read. The index may also contain stale entries, which do not match any version. Therefore a
+// reader that follows an entry recomputes the row's value and ignores the entry if the value
+// differs. An entry is inserted before the commit that needs it, and removed a grace period after
+// the commit that makes it stale (txn/reclaim.h). A transaction that needs a stale entry takes it
+// over. Phantoms are detected as in the key index, because a new entry increases the version of its
+// leaf. If a stale entry becomes valid again because its row changes, the version stays the same,
+// but every transaction that saw the entry has also read the row.
 #pragma once
 
 #include "base/bits.h"
@@ -16,8 +16,8 @@
 
 namespace elider::txn {
 
-// Calls the key function. If the function throws, the operation is half done and must be rolled
-// back.
+// Calls the key function of secondary index i. If the function throws, the operation is incomplete,
+// so the transaction is doomed.
 template <class Sync, class Claims>
 uint64_t ReadWriteTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
   try {
@@ -38,7 +38,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, u
   return indexes;
 }
 
-// Computes the row's current index values as this transaction sees them, including own writes.
+// Computes the row's current index values as this transaction sees them, including its own writes.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().column_image_bytes());
@@ -50,7 +50,7 @@ Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Ro
   return {};
 }
 
-// Checks that no other present row has this value.
+// Returns kDuplicateKey if the index is unique and another row has this value.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
@@ -73,10 +73,11 @@ Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, 
   return status;
 }
 
-// Computes the index values of the row that was previously in this row block and that this
+// Computes the index values of the row that this row block contained before, and that this
 // transaction replaces. The entries of these values still exist, and must be removed when the new
-// row is committed. The commit must find the values unchanged. A word that is only locked may
-// return to its earlier value, so a locked row must not be skipped: its entry would stay forever.
+// row is committed. If the row has changed, the transaction is doomed. Waits while the row is
+// locked, because skipping a row that turns out to be unchanged would leave its entries in the
+// indexes forever.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
@@ -97,7 +98,7 @@ Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table,
   return {};
 }
 
-// Adds the entries of a row that is inserted into an empty row block. Uniqueness has already been
+// Adds the entries of a row that is inserted into an absent row block. Uniqueness has already been
 // checked, unless the block is new.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
@@ -117,8 +118,8 @@ Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* r
   return {};
 }
 
-// Updates the entries of a row whose indexed columns have changed from these values to the row's
-// current values.
+// Updates the entries of a row whose index values have changed from `old_values` to its current
+// values.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values,
                                                         uint64_t affected) {
@@ -138,28 +139,27 @@ Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* r
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
                                                      uint64_t new_value) {
-  // The change is listed before the entry is in the index. Otherwise an exception could leave an
-  // entry that is never removed.
+  // Record the change before the entry is in the index. Otherwise an exception could leave an entry
+  // that is never removed.
   IndexChange& change =
       index_changes_.add({row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false});
   const auto handle = reinterpret_cast<index::Handle>(row);
   const auto put = [&] { return table.secondary(i).get_or_insert(worker_, new_value, key, handle, hints_.secondary(table, i)); };
   index::InsertResult result = put();
   if (!result.inserted && result.handle == handle) {
-    if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();  // a latch follows
+    if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();  // because a mutex is acquired next
     ELIDER_TEST_POINT("occ.index.entry_found");
-    // A stale entry may be removed at any time. From here on, this entry belongs to this
-    // transaction. If the entry is not on a list, it is not stale, or it has been removed in the
-    // meantime.
+    // A stale entry may be removed at any time, so this transaction takes it over. If the entry is
+    // not listed as stale, it is in use, or it has been removed in the meantime.
     std::lock_guard lock(table.stale().mutex);
     change.inserted = reclaim::take_over_entry(table, row, i, new_value);
     if (!change.inserted) result = put();
   }
   if (result.handle != handle && result.handle != index::kNoHandle) [[unlikely]] {
     if constexpr (RunsInRegion<Claims>) Claims::Region::template abort<kUnsuitedForRegion>();
-    // The entry belongs to an unlinked row block of this key. It was inserted by a transaction that
-    // can no longer commit but may stay open for long. The block exists as long as its entry,
-    // because that transaction is still inside the epoch.
+    // The entry refers to an unlinked row block of this key. It was inserted by a transaction that
+    // can no longer commit but may stay open for a long time. The block is valid as long as the
+    // entry exists, because that transaction is still inside the epoch.
     std::lock_guard lock(table.stale().mutex);
     if (word::removed(TableType::as_row(result.handle)->cell(table.layout(), 0).load())) {
       table.secondary(i).remove(worker_, new_value, key, result.handle);
@@ -176,10 +176,11 @@ Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row,
   return result.inserted ? claim_leaves_written(table, result, key) : Status();
 }
 
-// Passes the entries that the rows match until this commit to reclamation. This must happen before
-// the commit changes the rows, because it ends any older listing of such an entry, whose grace
-// period may be over. Otherwise a reader of the old state could miss the entry. If the rows remain
-// unchanged, the new listings do not change anything.
+// Lists the entries that this commit makes stale for removal (txn/reclaim.h). This must happen
+// before the commit changes the rows, because it replaces an older listing of the same entry, whose
+// grace period may be over. The older listing could remove the entry while a reader of the old
+// state still needs it. If the commit fails, the new listings are harmless, because the rows still
+// match their entries.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)
@@ -187,7 +188,7 @@ void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
       retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
 }
 
-// Passes the entries that this transaction inserted and that are not in use to reclamation.
+// Lists the entries that this transaction has inserted, but that are not in use, for removal.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {

@@ -14,15 +14,15 @@ void ReadWriteTransaction<Sync, Claims>::track_key(TableType& table, const index
   };
   if (!nodes_.empty() && is_this(nodes_.back())) return;
   const uint32_t known = node_positions_.find(witness.version);
-  // If a leaf was read twice at two versions, the first witness fails at validation. This is
-  // correct.
+  // If the leaf was read before at another version, the earlier witness will fail validation, as it
+  // must.
   if (known != PointerMap::kNone && is_this(nodes_[known])) return;
   if (table.byte_keys()) [[unlikely]] key = kept_key(arena_, ByteKey{key.bytes()});
   add_node({witness, &table, key, {}, 0, NodeEntry::Kind::kKey}, known == PointerMap::kNone);
 }
 
-// Tracks the part of a leaf that a scan is about to read. Returns the position of the new entry,
-// which a scan that stops early updates.
+// Tracks the part of a leaf that a scan is about to read. Returns the position of the new entry. A
+// scan that stops early updates this entry.
 template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
 uint32_t ReadWriteTransaction<Sync, Claims>::track_scanned(TableType& table, const Witnesses& witnesses,
@@ -35,7 +35,8 @@ uint32_t ReadWriteTransaction<Sync, Claims>::track_scanned(TableType& table, con
   return position;
 }
 
-// Like track_scanned(), for secondary index i. Returns the position of the range.
+// Like track_scanned(), but tracks a leaf of secondary index i, and returns the position of the
+// range in index_ranges_.
 template <class Sync, class Claims>
 template <class Witnesses, class IndexKey>
 uint32_t ReadWriteTransaction<Sync, Claims>::track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses,
@@ -57,7 +58,7 @@ uint32_t ReadWriteTransaction<Sync, Claims>::track_index_range(TableType& table,
   return range;
 }
 
-// Tracks all witnesses of a leaf except the first one, if the index gives several.
+// Tracks the other witnesses of a leaf, if the index has returned more than one.
 template <class Sync, class Claims>
 template <class Witnesses>
 void ReadWriteTransaction<Sync, Claims>::track_more(TableType& table, const Witnesses& witnesses, uint32_t position) {
@@ -113,10 +114,10 @@ void ReadWriteTransaction<Sync, Claims>::forget_nodes() {
   node_positions_.clear();
 }
 
-// Forgets all records of the transaction. Keeps the memory for the next transaction.
+// Clears all records of the transaction, but keeps their memory for the next transaction.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end() {
-  // A region may note a table without a write entry for a row of the table.
+  // A region that writes rows in place notes their table without adding write entries.
   if (RunsInRegion<Claims> || !writes_.empty()) {
     writes_.clear();
     index_changes_.clear();

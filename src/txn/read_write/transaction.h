@@ -1,18 +1,18 @@
 // ReadWriteTransaction: a transaction that may write. All protocols use this class. By itself it
 // implements DBX's optimistic protocol, which validates the reads at the commit (sections 5.2,
-// 5.3). Other protocols add claims, which they make before each access.
+// 5.3). Other protocols also make a claim before each access (txn/claims.h).
 //
-// Execution copies what the transaction reads and records the commit word of each copy (Algorithm
-// 2). It buffers the writes. An insert puts its row block, still absent, into the indexes at once.
-// The commit (Algorithm 1) locks the rows that it writes, reads the snapshot number and the
+// During its execution, the transaction copies what it reads, records the commit word of each copy
+// (Algorithm 2), and buffers its writes. An insert puts an absent row block into the indexes at
+// once. The commit (Algorithm 1) locks the rows that it writes, reads the snapshot number and the
 // readers' slots (storage/snapshots.h), validates every recorded word and every witness, and
 // installs the writes. Where DBX runs the commit as one hardware transaction, this class locks the
-// commit words.
+// commit words, unless a hardware transaction can elide these locks (region.h).
 //
 // Why it is serializable: every committed transaction appears to run at an instant between its last
-// lock and its validation. What it read is unchanged and unlocked at its validation, so no other
-// transaction's instant lies between the read and the transaction's own instant. What it writes is
-// locked at its instant.
+// lock and its validation. Everything that it read is unchanged and unlocked at its validation, so
+// no transaction that changes this data has its instant between the read and the reader's own
+// instant. Everything that it writes is locked at its instant.
 //
 // Why deadlock is impossible: a transaction that waits for a lock does not hold a lock with a
 // greater address (lock_writes). In addition, an attempt ends if a lock is not released for a long
@@ -22,10 +22,10 @@
 // paper inserts a row for the key. Additions (DBX-TC) are writes that do not require a particular
 // commit word.
 //
-// A commit may be a piece of a call (txn/chopping/piece_transaction.h).
+// A commit may be only one piece of a procedure call (txn/chopping/piece_transaction.h).
 //
 // Under a protocol that claims rows (txn/claims.h), other transactions cannot change a claimed row
-// until the claiming transaction ends, and the commit validates only the rest. Under `occ`
+// until the claiming transaction ends, and the commit validates only the rest. Under `occ`,
 // transactions do not claim anything.
 //
 // Thread safety: none. A transaction belongs to one worker.
@@ -68,8 +68,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   using typename Base::TableType;
 
  public:
-  // spinlock: a lock to hold during each commit and each read of a row (lab/baselines/spinlock.h),
-  // or null.
+  // `spinlock` is held during each commit and each read of a row (lab/baselines/spinlock.h), unless
+  // it is null.
   ReadWriteTransaction(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims = {})
       : Base(store, worker, counters, Sync::kRegions || RunsInRegion<Claims>), spinlock_(spinlock), claims_(claims) {}
 
@@ -78,16 +78,17 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     if constexpr (Claims::kWrites) claims_.begin(attempt);
     this->begin_attempt(attempt, procedure);
   }
-  // Declares that the caller, not a procedure, will end the current transaction.
+  // Declares that the current transaction is an open one (Database::begin), which the application
+  // will end.
   void stays_open() {
     if constexpr (Claims::kWrites) claims_.stays_open();
   }
   Claims& claims() { return claims_; }
-  // Ends the transaction. Ok: it has committed. Otherwise none of its writes took effect.
+  // Ends the transaction. Returns ok if it has committed. Otherwise none of its writes took effect.
   Status commit();
   void rollback(Cause cause);
-  // Ok: the reads are still valid, so a procedure's result that depends on them can be trusted.
-  // Otherwise returns the conflict that a commit would find.
+  // Returns ok if all reads are still valid, so that a result which depends on them can be trusted.
+  // Otherwise returns the conflict that a commit would report.
   Status reads_hold();
 
  protected:
@@ -102,11 +103,11 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status do_add(const TableRef& table, KeyRef key, uint32_t offset, ColumnType type, const void* delta) override;
   Status do_remove(const TableRef& table, KeyRef key) override;
 
-  // The rest is used by the pieces of a call (txn/chopping/piece_transaction.h) and by the
-  // operations of this class.
+  // The members below are used by the operations of this class, and by the pieces of a call
+  // (txn/chopping/piece_transaction.h).
   static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
-  // How long to wait for a lock: kShort, for a few pauses of the processor; kLong, long enough for
-  // a holder that was preempted to run again.
+  // How long to wait for a lock. kShort: a few processor pauses. kLong: long enough that a
+  // preempted holder of the lock can run again.
   enum class Patience : bool { kShort, kLong };
 
   // -- tracking.h: leaves and buckets -------------------------------------------------------------
@@ -135,23 +136,24 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status claim_groups(TableType& table, Row* row, KeyRef key, uint32_t groups);
   void claim_new(TableType& table, Row* row);
   void keep_claims_of_new(TableType& table, Row* row);
-  // These functions claim a leaf or bucket that was read, or the leaves that contain a new entry.
-  // If the claim of a leaf that was read is refused, the transaction is doomed.
+  // claim_leaf_read() claims a leaf or bucket that was read. If the claim is refused, the
+  // transaction is doomed. claim_leaves_written() claims the leaves that an insert has changed.
   void claim_leaf_read(TableType& table, const index::Witness& witness, KeyRef key);
   Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
   [[gnu::noinline]] Status ended_by_another();
-  // Records a read for validation at the commit. Within a region nothing is recorded, because the
-  // region tracks its reads.
+  // Records a read. Within a region nothing is recorded, because the hardware detects conflicts
+  // with the region's reads.
   void push_read(const ReadEntry& read) {
     if constexpr (!RunsInRegion<Claims>) reads_.push(read);
   }
-  // Records a read that the commit must validate.
+  // Like push_read(), but the commit must validate the read, because no claim covers it.
   void push_validated(const ReadEntry& read) {
     push_read(read);
     if constexpr (Claims::kReads) some_validated_ = true;
   }
-  // Waits until the word is not locked, and returns it. A region does not wait; it aborts.
+  // Waits until the cell's commit word is unlocked, and returns the word. A region aborts instead
+  // of waiting.
   static uint64_t unlocked_word(const Cell& cell) {
     if constexpr (!RunsInRegion<Claims>) return cell.load_unlocked();
     else return unlocked_in_region(cell);
@@ -163,8 +165,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   }
 
   // -- read.h -------------------------------------------------------------------------------------
-  // Copies columns of a row to the image, including own writes, and tracks the read. Returns
-  // kNotFound if the row is absent.
+  // Copies columns of a row to the image, including the transaction's own writes, and tracks the
+  // read. Returns kNotFound if the row is absent.
   Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image, detail::ImageHeader* header);
   Status read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
                      detail::ImageHeader* header);
@@ -180,8 +182,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     if constexpr (RunsInRegion<Claims>) return recorder_.last_version();
     else return word::sequence(reads_[header.read_index].word);
   }
-  // Returns the position in the read set at which the view's reads begin. A region does not record
-  // reads; there the result identifies the table and the call.
+  // Returns the position in the read set at which the view's reads begin. Within a region, reads
+  // are not recorded, and the result identifies the table and the call instead.
   uint32_t read_index_of(const TableType& table) const {
     if constexpr (RunsInRegion<Claims>) return table.id() | claims_.call << kTableBits;
     else return static_cast<uint32_t>(reads_.size());
@@ -200,7 +202,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   void copy_edited(std::byte* to, const std::byte* from) const;
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
   bool has_read(TableType& table, const detail::ImageHeader& view);
-  // Within a region with Claims::in_place, a change is written to the row at once.
+  // Within a region, if claims_.in_place is set, changes are written to the row at once.
   bool may_write_in_place(TableType& table, Row* row) const;
   Status edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image);
   void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
@@ -212,7 +214,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, std::byte** image);
   Status copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read, std::byte** image);
   Status write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set, const std::byte* source);
-  // A whole row that the caller passes.
+  // A complete row that the application has passed.
   struct GivenRow {
     const void* bytes;
     size_t size;
@@ -270,7 +272,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   Status finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
-  // Like finish(), for a piece of a call. The call announces the piece's commit and counts it.
+  // Like finish(), but does not count and record the commit, because this is done once for the
+  // entire call.
   Status finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
   Status give_up(size_t locked);
   Status refuse_commit(const Status& status);
@@ -302,7 +305,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   struct AtOnce {
     enum class End : uint8_t {
       kUnsuited,  // nothing was done; the commit must acquire its locks
-      kMoved,     // nothing was done, because a word has changed since before the region
+      kMoved,     // nothing was done, because an expected commit word has changed since it was read
       kFailed,    // nothing was done, because validation failed; the cause is recorded
       kLocked,    // all lock bits are set
       kWritten,   // everything is written
@@ -313,8 +316,9 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     SnapshotNumber newest_reader = 0;
   };
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
-  // Commit groups of a row that one region has read together, or none. Groups that this transaction
-  // has written are not included. Without claims, this is used only if several groups are read.
+  // The column groups of a row that one region has read together, with their commit words. Does not
+  // include groups that this transaction has written. Without claims, it is used only if several
+  // groups are read.
   struct ReadTogether {
     uint32_t groups = 0;
     uint64_t words[kCommitGroupsMax] = {};
@@ -325,7 +329,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
       Sync::kRegions && ClaimsInRegions<Claims> && (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads);
   template <Purpose kPurpose>
   ReadTogether read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups, std::byte* image);
-  // Claims the groups. The groups in *together have been copied at one instant.
+  // Claims the groups of a row. If a region can copy them at one instant, *together contains the
+  // groups that it has copied.
   template <Purpose kPurpose>
   Status claim_and_read_together(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t groups, std::byte* image,
                                  ReadTogether* together);
@@ -358,15 +363,15 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   using Base::worker_;
 
   sync::SpinLatch* const spinlock_;
-  std::byte* log_place_ = nullptr;          // during the commit: the reserved room for its record
+  std::byte* log_place_ = nullptr;          // during the commit: the space reserved for its record
 
   ReadSet reads_;
   bool some_validated_ = !Claims::kReads;   // whether some reads must be validated; all other reads are claimed
   std::vector<NodeEntry> nodes_;
-  std::vector<ScannedEntries> index_ranges_;    // the ranges read in nodes of secondary indexes
+  std::vector<ScannedEntries> index_ranges_;    // the ranges that were read in leaves of secondary indexes
   Locks repairing_under_ = Locks::kNone;
   bool node_repeated_ = false;              // some leaf has several entries
-  PointerMap node_positions_;               // nodes_ by version word; used once there are many nodes
+  PointerMap node_positions_;               // positions in nodes_, by the address of the leaf's version
   WriteSet writes_{arena_};
   IndexChanges index_changes_;
   struct PendingEdit {                      // used while kEditing: an edit of columns that a secondary index reads
@@ -378,7 +383,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     const ColumnSet* set = nullptr;
     std::byte* before = nullptr;            // the columns before the edit
   } edit_;
-  // The image of an edit in place that is not complete. edit_ has the row and the columns.
+  // The image of an unfinished edit in place, or null. edit_ contains the row and the columns.
   std::byte* image_in_place_ = nullptr;
   // Rows that this object's commits have removed while readers might still need them.
   LateUnlinks<Sync> late_unlinks_;

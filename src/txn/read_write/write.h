@@ -7,8 +7,8 @@
 
 namespace elider::txn {
 
-// Returns the current word of a group that is present. The commit checks that the word is
-// unchanged.
+// Claims a column group for a write, and sets *w to its commit word. Returns kNotFound if the row
+// is absent.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
@@ -19,7 +19,7 @@ Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* r
 
 // -- changes of some columns ----------------------------------------------------------------------
 
-// Adds columns to an update, with their current values.
+// Extends an update by the columns of `set`, with their current values.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
@@ -27,7 +27,8 @@ Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& w
   const Layout& layout = table.layout();
   const uint64_t missing = set.columns & ~write.columns->columns;
   if (missing == 0 && !(set.whole && !write.columns->whole)) return {};
-  // Read the missing columns into a second image, then copy the earlier writes over it.
+  // Read the columns, including the earlier writes, into a second image, and copy them to the
+  // write's image.
   std::byte* fresh = arena_.allocate(layout.row_bytes());
   if (Status status = read_own(table, write, set, fresh); !status.ok()) return status;
   copy_image(set, write.group, write.image, fresh);
@@ -52,9 +53,9 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Returns the word that a write must find at the commit if the transaction has read the row. The
-// write then validates the word instead of the read. Returns kUnknown if the row was not read.
-// `read` is the header of the caller's view of the row, or null.
+// If the transaction has read this column group through the view `read`, returns the commit word of
+// that read. The commit then validates this word with the write instead of the read. Otherwise
+// returns kUnknown. `read` is the header of a view of the row, or null.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
                                                                                        uint32_t g) {
@@ -65,8 +66,8 @@ template <class Sync, class Claims>
   return reads_[position].word;
 }
 
-// Copies the columns' current values, and adds a write for each group that contains one of the
-// columns.
+// Copies the current values of the columns to an image, and adds a write for each group that
+// contains one of these columns.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
                                                                                       const ColumnSet& set, const detail::ImageHeader* read,
@@ -92,7 +93,7 @@ template <class Sync, class Claims>
   return {};
 }
 
-// A variable-size row is edited as a whole.
+// Like copy_to_edit(), but copies a variable-size row, which is edited as a whole.
 template <class Sync, class Claims>
 [[gnu::noinline]] Status ReadWriteTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key,
                                                                                 const detail::ImageHeader* read, std::byte** image) {
@@ -145,8 +146,9 @@ Status ReadWriteTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, 
 
 // -- in place -------------------------------------------------------------------------------------
 
-// Returns false if the row also has a write that waits for the end of the region. Also returns
-// false if the row is stored as a block, because a change replaces the block.
+// Returns true if a region may write to the row at once. Returns false if the write set already
+// contains a write of the row, or if the row is stored as a block, because a change replaces the
+// block.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
   const Layout& layout = table.layout();
@@ -156,8 +158,8 @@ template <class Sync, class Claims>
   return true;
 }
 
-// The caller changes an image, because the layout of a row differs from the layout of its cells.
-// do_edited() then copies the change to the cells.
+// The application edits an image, because the layout of a row differs from the layout of its cells.
+// do_edited() then copies the image's columns to the cells.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
   const Layout& layout = table.layout();
@@ -183,7 +185,7 @@ template <class Sync, class Claims>
   cell.unlock(word::next(w, false));
 }
 
-// Copies the columns that may be edited, or the whole of a variable-size row.
+// Copies the columns that the pending edit may change, or the entire row if it has variable size.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
   const Layout& layout = edit_.table->layout();
@@ -222,8 +224,9 @@ Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, con
                  [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
 }
 
-// Another piece of the call may have read the row. If that piece is found, the row is still in the
-// same block, unless the block has left the table. Otherwise the row is looked up.
+// Edits a row through a view that another piece of the same call may have read. If the call's head
+// (txn/chopping/execution.h) has read it, the view's row block is used, unless the block has been
+// removed. Otherwise the row is looked up.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
                                                               void** image) {
@@ -239,10 +242,10 @@ Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& re
   });
 }
 
-// Whether the view shows a row of this table that this transaction has read or written. The header
-// may belong to another transaction, or may have been overwritten since its transaction ended, so
-// the pointers in the header are not followed. A view of the same row by another transaction is
-// accepted. This is harmless because the update reads the row itself.
+// Returns true if the view shows a row of this table that this transaction has read or written. The
+// header may belong to another transaction, or may have been overwritten since its transaction
+// ended, so the pointers in the header are not followed. Another transaction's view of the same row
+// is accepted. This is harmless, because the update reads the row itself.
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
@@ -255,7 +258,8 @@ bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail
     const auto g = static_cast<uint32_t>(std::countr_zero(groups));
     if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
   }
-  // Either an update now validates the read, or this transaction wrote the row.
+  // A write of the row shows that this transaction has written the row, or that an update has taken
+  // over the validation of the read.
   for (const uint32_t g : Bits(groups)) {
     const WriteEntry* write = writes_.find(view.row, layout, g);
     if (write != nullptr && write->table == &table && write->key == view.key) return true;
@@ -263,13 +267,14 @@ bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail
   return false;
 }
 
-// Updates the secondary indexes after the image has changed. A duplicate value undoes the change.
+// Updates the secondary indexes after the application has changed the image. If a unique value is
+// already taken, restores the image.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
   if constexpr (RunsInRegion<Claims>)
     if (image_in_place_ != nullptr && image_in_place_ == image) {
       const Layout& layout = edit_.table->layout();
-      if (!writes_.empty() && writes_.find_any(edit_.row, layout) != nullptr) [[unlikely]]  // the change wrote its own row
+      if (!writes_.empty() && writes_.find_any(edit_.row, layout) != nullptr) [[unlikely]]  // change() itself wrote to the row
         Claims::Region::template abort<kUnsuitedForRegion>();
       for (const uint32_t g : Bits(edit_.set->groups)) {
         Cell& cell = edit_.row->cell(layout, g);
@@ -361,8 +366,8 @@ Status ReadWriteTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef ke
   return guarded(table, key, [&] { return add_to_row(table, key, *number, delta); });
 }
 
-// Whether additions are possible to those columns that no index reads. Layout::number_at() finds
-// only these columns.
+// Returns true if the table accepts additions to the columns that no index reads, although it does
+// not accept writes of whole rows. Layout::number_at() finds only these columns.
 template <class Sync, class Claims>
 [[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::may_add_to_some(const TableRef& ref) const {
   return ref && this->template check<Purpose::kWrite>(ref, ColumnsRef(&ref.base()->layout().none())) != nullptr;
@@ -417,7 +422,7 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
   // set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] {
-    // If a row block exists, with or without a row, the leaf's witness is not needed.
+    // If the key already has a row block, absent or not, the leaf's witness is not needed.
     index::Witness unneeded;
     if (Row* row = table.find(key, hints_.primary(table, key), unneeded))
       return replace_row(table, row, table.key_of(row, key), source, replace);
@@ -432,8 +437,8 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
   if (result.inserted) [[likely]] keep_claims_of_new(table, row);
   if (!result.inserted) return replace_row(table, row, key, source, replace);
 
-  // The floor is read after the insert. An older block of this key was unlinked before the insert,
-  // and the floor was raised before that.
+  // Read the floor after the insert: if there was an older block of this key, it was unlinked
+  // before the insert, and the floor was raised before that.
   const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
   uint64_t words[kCommitGroupsMax] = {};
   if constexpr (RunsInRegion<Claims>)
@@ -450,7 +455,7 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
     track_own_insert(result);
     writes_.make_present(table, row, key, words, source.bytes, source.size, true);
   } catch (...) {
-    // Without this, a rollback would not find the row block.
+    // Retire the row block here if a rollback would not find it.
     if (writes_.size() == earlier || !writes_[earlier].created) retire_row(worker_, table, row, key, w);
     throw;
   }
@@ -460,7 +465,8 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
   return index_insert(table, row, key, static_cast<const std::byte*>(source.bytes));
 }
 
-// Replaces the row in an existing row block, which may be absent at present.
+// Replaces the row in an existing row block, which may be absent. Returns kDuplicateKey if the row
+// exists and `replace` is false.
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
   const Layout& layout = table.layout();
@@ -475,14 +481,14 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
       if (of_group == nullptr || words[g] != word::kUnknown || of_group->kind == WriteKind::kPresent) continue;
       if (g != 0 && table.secondary_count() == 0) continue;
       // An earlier blind write assumed that the row exists. The row must still exist, because
-      // otherwise this write would bring it back. In addition, the secondary indexes depend on the
+      // otherwise this write would recreate it. In addition, the secondary indexes depend on the
       // row's current values.
       if (Status status = present_word(table, row, key, g, &words[g]); !status.ok())
         return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
       of_group->expected = words[g];
     }
   } else {
-    // If a row prevents an insert, the row is only read, so only the read is claimed.
+    // An insert that fails because the row exists only reads the row, so it claims only a read.
     for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
       Status claimed = writes ? claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups())
                               : claim_groups<Purpose::kRead>(table, row, key, 1);

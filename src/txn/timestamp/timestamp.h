@@ -1,25 +1,24 @@
-// Timestamp: the protocol of HyPer-HTM (section 4). A transaction claims each row by timestamps
-// before it accesses the row. So it detects a conflict at the access, not at its commit
+// Timestamp: the protocol of HyPer-HTM (section 4). A transaction claims each row with timestamps
+// before it accesses the row, so it detects a conflict at the access and not at its commit
 // (timestamp_claims.h).
 //
 // A procedure with a conflict is rolled back and waits until the conflicting transaction has ended.
-// If it belongs to a group, the group runs its other calls meanwhile. After
-// LaboratoryOptions::restarts_max restarts, the procedure runs alone until it has committed. A
-// procedure that runs alone ends every transaction that conflicts with its claims, and transactions
-// of other threads do not begin before it has ended. These threads wait at most 10 ms, because the
-// procedure may itself be waiting for one of them. After that, their transactions begin, and may
-// end the procedure's attempt if they conflict with its claims. The waiting time doubles with each
-// attempt, up to the procedure's deadline, so that a long procedure can finish. The calls of a
-// group never run alone.
+// If it belongs to a group, the group runs its other calls meanwhile. After LaboratoryOptions::restarts_max
+// restarts, the procedure runs alone until it has committed. A procedure that runs alone aborts
+// every transaction that conflicts with its claims, and other threads do not begin transactions
+// until it has ended. These threads wait at most 10 ms, because the procedure may itself be waiting
+// for one of them. After that, they begin their transactions, which may abort the procedure's
+// attempt if they conflict with its claims. The limit doubles with each attempt, up to the
+// procedure's deadline, so that a long procedure can finish. The calls of a group never run alone.
 //
-// An open transaction cannot be retried, so it waits for conflicting transactions. Once it has been
-// open for LaboratoryOptions::open_patience_us, another transaction that conflicts with its claims
-// may end it. Its claims are then free, and its commit fails. Similarly, another transaction ends a
-// procedure's attempt after it has waited for this procedure for 10 ms. So no transaction waits
-// forever, not even for a transaction of its own thread.
+// An open transaction (Database::begin) cannot be retried, so it waits for conflicting
+// transactions. Once it has been open for LaboratoryOptions::open_patience_us, a transaction that conflicts
+// with its claims may abort it. This releases its claims, and its commit fails. Similarly, a
+// transaction that has waited for a procedure for 10 ms aborts the procedure's attempt. So no
+// transaction waits forever, not even for a transaction of its own thread.
 //
-// Lock rank: alone_ comes before all other locks, and is acquired outside of the epoch.
-// Thread safety: the same as any protocol (txn/protocol.h).
+// Lock order: alone_ comes before all other locks, and is acquired outside of the epoch.
+// Thread safety: as required of every protocol (txn/protocol.h).
 #pragma once
 
 #include <algorithm>
@@ -76,19 +75,19 @@ class TimestampOrdering {
   static constexpr auto attempt_it = [](auto& its, const Call& one) { return attempt(its, one.procedure); };
   uint64_t patience_ns() const { return uint64_t{store_.laboratory.open_patience_us} * 1000; }
 
-  // While this object exists, the transaction runs alone. An attempt may throw, for example because
-  // its thread ends.
+  // While an Alone object exists, its transaction runs alone. The destructor ends this state even
+  // if an attempt throws, for example because its thread ends.
   class Alone {
    public:
-    // The caller holds alone_.
+    // The caller must hold alone_. The destructor releases it.
     Alone(TimestampOrdering& protocol, Transaction& txn)
         : lock_(*protocol.alone_, std::adopt_lock), alone_for_ns_(*protocol.alone_for_ns_), claims_(txn.claims()) {}
     ~Alone() {
       claims_.set_alone(false, Timestamps::kProcedurePatienceNs);
       alone_for_ns_.store(0);
     }
-    // Begins the next attempt. Other threads wait for it for the time computed here, but not beyond
-    // its deadline (0: no deadline).
+    // Sets how long other threads wait for the next attempt. This is not longer than the time until
+    // `deadline_ns` (0: no deadline), but at least kProcedurePatienceNs.
     void begin(uint32_t attempt, uint64_t deadline_ns) {
       uint64_t patience_ns = Timestamps::kProcedurePatienceNs << std::min(attempt, kDoublingsMax);
       if (deadline_ns != 0) {
@@ -154,7 +153,7 @@ class TimestampOrdering {
   Store& store_;
   Timestamps timestamps_;
   CacheLine<sync::SpinLatch> alone_;
-  CacheLine<std::atomic<uint64_t>> alone_for_ns_;  // how long others wait for the procedure that runs alone; 0: none runs alone
+  CacheLine<std::atomic<uint64_t>> alone_for_ns_;  // how long other threads wait for the procedure that runs alone; 0 if none does
 };
 
 template <class Sync>

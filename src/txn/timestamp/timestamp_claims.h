@@ -1,4 +1,4 @@
-// TimestampClaims: the read and write timestamps of HyPer-HTM (sections 4.1 to 4.3). Each commit
+// TimestampClaims: the read and write timestamps of HyPer-HTM (sections 4.1 to 4.3). Each column
 // group of a row has both.
 //
 // The write timestamp is the timestamp of the transaction that wrote the group last, or is about to
@@ -16,26 +16,25 @@
 // transaction reads only committed data, and transactions are serializable in the order of their
 // commits, which is the order of their numbers.
 //
-// When a transaction that a timestamp names counts as ended:
-//   write timestamp   when the slot of the transaction shows that it has ended
-//   read timestamp    without the flag: only the named reader may be running, and its slot shows
-//                     whether it is. With the flag: older readers may be running as well, so the
-//                     timestamp must be safe. If a transaction finds its own timestamp with the
-//                     flag, no older transaction may be running. A younger reader is not possible,
-//                     because it would have raised the timestamp.
+// How a transaction finds out whether the transactions of a timestamp have ended:
+//   write timestamp   The slot of the transaction shows whether it has ended (timestamps.h).
+//   read timestamp    Without the flag: only the reader with this timestamp may be running, and its
+//                     slot shows whether it is. With the flag: older readers may also be running,
+//                     so the timestamp must be safe (timestamps.h). If a transaction finds its own
+//                     timestamp with the flag, all older transactions must have ended. A younger
+//                     reader does not exist, because it would have raised the timestamp.
 // A reader of a group raises the read timestamp, and sets the flag unless the earlier reader has
 // ended. A reader that is older than the read timestamp only sets the flag.
 //
 // Deviations from the paper:
 //   - The paper compares only with the safe timestamp. Of its relaxations (section 4.3: an older
-//     transaction that has ended is not a conflict), this class implements those that the slots
-//     make exact.
-//   - The paper lets a transaction write a group that it has read itself. An older reader of the
-//     group may then be hidden by the transaction's own read timestamp, so that snapshots and the
-//     log would see the two transactions in the wrong order. The flag prevents this.
-//   - As under the other protocols, new bytes are stored apart from the row until the commit. The
-//     application may change the row of an update until then, and snapshot readers would otherwise
-//     see part of the change.
+//     transaction that has ended is not a conflict), this class implements those that can be
+//     decided exactly with the slots.
+//   - In the paper, a transaction may always write a group that it has read itself, although its
+//     own read timestamp may hide an older reader of the group. Snapshots and the log could then
+//     see the two transactions in the wrong order. The flag prevents this.
+//   - As under the other protocols, the new bytes of a row are buffered until the commit. If they
+//     were written to the row at once, snapshot readers could see part of a change.
 //   - Phantoms are detected by leaf versions at the commit (txn/read_write), not by read timestamps
 //     of leaves. So a scan does not write to any leaf.
 //
@@ -53,8 +52,8 @@
 
 namespace elider::txn {
 
-// kReadsToo: reads are claimed as well. If it is false, reads are validated at the commit, as in
-// the optimistic protocol. The paper leaves this variant to future work.
+// If kReadsToo is true, reads are claimed as well as writes. If it is false, reads are validated at
+// the commit, as in the optimistic protocol. The paper leaves this second variant to future work.
 template <bool kReadsToo>
 class TimestampClaims {
  public:
@@ -94,12 +93,12 @@ class TimestampClaims {
     ELIDER_TEST_POINT("timestamp.write.claimed");
     if (!kReadsToo || nobody_else_reads(stamps.read.load())) [[likely]] return true;
     Timestamp mine = mine_;
-    // This fails if another transaction has ended this one and claimed the group.
+    // The exchange fails if another transaction has aborted this one and claimed the group.
     stamps.write.compare_exchange_strong(mine, written);
     return false;
   }
-  // Like read(), but runs inside a hardware transaction, which makes both steps one. Returns false
-  // if the caller must call read() outside of the hardware transaction.
+  // Like read(), but runs inside a hardware transaction, which makes both steps atomic. Returns
+  // false if the caller must call read() outside of the hardware transaction.
   [[gnu::always_inline]] inline bool read_in_region(storage::Cell& cell) {
     if (ELIDER_MUTANT(kSkipReadTimestamp)) return true;
     Stamps& stamps = stamps_of(cell);
@@ -122,8 +121,9 @@ class TimestampClaims {
   static void make_room_for_new() {}
   static void keep_new(storage::Cell&) {}
 
-  // A procedure does not wait, because it can be retried. However, it ends an open transaction
-  // whose time is over. A transaction that has itself been ended does not end other transactions.
+  // A procedure does not wait here, because it can be retried. However, it aborts an open
+  // transaction that has exceeded its time limit (end_late()). A transaction that has itself been
+  // aborted does not abort other transactions.
   bool await() {
     if (!stand()) return false;
     if (waits_ || alone_) {
@@ -134,9 +134,9 @@ class TimestampClaims {
       if (!all_->open_since(other) || !end_late(other, 0)) return false;
     return true;
   }
-  // Waits until the transaction that conflicted with the last claim has ended, and ends it when its
-  // time is over. A procedure calls this between two attempts. Returns false if that transaction
-  // has not ended by `until_ns` (0: no limit).
+  // Waits until the transaction that conflicted with the last claim has ended, and aborts that
+  // transaction when it exceeds its time limit (end_late()). A procedure calls await_end() between
+  // two attempts. Returns false if that transaction has not ended by `until_ns` (0: no limit).
   bool await_end(uint64_t until_ns = 0) {
     Timestamp waited_for = 0;
     uint64_t since_ns = 0;
@@ -154,14 +154,16 @@ class TimestampClaims {
   }
 
   bool begin_commit() { return all_->begin_commit(worker_, mine_) || ELIDER_MUTANT(kCommitEnded); }
-  // Whether this transaction is still running. It is not if another transaction has ended it.
+  // Returns true if this transaction is still running, and false if another transaction has aborted
+  // it.
   bool stand() const { return all_->under_way(mine_); }
   void stays_open() {
     waits_ = true;
     all_->set_open_since(worker_, now_ns());
   }
-  // Sets whether this transaction runs alone. A transaction that runs alone immediately ends every
-  // transaction that conflicts with it. Other transactions wait for it for `patience_ns`.
+  // Sets whether this transaction runs alone. A transaction that runs alone immediately aborts
+  // every transaction that conflicts with it. Other transactions wait for `patience_ns` before they
+  // abort it.
   void set_alone(bool alone, uint64_t patience_ns) {
     alone_ = alone;
     all_->set_patience(worker_, patience_ns);
@@ -180,21 +182,21 @@ class TimestampClaims {
   static_assert(sizeof(Stamps) == kCellBytes);
   static Stamps& stamps_of(storage::Cell& cell) { return *(reinterpret_cast<Stamps*>(&cell) - 1); }
 
-  // Whether the transaction with timestamp `t` has ended.
+  // Returns true if the transaction with timestamp `t` has ended.
   bool has_ended(Timestamp t) const {
     return t <= safe_ || (Timestamps::worker_of(t) == worker_ ? Timestamps::without_flag(t) != mine_ : !all_->under_way(t));
   }
-  // Returns the read timestamp after a read by this transaction. The result equals `read` if `read`
-  // already shows this read.
+  // Returns the value to which a read by this transaction changes the read timestamp `read`. The
+  // result equals `read` if `read` already covers this transaction.
   Timestamp raised_from(Timestamp read) const {
     if (Timestamps::without_flag(read) == mine_) return read;
     if (read > mine_) return read | Timestamps::kFlag;
     return mine_ | (has_ended_with_all(read) || ELIDER_MUTANT(kForgetOtherReaders) ? 0 : Timestamps::kFlag);
   }
-  // Whether the named transaction and all readers that the timestamp covers have ended. The result
-  // may be false although they have ended, because this function does not read all slots.
+  // Returns true if all readers that the read timestamp covers have ended. May return false
+  // although they have ended, because this function does not read all slots.
   bool has_ended_with_all(Timestamp read) const { return read <= safe_ || ((read & Timestamps::kFlag) == 0 && has_ended(read)); }
-  // Whether a write timestamp is not a conflict.
+  // Returns true if the write timestamp does not conflict with an access by this transaction.
   bool may_pass(Timestamp written) {
     if (written == mine_ || has_ended(written) || ELIDER_MUTANT(kPassUnsafeWrite)) [[likely]] return true;
     conflict_ = written;
@@ -218,14 +220,16 @@ class TimestampClaims {
     return read <= safe_;
   }
 
-  // Returns the oldest running transaction that `t` covers, or 0.
+  // Returns the timestamp of the oldest running transaction that `t` covers, or 0 if all have
+  // ended.
   Timestamp against(Timestamp t) {
     if ((t & Timestamps::kFlag) == 0) return has_ended(t) ? 0 : t;
     return becomes_safe(t) ? 0 : all_->oldest_up_to(t, worker_);
   }
-  // Ends the transaction `other` if its time is over. The time of a procedure begins when another
-  // transaction starts to wait for it. Returns false if the time is not over, or if the transaction
-  // is committing.
+  // Aborts the transaction `other` if it has exceeded its time limit, or if this transaction runs
+  // alone. The time of an open transaction starts at its begin, and that of a procedure when
+  // another transaction starts to wait for it (`waiting_since_ns`). Returns false if the limit is
+  // not exceeded, or if the transaction is already committing.
   bool end_late(Timestamp other, uint64_t waiting_since_ns) {
     const uint64_t open_since_ns = all_->open_since(other);
     const bool late = alone_ || (open_since_ns != 0 ? now_ns() - open_since_ns >= patience_ns_

@@ -1,10 +1,11 @@
 // Timestamps: records which transactions are running, and since when (HyPer-HTM, section 4.1, "safe
 // timestamp").
 //
-// A timestamp consists of the value of the clock at the start of the transaction, and the worker's
-// id. So timestamps are unique, and the timestamps of a worker increase. While a transaction runs,
-// its timestamp is in the worker's slot. Workers do not contend for the clock, because a worker
-// raises the clock only if no other worker has raised it since the worker's last transaction.
+// A timestamp consists of the value of a logical clock at the start of the transaction, and the
+// worker's id. So timestamps are unique, and the timestamps of a worker increase. While a
+// transaction runs, its timestamp is in the worker's slot. Workers do not contend for the clock,
+// because a worker advances the clock only if no other worker has advanced it since the worker's
+// last transaction.
 //
 //   63                          14 13        1     0
 //  +------------------------------+-----------+------+
@@ -19,15 +20,15 @@
 // the slots. If the computation misses a running transaction, its slot was written after the
 // computation had read the slot. After that write, the clock still had the value that the writer
 // had put into the slot. So this value is not below the value of the clock that the computation
-// read.
+// read, and the transaction's timestamp is above the computed one.
 //
 // Deviations from the paper: the safe timestamp is computed only if a comparison needs a newer one
 // than the last, not at the start of each transaction. This is correct because a safe timestamp
-// stays safe. In addition, a transaction that waits for another one may end it, by removing its
-// timestamp from its slot.
+// stays safe. In addition, a transaction that waits for another transaction may abort it, by
+// removing that transaction's timestamp from its slot.
 //
-// Thread safety: all threads. A slot is written by its worker, and by a worker that ends the slot's
-// transaction.
+// Thread safety: all threads may call all functions. A slot is written by its worker, and by a
+// worker that aborts the slot's transaction.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +47,9 @@ using Timestamp = uint64_t;
 class Timestamps {
  public:
   static constexpr Timestamp kFlag = 1;
-  // How long other transactions wait for a procedure before they end its attempt. The procedure's
-  // thread may have been preempted, or may be waiting for the thread that waits here.
+  // How long other transactions wait for a procedure before they abort its attempt. The wait is
+  // limited because the procedure's thread may have been preempted, or may itself be waiting for
+  // the waiting thread.
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   explicit Timestamps(const Workers& workers) : workers_(workers), slots_(new CacheLine<Slot>[workers.workers_max()]) {}
@@ -70,28 +72,29 @@ class Timestamps {
       now = again;
     }
   }
-  // Ends the worker's transaction. Called when all its writes have been made.
+  // Ends the worker's transaction. Called after all its writes have been made.
   void end(uint32_t worker) { slots_[worker]->now.store(kNone, std::memory_order_release); }
 
-  // After this, other workers cannot end the transaction. Returns false if one of them already has.
+  // After begin_commit(), other workers cannot abort the transaction. Returns false if one of them
+  // has already aborted it.
   bool begin_commit(uint32_t worker, Timestamp mine) {
     Timestamp expected = mine;
     return slots_[worker]->now.compare_exchange_strong(expected, mine | kFlag);
   }
   bool under_way(Timestamp t) const { return without_flag(slots_[worker_of(t)]->now.load()) == without_flag(t); }
-  // Ends another worker's transaction, which then cannot commit. Fails if the transaction is
-  // already committing.
+  // Aborts another worker's transaction, which then cannot commit. Returns false if that
+  // transaction is already committing or has ended.
   bool end_other(Timestamp t) {
     Timestamp expected = without_flag(t);
     return slots_[worker_of(t)]->now.compare_exchange_strong(expected, kNone);
   }
 
-  // Sets how long transactions of other threads wait for this worker's transactions before they end
-  // them. Transactions of this thread do not wait longer than before, because the worker's
-  // transactions cannot continue while their thread waits.
+  // Sets how long transactions of other threads wait for this worker's transactions before they
+  // abort them. Other transactions of the calling thread wait only kProcedurePatienceNs, because
+  // the worker's transaction cannot continue while its own thread waits.
   void set_patience(uint32_t worker, uint64_t ns) {
     slots_[worker]->thread.store(this_thread(), std::memory_order_relaxed);  // relaxed: other threads only compare it with their own
-    slots_[worker]->patience_ns.store(ns, std::memory_order_relaxed);        // relaxed: a length of time
+    slots_[worker]->patience_ns.store(ns, std::memory_order_relaxed);        // relaxed: only a duration
   }
   uint64_t patience_with(Timestamp t) const {
     const Slot& slot = *slots_[worker_of(t)];
@@ -99,24 +102,26 @@ class Timestamps {
     return ns == kProcedurePatienceNs || slot.thread.load(std::memory_order_relaxed) == this_thread() ? kProcedurePatienceNs : ns;
   }
 
-  // Sets the time at which the worker's open transaction began. 0 if the transaction is not an open
-  // one, which the application ends.
+  // Sets the time at which the worker's open transaction began. 0 means that the worker does not
+  // run an open transaction, which the application ends, but a procedure.
   void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
-  // Returns the time at which the transaction began, if it is an open one; 0 if it is a procedure.
+  // Returns the time at which the transaction began if it is an open transaction, and 0 if it is a
+  // procedure.
   uint64_t open_since(Timestamp t) const { return slots_[worker_of(t)]->open_since_ns.load(std::memory_order_relaxed); }
 
   // Returns a timestamp up to which all transactions have ended, except for the worker's own.
   Timestamp safe(uint32_t worker) const {
     const Timestamp early = ELIDER_MUTANT(kSlotsBeforeClock) ? oldest_beside(worker) : kNone;
-    const Timestamp next = clock_->load() << kClockShift;  // before the slots
+    const Timestamp next = clock_->load() << kClockShift;  // must be read before the slots
     return std::min(next, ELIDER_MUTANT(kSlotsBeforeClock) ? early : oldest_beside(worker)) - 1;
   }
-  // Returns the oldest running transaction of another worker that is not younger than `t`, or 0.
+  // Returns the timestamp of the oldest running transaction of all other workers if it is not
+  // younger than `t`. Otherwise returns 0.
   Timestamp oldest_up_to(Timestamp t, uint32_t worker) const {
     const Timestamp oldest = oldest_beside(worker);
     return oldest <= t ? oldest : 0;
   }
-  // Raises the clock above `t`, so that `t` can become a safe timestamp.
+  // Advances the clock beyond `t`, so that `t` can become a safe timestamp.
   void let_pass(Timestamp t) {
     uint64_t now = t >> kClockShift;
     clock_->compare_exchange_strong(now, now + 1);
@@ -125,9 +130,9 @@ class Timestamps {
  private:
   static constexpr unsigned kClockShift = 14;
   static constexpr uint64_t kWorkerMask = (uint64_t{1} << (kClockShift - 1)) - 1;
-  static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all
+  static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all timestamps
 
-  // Returns the oldest running transaction of all other workers, or kNone.
+  // Returns the timestamp of the oldest running transaction of all other workers, or kNone.
   Timestamp oldest_beside(uint32_t worker) const {
     Timestamp oldest = kNone;
     for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i) {
@@ -147,9 +152,9 @@ class Timestamps {
 
   struct Slot {
     std::atomic<Timestamp> now{kNone};
-    std::atomic<uint64_t> open_since_ns{0};  // when an open transaction began; 0 for a procedure's
+    std::atomic<uint64_t> open_since_ns{0};  // when an open transaction began; 0 for a procedure
     std::atomic<uint64_t> patience_ns{kProcedurePatienceNs};
-    std::atomic<const void*> thread{nullptr};  // the thread whose transactions patience_ns applies to, if it is longer than usual
+    std::atomic<const void*> thread{nullptr};  // the thread that called set_patience(); its own transactions do not wait longer than usual
     uint64_t last_clock = 0;  // when the slot's last transaction began; stored here because a worker id may pass to another thread
   };
 
