@@ -1,6 +1,6 @@
-// The command line `elider`: declares all commands and returns their exit code
-// (tools/common/command.h). `elider bench ...` executes the separate program elider-bench, because
-// the benchmarks need more libraries than the other commands.
+// The program `elider`: declares all commands, runs the one that the arguments name, and returns
+// its exit code (tools/common/command.h). `elider bench ...` executes the separate program
+// elider-bench, because the benchmarks need more libraries than the other commands.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -24,22 +24,22 @@ constexpr const char* kAbout =
     "and maintains its files.";
 
 constexpr const char* kExamples =
-    "  elider bench tpcc --warehouses 2 --threads 2 --seconds 10    orders of a wholesaler, checked afterwards\n"
+    "  elider bench tpcc --warehouses 2 --threads 2 --seconds 10    a wholesaler's orders, with a consistency check\n"
     "  elider bench ycsb --records 1000000 --mix 80/20              short transactions on one table\n"
     "  elider bench compare                                         YCSB on elider, RocksDB, LMDB and SQLite\n"
-    "  elider bench durability --data scratch                       cost of log and checkpoints; recovery\n"
-    "  elider bench history --workload list-append --out h.jsonl    histories for checkers of serializability\n"
+    "  elider bench durability --data scratch                       the cost of the log and checkpoints; recovery\n"
+    "  elider bench history --workload list-append --out h.jsonl    histories for serializability checkers\n"
     "  elider check-history history.jsonl                           is a run's --history strictly serializable?\n"
     "  elider hardware                                              does this machine have hardware transactions?\n"
     "  elider-lab htm --json htm.json                             capacity of regions, causes of aborts\n"
     "  elider check data                                            are a database's files intact?\n"
     "  elider backup data copy                                      copy them; see also restore, recover, checkpoint, log\n"
     "  elider heap check book.heap                                  is the file of a durable heap intact?\n"
-    "  elider plot *.json -o speed.png                              plot results of --json\n"
+    "  elider plot *.json -o speed.png                              plot results that --json has written\n"
     "\n"
     "Exit code: 0 success; 1 failure; 2 an option is invalid, and the command did not run; 3 this machine does\n"
     "not have the hardware transactions that elider-lab htm and elider-lab elision need; 130 Ctrl-C ended a benchmark, which\n"
-    "then reported its results until then.\n"
+    "reported its results up to then.\n"
     "All commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
 
 // Replaces this process by elider-bench. Returns an exit code only if that fails.

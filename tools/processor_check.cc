@@ -1,6 +1,6 @@
 // This file is compiled for any x86-64 processor, and its check runs before all other constructors.
-// If the program was compiled for a newer processor, the check prints what this processor lacks.
-// Otherwise the program would end with SIGILL at some point.
+// If the program was compiled for a newer processor, the check prints what this processor lacks and
+// ends the program, which would otherwise be killed by SIGILL at some point.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

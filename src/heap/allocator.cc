@@ -9,10 +9,10 @@
 namespace elider::heap {
 
 namespace {
-// Links of a free block: the next block of its list. The first block of a list also has the next
-// batch.
+// The offsets of a free block's links: to the next block of its list and, in the first block of a
+// batch, to the next batch.
 constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
-constexpr uint64_t kZeroedByWords = 256;  // most words of a small object are written anyway
+constexpr uint64_t kZeroedByWords = 256;  // smaller objects are zeroed word by word, because most of their words are written anyway
 constexpr uint64_t kObjectBytesMax = block_bytes(kBlockClasses - 1) - kBlockHeadBytes;
 }  // namespace
 
@@ -53,7 +53,7 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
   }
   attempt_.store_at(block, block_word(block_class, kBlockUsed));
   *offset = block + kBlockHeadBytes;
-  // Memory that was never used is zero.
+  // Memory that was never used is already zero.
   if (reused && bytes > kZeroedByWords) {
     attempt_.zero(*offset, bytes);
   } else if (reused) {
@@ -62,8 +62,8 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
   return {};
 }
 
-// Cuts a new block from the arena's chunk. If the chunk has too little room left, that room is made
-// into free blocks, and a new chunk is used.
+// Cuts a new block from the arena's chunk. If the space left in the chunk is too small, makes free
+// blocks of it and begins a new chunk.
 Status Allocator::cut(uint32_t block_class, uint64_t* block) {
   const uint64_t bytes = block_bytes(block_class);
   if (block_class >= kSmallClasses) {
@@ -122,13 +122,14 @@ bool Allocator::is_free_block(uint64_t block, uint32_t block_class) const {
          attempt_.load_at(block) == block_word(block_class, kBlockFree);
 }
 Status Allocator::damaged(const char* what, uint64_t offset) const {
-  attempt_.needs_software();  // the message needs memory
+  attempt_.needs_software();  // a region cannot allocate memory for the message
   Status status(Code::kCorrupt, attempt_.heap().where(offset) + " is damaged: " + what);
   attempt_.doom(status);
   return status;
 }
 
-// Adds the block to the arena's list. If the list is full, first moves that list away.
+// Adds the block to the arena's list. If this list is full, it becomes the arena's full list, and
+// the previous full list is moved to the heap's head.
 Status Allocator::give_back(uint64_t block, uint32_t block_class) {
   if (block_class >= kSmallClasses) {
     attempt_.store_at(block + kNextBatchAt, attempt_.load_at(batches_at(block_class)));

@@ -22,7 +22,7 @@ HeapAttempt::HeapAttempt(HeapInside& heap, uint32_t slot) : heap_(heap), slot_(s
   heap.log().reserve(slot, heap::kRegionRecordBytesMax);
 }
 
-// Returns a write set that no reader can be using.
+// Returns an empty write set that other transactions cannot be reading.
 WriteSet& HeapAttempt::unused_writes() {
   for (const auto& set : sets_)
     if (set->released_at == 0 || heap_.slots().nobody_since(set->released_at - 1)) {
@@ -58,9 +58,9 @@ Status HeapAttempt::end() {
   switch (heap_.options().wait) {
     case HeapWait::kPruned: heap_.slots().wait_for_durability(slot_, moment_); break;
     case HeapWait::kTotal: heap_.slots().wait_for_all_before(slot_, heap_.slots().clock()); break;
-    case HeapWait::kOwn: break;  // everything that it saw was already durable
+    case HeapWait::kOwn: break;  // everything that this transaction has read was already durable
   }
-  // A transaction that this one waited for may have failed.
+  // A transaction that this one waited for may have failed to become durable.
   return heap_.stopped();
 }
 
@@ -77,7 +77,7 @@ bool HeapAttempt::lock_stripe(uint32_t stripe) {
   return locking != Stripes::Locking::kRefused;
 }
 
-// Reserves all memory first, so that it cannot fail halfway.
+// Reserves all memory first, so that it cannot fail with only some stripes locked.
 bool HeapAttempt::lock_stripes() {
   locked_.clear();
   uint64_t lines = writes_->entries().size();
@@ -116,7 +116,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   const bool total = heap_.options().wait == HeapWait::kTotal;
   const bool durable_first = heap_.options().wait == HeapWait::kOwn;
   if (writes_->empty()) {
-    // Announced before the wait, because other transactions wait for those that are running.
+    // The slot becomes idle before the wait, because other transactions wait for running ones.
     if (total) slots.say(slot_, Phase::kIdle, 0);
     *status = end();
     return Outcome::kDone;
@@ -144,8 +144,9 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   const uint64_t number = slots.take_number();
   ELIDER_TEST_POINT("heap.commit.numbered");
   if (!reads_hold()) {
-    // Under kOwn the state remains kDeciding until the log records that the number was given up. A
-    // transaction must not see a number that the log does not contain.
+    // Under kOwn the state remains kDeciding until the log records that the number was given up,
+    // because another transaction's snapshot must not include a number that the log does not
+    // contain.
     if (!durable_first || ELIDER_MUTANT(kHeapVisibleFirst)) slots.say(slot_, Phase::kWritten, number);
     unlock_stripes({});
     slots.end(slot_);
@@ -160,7 +161,7 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   slots.publish(slot_, number, *writes_);
   for (const Locked& locked : locked_) heap_.stripes().publish(locked.stripe, slot_, number);
   slots.end(slot_);
-  if (!total && !durable_first) written = heap_.log().append(slot_, number, moment_);  // meanwhile other transactions may end
+  if (!total && !durable_first) written = heap_.log().append(slot_, number, moment_);  // other transactions may end meanwhile
   ELIDER_TEST_POINT("heap.commit.published");
   slots.wait_for_isolation(slot_, number);
   ELIDER_TEST_POINT("heap.commit.isolated");
@@ -178,7 +179,8 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   return Outcome::kDone;
 }
 
-// Fences what was stored, if transactions wait for durability. Returns the status.
+// Makes what was stored durable, unless persist() and the replayer do so later (fences()). Returns
+// the first error.
 Status HeapAttempt::fenced(Status stored) { return stored.ok() && fences() ? heap_.fence() : std::move(stored); }
 
 Status HeapAttempt::conclude(Status written, uint64_t needs) {
@@ -189,16 +191,17 @@ Status HeapAttempt::conclude(Status written, uint64_t needs) {
   if (waits && heap_.options().wait == HeapWait::kPruned) heap_.slots().wait_for_durability(slot_, needs);
   if (heap_.log().is_half_full(slot_) || !heap_.has_half_of_markers()) heap_.wake_replayer();
   Status status = waits || !written.ok() ? heap_.stopped() : Status();
-  // All numbers that this transaction needs are durable now, whatever the kind of wait.
+  // All numbers that this transaction needs are durable now, whatever HeapOptions::wait is.
   if (status.ok() && fences()) heap_.log().last_is_durable(slot_, waits ? needs : 0);
   return status;
 }
 
-// If this returns false, persist() and the replayer fence later, if they can.
+// Whether this thread must fence what it stores. Otherwise persist() and the replayer fence it
+// later.
 bool HeapAttempt::fences() const { return heap_.options().durability == HeapDurability::kWait || heap_.medium_fences_for_its_thread(); }
 
-// Until the log records that the number was given up, the number is a hole, and later numbers are
-// not durable.
+// Records in the log that the number was given up. Until this is durable, the number is a gap in
+// the log, and transactions that need later numbers are not durable.
 void HeapAttempt::give_up(uint64_t number) {
   const Status written = fenced(heap_.log().append_abort(slot_, number));
   if (!written.ok()) heap_.stop(written);
@@ -207,7 +210,7 @@ void HeapAttempt::give_up(uint64_t number) {
 }
 
 void HeapAttempt::begin_region(bool is_active, void (*leave)()) {
-  updates_ = tracks_ = false;  // load() then reads only the heap
+  updates_ = tracks_ = false;  // so that load() reads only the heap's words
   published_.clear();
   published_signature_ = 0;
   doom_ = {};
@@ -241,7 +244,7 @@ Status HeapAttempt::conclude_region(bool was_active) {
   const uint64_t number = window().number;
   if (number == 0) {
     if (heap_.options().wait == HeapWait::kTotal) slots.say(slot_, Phase::kIdle, 0);
-    // A transaction that was not active may have read from any commit before its end.
+    // A transaction that was not announced as active may have read from any commit until now.
     if (!was_active) moment_ = slots.clock();
     return end();
   }
@@ -287,8 +290,8 @@ uint64_t HeapAttempt::load(uint64_t word) {
     }
   }
   if ((published_signature_ & WriteSet::bit_of(word)) != 0 && !ELIDER_MUTANT(kHeapSkipPublished)) {
-    // The word is in one write set at most, because its stripe is locked until the write is in the
-    // heap.
+    // Only one of the write sets can contain the word, because a stripe is locked until the write
+    // is in the heap.
     for (const WriteSet* const writes : published_)
       if (const uint64_t* const theirs = writes->find(word); theirs != nullptr) return *theirs;
   }

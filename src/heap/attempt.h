@@ -1,25 +1,25 @@
 // HeapAttempt: one attempt of a transaction. HeapReader and HeapTransaction are built on it. An
-// attempt runs in one of two ways. In a region (regions.h) it reads and writes the heap's words in
-// place. Under the software protocol its reads are plain loads, and its writes are kept in a write
-// set until the commit. The protocol follows the two versions of Pisces (DUMBO, section 4.1);
-// slots.h describes its waits.
+// attempt runs in one of two ways. In a region (regions.h), it reads and writes the heap's words in
+// place. Under the software protocol, its reads are plain loads, and its writes are kept in a write
+// set until the commit. The software protocol follows the two versions of Pisces (DUMBO, section
+// 4.1); slots.h describes when a transaction waits.
 //
-// An attempt of the software protocol reads the state of the heap at its moment s. It reads the
-// heap's words, and also the writes of commits that the moment includes but that may not be in the
-// heap yet. It finds those in the write sets of these commits. Commits above s wait for this
-// attempt before they write to the heap, so a word does not change while it is read.
+// Under the software protocol, an attempt reads a snapshot s, which includes all commits with
+// numbers up to s (`moment_`; slots.h). The writes of some of these commits may not be in the heap
+// yet; the attempt reads them from the commits' write sets. Commits with numbers above s wait for
+// this attempt before they write to the heap, so a word does not change while it is read.
 //
-// A commit locks the stripes of the cache lines that it writes. A stripe with a number above s is a
-// conflict. The commit then takes a number. If the transaction is serializable, the commit then
-// checks that all stripes that it has read are unchanged.
+// A commit locks the stripes (stripes.h) of the cache lines that it writes. A stripe with a number
+// above s is a conflict. Then the commit takes its number and, if the transaction is serializable,
+// checks that the stripes of all words that it has read are unchanged.
 //
-// A commit first becomes visible to other transactions and then durable, and transactions that saw
-// it wait for its durability. Under HeapWait::kOwn the order is reversed. The record is durable
-// before the commit takes its number, and the marker is durable before other transactions see the
-// commit. If the commit gives up its number, the log records that before any transaction whose
-// moment includes the number starts to read.
+// A commit first becomes visible to other transactions and then durable, and transactions that have
+// seen it wait until it is durable. Under HeapWait::kOwn the order is reversed: the record is
+// durable before the commit takes its number, and the marker (format.h) is durable before other
+// transactions see the commit. If the commit gives up its number, the log records this before any
+// transaction whose snapshot includes the number starts to read.
 //
-// Thread safety: used by its owner's thread.
+// Thread safety: used only by the thread that has claimed the slot.
 #pragma once
 
 #include <cstddef>
@@ -53,50 +53,52 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   void roll_back();
   // If the result is kDone, `status` says whether the transaction took effect and is durable.
   Outcome commit(Status* status);
-  // The reason why the transaction must be rolled back: an invalid call, or exhausted memory.
+  // Returns ok, or the reason why the transaction must be rolled back, such as an invalid call or
+  // exhausted memory.
   const Status& doom() const { return doom_; }
   void doom(Status status) {
     needs_software();
     if (doom_.ok()) doom_ = std::move(status);
   }
-  // Called before a step that a region cannot execute. If a region is running, ends it, and the
-  // call does not return.
+  // Called before a step that a region cannot execute. If a region is running, aborts the region
+  // and does not return.
   void needs_software() const {
     if (in_region_) leave_region_();
   }
 
   // -- in a region (regions.cc) ------------------------------------------------------------------
 
-  // Written while the tracking of the region is suspended, on cache lines that the region does not
-  // access.
+  // What is written while the region's tracking is suspended. It is on cache lines that the region
+  // does not access otherwise.
   struct Window {
     uint64_t number = 0;  // 0: the region did not take a number
     bool logged = false;
     Status written;
   };
   Window& window() { return **window_; }
-  // Called before the region starts. leave() ends the region and does not return.
+  // Called before the region starts. leave() aborts the region and does not return.
   void begin_region(bool is_active, void (*leave)());
   bool has_written_in_region() const { return !region_writes_.empty(); }
-  // Writes the record to a mapped medium. The marker is written after the region's commit.
+  // Called while tracking is suspended. Writes the log record if the medium is mapped. The marker
+  // is written after the region's commit.
   void log_in_window();
   void end_aborted_region();
   // Called after the region's commit. Waits until the transaction is durable.
   Status conclude_region(bool was_active);
-  // Waits until the stripe of the last conflict is unlocked.
+  // Waits until the stripe of the last conflict is unlocked, but only for a limited time.
   void wait_for_conflict() const;
-  // The room that is needed in the log, if the last outcome was kNoRoom.
+  // Returns how many bytes of the log the transaction needs, if the last outcome was kNoRoom.
   uint64_t room_needed() const { return room_needed_; }
 
   void read_bytes(const void* place, std::span<std::byte> into);
   void write_bytes(void* place, std::span<const std::byte> bytes);
   void claim_bytes(const void* place, size_t bytes);
-  // load() and store() access words of the heap.
+  // load() and store() take the index of a word in the heap, load_at() and store_at() its offset.
   uint64_t load(uint64_t word);
   void store(uint64_t word, uint64_t value);
   uint64_t load_at(uint64_t offset) { return load(offset / heap::kWordBytes); }
   void store_at(uint64_t offset, uint64_t value) { store(offset / heap::kWordBytes, value); }
-  // Zeroes whole words. The log record of a zeroed range is short, whatever its length.
+  // Zeroes whole words. In the log, a zeroed range takes two words, whatever its length.
   void zero(uint64_t offset, uint64_t bytes);
 
   HeapFootprint footprint() const;
@@ -120,8 +122,8 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
   void unlock_stripes(std::optional<uint64_t> number);
   heap::WriteSet& unused_writes();
   Status fenced(Status stored);
-  // Called after the record and the marker are written. Waits until they, and all numbers up to
-  // `needs`, are durable.
+  // Called after the record and the marker were written. Waits, if the options require it, until
+  // they and all numbers up to `needs` are durable.
   Status conclude(Status written, uint64_t needs);
   void give_up(uint64_t number);
   bool fences() const;

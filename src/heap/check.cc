@@ -1,5 +1,5 @@
-// `elider heap check` and `elider heap status`: print the contents of a heap's file while the heap
-// is not open.
+// Heap::check() and Heap::status_of(), for the commands `elider heap check` and `elider heap
+// status`: inspect the file of a heap that is not open.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 using heap::Arena;
 using heap::HeapHead;
 
-// A heap's file in its state after recovery, in private memory.
+// A heap as it would be after recovery, loaded from its file into private memory.
 struct Looked {
   ~Looked() {
     if (memory != nullptr) ::munmap(memory, bytes);
@@ -50,7 +50,7 @@ Status look(const std::string& path, Looked* looked) {
   if (Status status = replayer.begin(); !status.ok()) return status;
   if (Status status = replayer.find(&looked->found); !status.ok()) return status;
   looked->replayed = replayer.replayed();
-  // Pending log records may extend beyond the file's end.
+  // Log records that are not applied yet may write beyond the file's end.
   uint64_t end = 0;
   if (Status status = replayer.heap_bytes_with(looked->found, &end); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -120,7 +120,7 @@ class Walk {
     return {};
   }
 
-  // Visits `count` linked blocks, or the whole list if `count` is 0.
+  // Checks the first `count` blocks of a free list, or all of them if `count` is 0.
   Status walk_list(uint64_t block, uint64_t count, uint32_t block_class) {
     for (uint64_t i = 0; block != 0 && (count == 0 || i < count); ++i) {
       if (block % 8 != 0 || block < first_ || block > bytes_ || heap::block_bytes(block_class) > bytes_ - block ||

@@ -1,5 +1,6 @@
-// A file as a medium. Stores are written at once. Threads share the fdatasync that makes the stores
-// durable. A thread that arrives while an fdatasync is running waits for the next one.
+// A file as a heap's medium. Stores are written to the file at once, and fdatasync makes them
+// durable. Threads share the calls of fdatasync: a thread that arrives while one is running waits
+// for the next one.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -38,7 +39,7 @@ class FileMedium final : public Medium {
       Status status;
       try {
         status = file_->sync();
-      } catch (const std::bad_alloc&) {  // the message of its error needs memory
+      } catch (const std::bad_alloc&) {  // an error's message needs memory
         status = Status(Code::kIoError, Cause::kNone);
       }
       lock.lock();
@@ -47,7 +48,7 @@ class FileMedium final : public Medium {
       if (status.ok())
         done_ = std::max(done_, covers);
       else
-        failure_ = std::move(status);  // after this, the contents of the disk are unknown
+        failure_ = std::move(status);  // it is unknown what is on the disk now
       synced_.notify_all();
     }
     return done_ >= mine ? Status() : failure_;
@@ -56,7 +57,7 @@ class FileMedium final : public Medium {
   Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
     auto page = pages_.find(offset / kPageBytes);
     if (page == pages_.end()) {
-      auto read_page = std::make_unique<Page>();  // read completely, or not added to the pages to write
+      auto read_page = std::make_unique<Page>();  // added to pages_ only if it was read without an error
       if (Status status = read(offset / kPageBytes * kPageBytes, *read_page); !status.ok()) return status;
       page = pages_.emplace(offset / kPageBytes, std::move(read_page)).first;
     }
@@ -82,7 +83,7 @@ class FileMedium final : public Medium {
     return file_->map_data_copy_on_write(offset, memory);
   }
 
-  std::string_view promise() const override { return "power failures: what fdatasync has written"; }
+  std::string_view promise() const override { return "power failures, once fdatasync has written the data"; }
   uint64_t syncs() const override {
     std::lock_guard lock(mutex_);
     return syncs_;
@@ -91,7 +92,7 @@ class FileMedium final : public Medium {
  private:
   using Page = std::array<std::byte, kPageBytes>;
 
-  // Writes each run of adjacent pages in one call.
+  // Writes the pages of pages_, with one call for each sequence of up to 256 adjacent pages.
   Status write_pages() {
     for (auto page = pages_.begin(); page != pages_.end();) {
       const uint64_t first = page->first;
@@ -105,7 +106,7 @@ class FileMedium final : public Medium {
   }
 
   const std::unique_ptr<io::File> file_;
-  std::map<uint64_t, std::unique_ptr<Page>> pages_;  // collected by the replayer
+  std::map<uint64_t, std::unique_ptr<Page>> pages_;  // changed by patch(), but not written yet
   std::vector<std::byte> together_;
 
   mutable std::mutex mutex_;

@@ -11,14 +11,15 @@ namespace {
 
 constexpr uint64_t kHeaderSeed = 0x6865617031;
 
-// The ranges of HeapOptions. No version of the program has allowed values outside these ranges.
+// Whether the values are within the ranges of HeapOptions. Every version of the program has
+// required this.
 bool is_possible(const Geometry& geometry) {
   return geometry.threads != 0 && geometry.threads <= kThreadsMax && geometry.markers >= kMarkersMin && geometry.markers <= kMarkersMax &&
          std::has_single_bit(geometry.markers) && geometry.log_bytes >= kLogBytesMin && geometry.log_bytes <= kLogBytesMax &&
          geometry.log_bytes % 64 == 0;
 }
 
-// The checksum of all fields before `checksum`.
+// Returns the checksum of all fields before `checksum`.
 template <class T>
 uint64_t checksum_of(const T& part, uint64_t seed) {
   return checksum(std::as_bytes(std::span(&part, 1)).first(offsetof(T, checksum)), seed);
@@ -63,8 +64,9 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
     return {Code::kUnsupported, "'" + path + "' has heap format version " + std::to_string(header.version) +
                                     "; this program reads versions up to " + std::to_string(kVersion)};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
-  // The header may be of either version. Opening a file of version 1 converts it to version 2. On
-  // persistent memory a crash during the conversion may leave only one of the two changed words.
+  // Opening a file of version 1 converts its header to version 2. On persistent memory, a crash
+  // during the conversion may leave only one of the two changed words, so the checksum may be that
+  // of either version.
   bool is_whole = false;
   FileHeader its = header;
   for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);

@@ -1,17 +1,17 @@
 // The layout of a heap's file and of its parts (DUMBO, sections 3 and 3.3).
 //
 //   0        FileHeader   identifies the file; written once
-//   4096     Replayed     the number up to which the heap is complete. There are two entries,
-//                         written in turn, each in two places. A third one stores the number up
-//                         to which persist() has promised durability
+//   4096     Replayed     the number up to which the log has been applied to the heap. Two entries
+//                         are written alternately, each at two offsets. A third entry stores the
+//                         number up to which persist() has promised durability
 //   8192     Marker[]     a circular array: the marker of transaction n is at n % markers
-//            rings        a redo log of log_bytes for each slot, written as a circular buffer
+//            rings        for each slot, a redo log of log_bytes, which is a circular buffer
 //   heap     the heap     a HeapPtr holds an offset in it; HeapHead (allocator.h) is at its start
 //
 // A redo record is a series of runs. A run is a word (count << 48 | index of the first word),
 // followed by `count` words. If the count is 0, one word follows, which is the number of words to
-// set to 0. Integers have the byte order of the processor, so a file can be used on one kind of
-// machine.
+// set to 0. Integers have the byte order of the processor, so a file can be used only on machines
+// with the same byte order.
 //
 // Thread safety: pure functions and values.
 #pragma once
@@ -28,9 +28,9 @@ namespace elider::heap {
 
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
 inline constexpr char kMagicUnmade[16] = "elider heap new";  // the creation of the file has started and is not complete
-inline constexpr uint32_t kVersion = 2;                      // 1: no runs of zeros
-// The offsets of entry `sequence % 2`. Each offset is in a sector of its own. Older programs use
-// only the first offset of each entry.
+inline constexpr uint32_t kVersion = 2;                      // version 1 did not have runs of zeros
+// kReplayedAt[i] contains the two offsets of the entry whose sequence modulo 2 is i. Each offset is
+// in a separate disk sector. Older programs use only the first offset of each entry.
 inline constexpr uint64_t kReplayedAt[2][2] = {{4096, 5120}, {4608, 5632}};
 inline constexpr uint64_t kPersistedAt = 6144;
 inline constexpr uint64_t kMarkersAt = 8192;
@@ -38,8 +38,8 @@ inline constexpr uint64_t kWordBytes = 8;
 inline constexpr uint64_t kHeapAlignment = 64 << 10;
 // Rounds up to a multiple of kHeapAlignment.
 constexpr uint64_t aligned(uint64_t bytes) { return (bytes + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment; }
-inline constexpr uint64_t kBytesMin = 1 << 20, kBytesMax = uint64_t{16} << 40;  // of a heap
-inline constexpr uint64_t kNumberMax = uint64_t{1} << 56;                       // of transactions, and of sequences of Replayed
+inline constexpr uint64_t kBytesMin = 1 << 20, kBytesMax = uint64_t{16} << 40;  // size of a heap
+inline constexpr uint64_t kNumberMax = uint64_t{1} << 56;                       // maximum transaction number and Replayed::sequence
 
 // The ranges of HeapOptions.
 inline constexpr uint32_t kThreadsMax = 64, kMarkersMin = 256, kMarkersMax = 1 << 24;
@@ -55,24 +55,24 @@ struct FileHeader {
   uint32_t reserved;
   uint64_t log_bytes;
   uint64_t heap_at;
-  uint64_t identity;  // drawn at creation, so that checksums of another file do not match
+  uint64_t identity;  // random; seeds the checksums, so that those of other files do not match
   uint64_t checksum;
 };
 
 struct Replayed {
-  uint64_t sequence;  // of the two entries, the one with the greater sequence is valid
+  uint64_t sequence;  // of the two valid entries, the one with the larger sequence is current
   uint64_t number;
   uint64_t checksum;
 };
 
-// Transaction `number` is durable. Its record has `bytes` bytes and begins at offset `start` of all
-// bytes that the slot has ever written. After a crash, the transaction counts if its record is
-// whole and all numbers up to `needs` are present. If `bytes` is 0, the number was given up.
+// A marker describes the record of transaction `number`. The record has `bytes` bytes. It begins at
+// `start`, counted in bytes from the beginning of all that the slot has ever written. After a
+// crash, the transaction is recovered if its record is intact and all numbers up to `needs` are
+// present. If `bytes` is 0, the number was given up.
 //
-// From the last two words, recovery decides which holes in the log are damage, because a crash
-// cannot have caused them. The words state facts that remain true, so the checksum need not cover
-// them: after a torn write, a cache line has these words of an older marker. 0 means unknown.
-// Markers of older programs contain 0.
+// The last two words tell recovery which gaps in the log a crash cannot have caused; these are
+// damage. The checksum does not cover these two words: a torn write may leave those of an older
+// marker, but what they say is still true. 0 means unknown. Older programs write 0.
 struct Marker {
   uint64_t number;
   uint64_t needs;
@@ -82,11 +82,11 @@ struct Marker {
   uint64_t record_checksum;
   uint64_t checksum;
   uint64_t durable;   // all numbers up to this one were durable or replayed when this marker was written
-  uint64_t previous;  // the slot's previous number that was durable then
+  uint64_t previous;  // the slot's latest number that was known to be durable then
 };
 static_assert(sizeof(Marker) == 64);
 
-// The offsets of the parts of a file.
+// The offsets of the parts of a heap's file.
 struct Geometry {
   uint32_t threads = 0;
   uint32_t markers = 0;
@@ -101,19 +101,19 @@ struct Geometry {
 Geometry geometry_of(const HeapOptions& options, uint64_t identity);
 
 FileHeader encode(const Geometry& geometry);
-// kCorrupt, kUnsupported: the message names the path.
+// Checks and decodes a header. kCorrupt, kUnsupported: the message names the path.
 Status decode(const FileHeader& header, const std::string& path, Geometry* geometry);
-// Returns true if the creation of the file is not complete. `bytes` is the number of bytes of the
+// Returns true if the file's creation was not completed. `bytes` is the number of bytes of the
 // header that could be read.
 bool is_unmade(const FileHeader& header, size_t bytes);
 
 Replayed make_replayed(uint64_t sequence, uint64_t number, const Geometry& geometry);
 bool is_valid(const Replayed& replayed, const Geometry& geometry);
 
-void seal(Marker& marker, const Geometry& geometry);  // sets its checksum
+void seal(Marker& marker, const Geometry& geometry);  // sets the marker's checksum
 bool is_valid(const Marker& marker, const Geometry& geometry);
-// Returns true if a program can have written these values to a valid marker. If not, the file is
-// damaged.
+// Returns true if a program can have written these values. If not, the file is damaged, even if the
+// checksum matches.
 bool is_possible(const Marker& marker, const Geometry& geometry);
 uint64_t record_checksum(std::span<const std::byte> record, uint64_t number, const Geometry& geometry);
 
@@ -135,8 +135,8 @@ struct Run {
 };
 inline constexpr uint64_t kRunWordsMax = (1u << 16) - 1;
 constexpr uint64_t run_header(uint64_t first, uint64_t count) { return count << 48 | first; }
-// Decodes the run that begins at words[0]. Returns false if the run extends beyond the words, or
-// beyond the largest possible heap.
+// Decodes the run that begins at words[0], and removes it from `words`. Returns false if the run
+// extends beyond the words, or beyond the largest possible heap.
 inline bool next_run(std::span<const uint64_t>& words, Run* run) {
   uint64_t count = words[0] >> 48;
   const bool zeros = count == 0;

@@ -31,17 +31,19 @@ constexpr option_entry::Entry<Member> kHeapOptionEntries[] = {
             "for comparison"),
      &HeapOptions::wait},
     {choice("backend", "automatic, rtm, none, emulated",
-            "What executes update transactions; automatic and none: software"),
+            "Backend that executes update transactions; automatic and none use software"),
      &HeapOptions::backend},
     {flag("suspended_reads",
           "Suspend the tracking of reads while a hardware transaction waits (backend rtm, where the processor can); turned off only for "
           "studies"),
      &HeapOptions::suspended_reads},
-    {bytes("capacity_bytes", heap::kBytesMin, heap::kBytesMax, "Maximum size of the heap, rounded up to 64K; it reserves address space"),
+    {bytes("capacity_bytes", heap::kBytesMin, heap::kBytesMax,
+           "Maximum size of the heap, rounded up to 64K; address space is reserved for it"),
      &HeapOptions::capacity_bytes},
-    {bytes("log_bytes", heap::kLogBytesMin, heap::kLogBytesMax, "Redo log of each slot; applies to new files"), &HeapOptions::log_bytes},
+    {bytes("log_bytes", heap::kLogBytesMin, heap::kLogBytesMax, "Size of the redo log of each slot; applies to new files"),
+     &HeapOptions::log_bytes},
     {number("threads_max", "slots", 1, heap::kThreadsMax,
-            "Transactions at the same time; applies to new files"),
+            "Maximum number of concurrent transactions; applies to new files"),
      &HeapOptions::threads_max},
     {{.name = "markers",
       .type = OptionInfo::Type::kNumber,
@@ -49,9 +51,9 @@ constexpr option_entry::Entry<Member> kHeapOptionEntries[] = {
       .min = heap::kMarkersMin,
       .max = heap::kMarkersMax,
       .power_of_two = true,
-      .words = "Transactions that may wait for replay; applies to new files"},
+      .words = "Maximum number of transactions that wait for replay; applies to new files"},
      &HeapOptions::markers},
-    {number("flush_ns", "ns", 0, option_entry::kMillion, "Time to flush a cache line (medium delay)"), &HeapOptions::flush_ns},
+    {number("flush_ns", "ns", 0, option_entry::kMillion, "Simulated time to flush a cache line (medium delay)"), &HeapOptions::flush_ns},
     {flag("background_replay",
           "Replay the log in a background thread when it is half full; otherwise transactions replay it when it is full"),
      &HeapOptions::background_replay},
@@ -105,7 +107,7 @@ std::string option_text(const HeapOptions& options, std::string_view name) {
 Status check_options(const HeapOptions& options) {
   if (Status status = option_entry::check("HeapOptions", kHeapOptionEntries, HeapMemberAt{}, options); !status.ok()) return status;
   if (options.wait == HeapWait::kOwn && options.backend != HtmBackend::kAutomatic && options.backend != HtmBackend::kNone)
-    return Status::invalid_argument("HeapOptions::wait is 'own', which needs software; HeapOptions::backend is '" +
+    return Status::invalid_argument("HeapOptions::wait is 'own', which requires backend 'none' or 'automatic'; HeapOptions::backend is '" +
                                     std::string(name_of(options.backend)) + "'");
   return {};
 }

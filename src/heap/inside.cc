@@ -31,15 +31,15 @@ using heap::kHeapAlignment;
 namespace {
 
 constexpr uint32_t kAttemptsBeside = 10;  // after this many attempts, a transaction runs alone (DUMBO, section 4.1)
-// The limits for regions. They allow the same number of conflicts. In addition, they allow aborts
-// that follow a page fault, or a transaction that ran alone.
+// The retry limits for regions. They allow the same number of conflicts and, in addition, some
+// aborts that are caused by page faults or by transactions that run alone.
 constexpr ElisionPolicy kRegionPolicy{
     .conflict_aborts_max = kAttemptsBeside, .capacity_aborts_max = 1, .system_aborts_max = 2, .lock_held_aborts_max = 1000};
 
 // The attempt whose procedure this thread runs, if any.
 constinit thread_local HeapAttempt* running = nullptr;
 
-// While this exists, the thread runs a procedure.
+// While an object of this class exists, the thread runs a procedure.
 class Runs {
  public:
   explicit Runs(HeapAttempt& attempt) { running = &attempt; }
@@ -48,15 +48,16 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 };
 
-// A commit waits for all transactions that began before it. So if a thread within heap A committed
-// in heap B, and another within B committed in A, they would wait for each other.
+// Returns an error if this thread is running a heap's procedure. A commit waits for all
+// transactions that began before it. So if a thread committed in heap B inside a procedure of heap
+// A, and another thread committed in A inside a procedure of B, they would wait for each other.
 Status refuse_within(const char* call) {
   if (running == nullptr) return {};
   return Status::invalid_argument(std::string(call) + ": not allowed inside a heap's procedure, and this thread is running one");
 }
 
-// Returns the result of f(), or the status for an exception that it threw. If the thread ends
-// within f(), calls unwind() before the thread continues to end.
+// Returns the result of f(), or the status for an exception that it threw. If the thread is ending
+// (it is cancelled or exits within f()), calls unwind() and lets it end.
 template <class F, class Unwind>
 Status guarded(F&& f, Unwind&& unwind) {
   try {
@@ -79,7 +80,8 @@ Status too_large(const std::string& path, uint64_t bytes, uint64_t capacity) {
                                   std::to_string(bytes) + " bytes");
 }
 
-// The file contains only its first bytes at this point, which say that it is being created.
+// Writes an empty heap. At this point, the file contains only its first bytes, which mark it as
+// being created.
 Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes) {
   const uint64_t first = heap::HeapHead::bytes(geometry.threads);
   const std::array<std::pair<uint64_t, uint64_t>, 2> words = {std::pair{heap::HeapHead::kMagicAt, heap::HeapHead::kMagic},
@@ -101,9 +103,9 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
   return status.ok() ? medium.fence() : status;
 }
 
-// Reserves disk space for the whole heap, because a file may have holes if an older program wrote
-// it or it is a copy. *room says whether the disk has enough space. Before that, refuses a file
-// that is larger than the heap may become.
+// Reserves disk space for the complete file, which may have holes if an older program wrote it or
+// if it is a copy. *room is an error if the disk does not have enough space. kInvalidArgument: the
+// heap is larger than `capacity`.
 Status reserve_all(io::File& file, const Geometry& geometry, uint64_t capacity, Status* room) {
   uint64_t bytes = 0;
   if (Status status = file.size(&bytes); !status.ok()) return status;
@@ -139,8 +141,8 @@ Status HeapInside::open(const std::string& path, uint64_t bytes, HeapOptions opt
   if (is_new) {
     std::random_device random;
     geometry = heap::geometry_of(options, uint64_t{random()} << 32 | random());
-    // Creates the file and discards the rest of an earlier attempt. The first bytes that are
-    // written say that the file is a heap that is being created.
+    // Creates the file, or empties the file that an interrupted creation left. The first bytes mark
+    // it as a heap that is being created.
     if (Status status = held.folder->open(held.name, io::OpenMode::kCreateNew, &file); !status.ok()) return status;
     if (Status status = file->write_and_sync(0, std::as_bytes(std::span(heap::kMagicUnmade))); !status.ok()) return status;
     if (Status status = held.folder->sync(); !status.ok()) return status;
@@ -209,7 +211,7 @@ bool HeapInside::add_roots() {
   });
 }
 
-// Called when the heap is in memory, with all transactions up to `number`.
+// Called when the heap is in memory and contains all transactions up to `number`.
 Status HeapInside::begin_slots(uint64_t number) {
   if (!add_roots()) return {Code::kCorrupt, "'" + path_ + "' is damaged: the list of roots, at offset " +
                                                std::to_string(geometry_.heap_at + heap::HeapHead::kRootsAt)};
@@ -249,7 +251,7 @@ HeapInside::~HeapInside() {
     replaying_.join();
   }
   if (base_ == nullptr) return;
-  static_cast<void>(replay());  // if this fails, the next opening replays the log
+  static_cast<void>(replay());  // if this fails, the log is replayed when the heap is opened again
   ::munmap(base_, options_.capacity_bytes);
 }
 
@@ -280,7 +282,8 @@ Status HeapInside::grow_to(uint64_t bytes) {
   return map_heap(possible);
 }
 
-// Also called within a commit. If memory is exhausted, the error lacks a message.
+// Must not throw, because it is also called during a commit. If memory is exhausted, the error
+// lacks a message.
 void HeapInside::stop(const Status& why) noexcept {
   std::lock_guard lock(why_);
   if (stopped_.load(std::memory_order_relaxed)) return;  // relaxed: under the mutex
@@ -369,7 +372,7 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
     slots_.leave(slot);
     if (outcome == HeapAttempt::Outcome::kNoRoom) {
       room = attempt.room_needed();
-      if (alone.owns_lock()) {  // the replayer waits for other transactions
+      if (alone.owns_lock()) {  // so that other transactions can run, because the replayer may wait for them
         slots_.end_alone();
         alone.unlock();
         attempts = has_regions() ? kAttemptsBeside - 1 : ~0u;
@@ -445,7 +448,7 @@ Status HeapInside::persist() {
   const uint64_t last = slots_.clock();
   for (Spin spin; slots_.settled() < last; spin.wait()) ELIDER_TEST_POINT("heap.persist.waits");
   if (Status status = fence(); !status.ok()) stop(status);
-  // A transaction that this one waited for may have failed.
+  // A transaction that persist() waited for may have failed to become durable.
   if (Status status = stopped(); !status.ok()) return status;
   log_->all_is_durable(last);
   std::lock_guard lock(persisting_);
@@ -473,7 +476,7 @@ Status HeapInside::replay() {
 Status HeapInside::fence() noexcept {
   try {
     return medium_->fence();
-  } catch (const std::bad_alloc&) {  // the message of its error needs memory
+  } catch (const std::bad_alloc&) {  // an error's message needs memory
     return {Code::kIoError, Cause::kNone};
   }
 }
@@ -503,7 +506,7 @@ HeapStatus HeapInside::status() const {
     static_cast<void>(heap::list_roots(geometry_.threads, heap_bytes(), read, &status.roots));
   };
   if (running != nullptr && &running->heap() == this) {
-    running->needs_software();  // the following steps allocate memory
+    running->needs_software();  // a region cannot allocate the memory for the list of roots
     look([&](uint64_t offset, std::span<std::byte> into) { running->read_bytes(base_ + offset, into); });
   } else if (running == nullptr) {
     static_cast<void>(const_cast<HeapInside*>(this)->read([&](HeapReader& reader) {

@@ -1,4 +1,5 @@
-// HeapInside: an open heap. It owns the file, the memory, the slots, stripes, log and replayer.
+// HeapInside: the implementation of an open heap. It owns the file, the memory, the slots, the
+// stripes, the log and the replayer.
 //
 // Thread safety: all threads may call all functions.
 #pragma once
@@ -29,11 +30,12 @@ namespace elider::detail {
 
 class HeapInside {
  public:
-  // kOk: *opened is set.
+  // Implements Heap::open(). Sets *opened if the result is ok.
   static Status open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened);
   ~HeapInside();
   // Returns true in a forked child of the process that opened the heap. Then only abandon() may be
-  // called, because threads of the parent may have been in the middle of any function.
+  // called, because other threads of the parent may have been in the middle of any function when it
+  // forked.
   bool in_child() const { return process_.in_child(); }
   // Replaces the destructor in a forked child. Returns the heap's memory to the system.
   void abandon();
@@ -53,7 +55,7 @@ class HeapInside {
   heap::Stripes& stripes() { return stripes_; }
   heap::RedoLog& log() { return *log_; }
   heap::RootFilter& root_filter() { return root_filter_; }
-  // Makes everything that this thread has logged durable. If memory is exhausted, the error lacks a
+  // Makes everything durable that this thread has logged. If memory is exhausted, the error lacks a
   // message.
   Status fence() noexcept;
   bool medium_fences_for_its_thread() const { return medium_->fences_for_its_thread(); }
@@ -61,24 +63,26 @@ class HeapInside {
   bool has_regions() const { return regions_.run != nullptr; }
   // Returns the position of this offset in the file, for messages.
   std::string where(uint64_t offset) const { return "'" + path_ + "', at offset " + std::to_string(geometry_.heap_at + offset) + ","; }
-  // Enlarges the heap up to this offset. kMemoryLimit: capacity_bytes is reached. kIoError: the
-  // file could not be enlarged.
+  // Enlarges the heap to at least `bytes` bytes. kMemoryLimit: this exceeds
+  // HeapOptions::capacity_bytes. kIoError: the file could not be enlarged.
   Status grow_to(uint64_t bytes);
-  // After this call, nothing can become durable any more.
+  // Called after an error that prevents further commits from becoming durable. Makes the heap
+  // read-only; `why` is the error.
   void stop(const Status& why) noexcept;
   Status stopped() const noexcept;
-  // Returns true if at least half of the markers that the replayer has not processed are unused.
+  // Returns true if fewer than half of the markers belong to transactions that are not replayed
+  // yet.
   bool has_half_of_markers() const;
   void wake_replayer();
 
  private:
   HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, const heap::Regions& regions,
              std::unique_ptr<heap::Medium> medium, std::unique_ptr<io::File> held);
-  // Applies the log to the file, and starts. Checks everything before it writes. If `room` is not
-  // ok, or the disk lacks space for the whole heap, the heap becomes read-only.
+  // Applies the log to the file and calls start(). Checks the log before it writes. If `room` is
+  // not ok, or the disk lacks space for the complete heap, opens the heap read-only instead.
   Status recover(Status room);
   Status start();
-  // Applies the log only to the memory. Update transactions return `why`.
+  // Opens the heap read-only: applies the log only in memory. Update transactions fail with `why`.
   Status start_reading(const heap::Found& found, uint64_t bytes, const Status& why);
   Status reserve_addresses();
   bool add_roots();  // adds the roots to the filter. Returns false if the list is damaged
@@ -106,10 +110,10 @@ class HeapInside {
   heap::RootFilter root_filter_;
   std::unique_ptr<heap::RedoLog> log_;
   std::unique_ptr<heap::Replayer> replayer_;
-  std::vector<std::unique_ptr<HeapAttempt>> attempts_;  // by slot
+  std::vector<std::unique_ptr<HeapAttempt>> attempts_;  // indexed by slot
   std::mutex alone_;
 
-  std::mutex persisting_;  // guards the log's entry for persist()
+  std::mutex persisting_;  // held while RedoLog::say_persisted() is called
 
   std::atomic<bool> stopped_{false};
   mutable std::mutex why_;

@@ -1,7 +1,7 @@
-// A mapped file as a medium. Stores are written back one cache line at a time, and a fence waits
-// for that. On persistent memory (a mapping that the kernel keeps synchronized, MAP_SYNC) this
-// makes the stores durable. With kDelay there is a wait of fixed length for each cache line
-// instead, as in the paper's measurements (DUMBO, section 4.1).
+// A mapped file as a heap's medium. A store writes back its cache lines, and a fence waits until
+// they are written back. On persistent memory (mapped with MAP_SYNC) this makes the stores durable.
+// With HeapMedium::kDelay, a fixed delay per cache line replaces this, as in the paper's
+// measurements (DUMBO, section 4.1).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ namespace {
 [[gnu::target("clwb")]] void write_back(const std::byte* line) { _mm_clwb(const_cast<std::byte*>(line)); }
 [[gnu::target("clflushopt")]] void flush_optimized(const std::byte* line) { _mm_clflushopt(const_cast<std::byte*>(line)); }
 void flush_plainly(const std::byte* line) { _mm_clflush(line); }
-void (*line_flush())(const std::byte*) {  // clang 14's __builtin_cpu_supports does not support these two
+void (*line_flush())(const std::byte*) {  // clang 14's __builtin_cpu_supports does not support these two features
   constexpr unsigned kFeatures = 7, kClflushopt = 1u << 23, kClwb = 1u << 24;
   unsigned eax = 0, features = 0, ecx = 0, edx = 0;
   if (__get_cpuid_count(kFeatures, 0, &eax, &features, &ecx, &edx) == 0) return flush_plainly;
@@ -73,7 +73,8 @@ class MappedMedium final : public Medium {
     if (!delays_) store_fence();
     return {};
   }
-  // Does not delay: studies with a delay measure transactions (section 4.1).
+  // Is not delayed, because studies with a delay measure transactions, not the replay (section
+  // 4.1).
   Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
     std::memcpy(memory_ + offset, bytes.data(), bytes.size());
     if (flushes_patched()) flush(offset, bytes.size());
@@ -109,13 +110,13 @@ class MappedMedium final : public Medium {
   }
 
   std::string_view promise() const override {
-    return delays_ ? "the end of the process, but not of the machine: a delay simulates persistent memory"
-                   : "power failures: lines written back to persistent memory";
+    return delays_ ? "process crashes, but not power failures: a delay simulates persistent memory"
+                   : "power failures, once cache lines are written back to persistent memory";
   }
   uint64_t syncs() const override { return 0; }
 
  private:
-  // The file's length is not in a cache line, so it must be synced.
+  // Writing back cache lines does not make the file's length durable, so it must be synced.
   Status sync_length() {
     if (delays_ || uninterrupted([&] { return ::fsync(descriptor_); }) == 0) return {};
     return io::file_error("sync", path_, errno);
@@ -165,7 +166,7 @@ Status open_mapped_medium(const HeapOptions& options, std::unique_ptr<io::File> 
   const std::string path = file->path();
   const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); });
   if (descriptor < 0) return io::file_error("open", path, errno);
-  // Reserves addresses for the largest possible logs and the heap.
+  // Reserves address space for the heap and the largest possible logs and markers.
   const uint64_t reserved = options.capacity_bytes + (uint64_t{64} << 32) + (uint64_t{1} << 31);
   void* const memory = ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {

@@ -1,9 +1,10 @@
-// Medium: the storage that makes a heap durable. Stored bytes are durable once fence() returns.
+// Medium: the durable storage of a heap. Stored bytes are durable once fence() has returned.
 //
-// There are two kinds. One is a file with fdatasync, through io::File, which tests replace. The
-// other is a mapped file whose cache lines are written back one by one (DAX, or a delay that
-// replaces it). Transactions call store(), each for different bytes. The replayer calls patch().
-// Thread safety: any thread may call these functions; patch() and settle() one thread at a time.
+// There are two kinds: a file with fdatasync, used through io::File, which tests can replace; and a
+// mapped file whose cache lines are written back one by one (DAX), or for which a delay simulates
+// this. Transactions call store() for disjoint ranges of bytes. The replayer calls patch().
+// Thread safety: all threads may call all functions, but only one thread at a time may call patch()
+// or settle().
 #pragma once
 
 #include <cstddef>
@@ -25,19 +26,21 @@ class Medium {
  public:
   virtual ~Medium() = default;
 
-  // Stores the bytes. If the medium can do so, starts to make them durable.
+  // Stores the bytes and, if the medium can do so, begins to make them durable.
   virtual Status store(uint64_t offset, std::span<const std::byte> bytes) = 0;
-  // Ok: everything that this thread has stored before is durable. Unless the medium fences only for
-  // its thread, this also holds for what other threads have stored before.
+  // If the result is ok, everything that this thread has stored is durable. Unless
+  // fences_for_its_thread() is true, everything that other threads stored before the call is
+  // durable as well.
   virtual Status fence() = 0;
   virtual bool fences_for_its_thread() const { return false; }
-  // Like store(), but the bytes are durable and may be read only after settle(). The range must not
-  // cross a multiple of kPatchBytesMax.
+  // Like store(), but the bytes are durable, and may be read, only after settle(). The range must
+  // not cross a multiple of kPatchBytesMax.
   virtual Status patch(uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual Status settle() = 0;
 
-  // Returns the bytes of a mapped file, for a caller that stores millions of words. The caller then
-  // calls flush() if flushes_patched() requires it. Returns null if the file is not mapped.
+  // Returns the memory of a mapped file, so that a caller that stores millions of words can write
+  // to it directly. If flushes_patched() is true, the caller must then call flush(). Returns null
+  // if the file is not mapped.
   virtual std::byte* memory() { return nullptr; }
   virtual bool flushes_patched() const { return false; }
   virtual void flush(uint64_t offset, uint64_t bytes) {
@@ -48,25 +51,25 @@ class Medium {
   // Fills all of `bytes`. Bytes beyond the file's end read as 0.
   virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
   virtual Status size(uint64_t* bytes) = 0;
-  // Reserves disk space for this many bytes of the file. kIoError: io::File::reserve() failed. The
-  // file is unchanged, and the caller may request less.
+  // Reserves disk space for the first `bytes` bytes of the file. kIoError: io::File::reserve()
+  // failed. Then the file is unchanged, and the caller may retry with fewer bytes.
   virtual Status reserve(uint64_t bytes) = 0;
-  // Like reserve(), but also makes the file at least this long. The new length is durable if stores
-  // are durable.
+  // Like reserve(), but also makes the file at least this long. If a later store is durable, the
+  // new length is as well.
   virtual Status extend(uint64_t bytes) = 0;
-  // Maps this part of the file to the memory. Writes to the memory do not change the file (section
-  // 3).
+  // Maps the file's bytes from `offset` on to `memory`. Writes to `memory` do not change the file
+  // (DUMBO, section 3).
   virtual Status map_copy_on_write(uint64_t offset, std::span<std::byte> memory) = 0;
-  // Like map_copy_on_write(), for memory that holds zeros. Used if the disk may lack space for the
-  // file's holes.
+  // Like map_copy_on_write(), but may skip the file's holes, so `memory` must already contain
+  // zeros. Used if the disk may lack space for the holes.
   virtual Status map_data_copy_on_write(uint64_t offset, std::span<std::byte> memory) { return map_copy_on_write(offset, memory); }
 
   virtual std::string_view promise() const = 0;  // which failures the heap survives
   virtual uint64_t syncs() const = 0;
 };
 
-// Tests substitute a medium. While this exists, HeapMedium::kDax selects the medium that make()
-// returns for the file. Only one may exist at a time.
+// Used by tests. While an object of this class exists, HeapMedium::kDax selects the medium that
+// make() returns for the file. Only one such object may exist at a time.
 class SubstituteMedium {
  public:
   using Make = std::function<std::unique_ptr<Medium>(std::unique_ptr<io::File>)>;
@@ -80,16 +83,17 @@ class SubstituteMedium {
   const Make make_;
 };
 
-// The file of a heap: the open folder and the file's name in it. The file is locked while this
-// exists.
+// A heap's file: its open folder, its name in the folder, and the lock on it, which is held until
+// this object is destroyed.
 struct HeldFile {
   std::unique_ptr<io::Folder> folder;
   std::string name;
   std::unique_ptr<io::File> lock;
 };
-// Opens the folder. kNotFound: it does not exist. kInvalidArgument: no file can have this path.
+// Opens the folder of the file at `path`. kNotFound: the folder does not exist. kInvalidArgument: a
+// file cannot have this path.
 Status find(const std::string& path, HeldFile* found);
-// Locks the file, which is created if it does not exist. kInvalidArgument: another heap uses it.
+// Locks the file, and creates it if it does not exist. kInvalidArgument: another heap uses it.
 Status hold(io::Hold how, HeldFile* found);
 // Opens the medium of an existing file. kUnsupported: kDax was requested, and the file is not on
 // persistent memory.

@@ -1,9 +1,9 @@
-// RedoLog: the rings of records and the array of markers in a heap's file, written by transactions
-// (DUMBO, sections 3.2.2, 3.2.3 and 3.3).
+// RedoLog: writes the records and markers of transactions to the rings and the marker array of a
+// heap's file (format.h; DUMBO, sections 3.2.2, 3.2.3 and 3.3).
 //
 // A record is stored in its slot's ring before its marker is stored in the array. The replayer
-// (replayer.h) makes room and reports its progress to free_up_to(). Thread safety: any thread may
-// call these functions, for each slot one thread at a time.
+// (replayer.h) frees the space of records that it has applied, by calling free_up_to(). Thread
+// safety: all threads may call all functions, but only one thread at a time for the same slot.
 #pragma once
 
 #include <algorithm>
@@ -42,22 +42,23 @@ class RedoLog {
     writes.append_record(&rings_[slot].record);
     return rings_[slot].record.size() * kWordBytes;
   }
-  // Reserves memory, so that prepare() does not allocate.
+  // Reserves memory for a record of `bytes` bytes, so that prepare() does not allocate.
   void reserve(uint32_t slot, uint64_t bytes) { rings_[slot].record.reserve(bytes / kWordBytes); }
-  // Writes the record and the marker, which are durable after a fence of the medium. The ring must
-  // have room.
+  // Writes the record and the marker, which are durable after Medium::fence(). The ring must have
+  // room (has_room()).
   Status append(uint32_t slot, uint64_t number, uint64_t needs) noexcept {
     const Status status = append_record(slot, number);
     return status.ok() ? append_marker(slot, needs) : status;
   }
-  // Writes only the record. The record does not count until its marker is written, and the next
-  // record may overwrite it.
+  // Writes only the record. Recovery ignores a record without a marker, and the slot's next record
+  // overwrites it.
   Status append_record(uint32_t slot, uint64_t number) noexcept {
     const Status status = append_unnumbered(slot);
     number_record(slot, number);
     return status;
   }
-  // append_record() in two steps, for a commit that does not have a number yet.
+  // append_unnumbered() and number_record() are the two steps of append_record(), for a commit that
+  // does not have a number yet.
   Status append_unnumbered(uint32_t slot) noexcept {
     Ring& ring = rings_[slot];
     const auto record = std::as_bytes(std::span(ring.record));
@@ -78,7 +79,7 @@ class RedoLog {
     ring.end = end_of(ring.marker.start, ring.marker.bytes);
     return put(ring);
   }
-  // Records that the number was given up.
+  // Writes a marker that says that the number was given up.
   Status append_abort(uint32_t slot, uint64_t number) noexcept {
     Ring& ring = rings_[slot];
     ring.marker = {};
@@ -101,14 +102,15 @@ class RedoLog {
     }
   }
   // Records in the file that persist() has promised durability up to `all`. The entry is not
-  // fenced, because without it a crash only loses the proof. One thread at a time.
+  // fenced: if a crash loses it, recovery can only detect less damage. Only one thread at a time
+  // may call this function.
   void say_persisted(uint64_t all) noexcept {
     if (all <= persisted_) return;
     persisted_ = all;
     const Replayed entry = make_replayed(1, all, geometry_);
     static_cast<void>(store(kPersistedAt, std::as_bytes(std::span(&entry, 1))));
   }
-  // Called when the replayer has processed everything that the slot wrote up to this offset.
+  // Called when the replayer has applied everything that the slot wrote before `end`.
   void free_up_to(uint32_t slot, uint64_t end) { rings_[slot].freed.store(end, std::memory_order_release); }
   // Returns the end of a record's space in the ring.
   static uint64_t end_of(uint64_t start, uint64_t bytes) {
@@ -117,14 +119,14 @@ class RedoLog {
 
  private:
   struct alignas(kCacheLinePairBytes) Ring {
-    uint64_t end = 0;  // of all bytes that were ever written
+    uint64_t end = 0;  // of all bytes that the slot has ever written
     std::vector<uint64_t> record;
-    Marker marker;  // of the last record
+    Marker marker;  // the last record's marker
     uint64_t durable = 0, previous = 0;
     std::atomic<uint64_t> freed{0};
   };
 
-  // A record does not cross the ring's end.
+  // Returns where a record begins. A record must not cross the ring's end.
   uint64_t start_of(uint64_t end, uint64_t bytes) const {
     const uint64_t left = geometry_.log_bytes - end % geometry_.log_bytes;
     return bytes <= left ? end : end + left;

@@ -18,10 +18,11 @@ using htm::Suspension;
 
 namespace {
 
-constexpr uint32_t kLooksMax = 10000;  // for checks for readers, in a region whose reads are suspended: about 100 microseconds
+constexpr uint32_t kLooksMax = 10000;  // number of checks for active readers while reads are suspended: about 100 microseconds
 
-// If the procedure throws, the abort in the catch block undoes everything that the region has
-// written, including what the runtime has stored for the exception.
+// Runs the procedure and returns whether it succeeded. If the procedure throws, the abort in the
+// catch block undoes everything that the region has written, including what the C++ runtime has
+// stored for the exception.
 template <class B>
 [[gnu::noinline]] bool succeeds(HeapAttempt& attempt, FunctionRef<Status(HeapTransaction&)> procedure) {
   try {
@@ -33,7 +34,8 @@ template <class B>
   }
 }
 
-// Called between the region's last access and its commit.
+// Takes the region's number and waits for readers. Called between the region's last access to the
+// heap and its commit.
 template <class B>
 void wait_and_number(HeapAttempt& attempt) {
   Slots& slots = attempt.heap().slots();
@@ -54,7 +56,7 @@ void wait_and_number(HeapAttempt& attempt) {
   } else {
     if constexpr (B::kSuspends == Suspension::kLoads) B::suspend_loads();
     const uint64_t seen = slots.clock();
-    // The loop does not use PAUSE, which ends a region on any processor.
+    // The loop must not use PAUSE, which aborts a region on every processor.
     uint32_t looks = B::kSuspends == Suspension::kLoads ? kLooksMax : 0;
     while (!ELIDER_MUTANT(kHeapSkipIsolationWait) && !slots.nobody_since(seen)) {
       if (looks-- == 0) B::template abort<kReadersCode>();
@@ -62,8 +64,8 @@ void wait_and_number(HeapAttempt& attempt) {
     if constexpr (B::kSuspends == Suspension::kLoads) B::track();
     ELIDER_TEST_POINT("heap.region.isolated");
     attempt.window().number = slots.take_number_in_region();
-    // SPHT waits for every transaction that has a number. Under its protocol the state holds the
-    // number, and transactions with smaller numbers do not wait for this transaction.
+    // Under kTotal (SPHT's wait), transactions wait for all smaller numbers, so the state contains
+    // the number itself, and transactions with smaller numbers do not wait for this one.
     const bool says_number = attempt.heap().options().wait == HeapWait::kTotal || ELIDER_MUTANT(kHeapRegionSaysNumber);
     slots.say(slot, Phase::kWritten, says_number ? attempt.window().number : seen);
   }

@@ -1,35 +1,42 @@
-// Update transactions that run in place, each as one hardware transaction ("region"; DUMBO,
-// sections 3.1, 3.2 and 5). The procedure reads and writes the heap's words directly. Each write is
-// also added to a write set, for the log. Readers do not use regions and do not read these write
-// sets. Two rules isolate them:
+// Regions: each update transaction runs as one hardware transaction (a region) and reads and writes
+// the heap's words in place (DUMBO, sections 3.1, 3.2 and 5). Each write is also added to a write
+// set, for the log. Read-only transactions do not use regions and do not read these write sets. Two
+// rules isolate such readers from regions:
 //
 //   - A reader that accesses a cache line that a region has written aborts the region.
-//   - A region that has done its work takes a number and waits until no transaction is active
-//     below that number. Only then does it commit.
+//   - Before a region commits, it takes a number n and waits until no active transaction has a
+//     snapshot below n.
 //
-// So a reader of moment s sees all numbers up to s. If the reader reads too early, it aborts the
-// regions with those numbers. The reader does not see any write with a number above s.
+// So a reader with snapshot s (slots.h) sees all commits with numbers up to s. If a region with
+// such a number has not committed yet when the reader accesses its data, the access aborts the
+// region. The reader does not see commits with numbers above s, because these commits wait for the
+// reader.
 //
-// The wait must not be part of the region, because a reader that ends would abort the region. So
-// there are three ways, which depend on what the backend can suspend (htm/suspension.h):
+// The region must not track what it reads while it waits, because a reader that ends would abort
+// it. So there are three ways to wait, depending on what the backend can suspend
+// (htm/suspension.h):
 //
-//   kAll    Tracking is suspended while the number, the state and the log record are written. An
-//           update transaction is active like a reader, and other transactions wait for it. So it
-//           does not read anything above its own moment, and its durability wait is pruned.
-//   kLoads  Reads are suspended. Writes of a region with suspended reads stay private, so number
-//           and state are written last, as part of the region. The state holds the clock that the
-//           region read before it looked for readers. A reader whose moment reaches that clock may
-//           have read the commit, and waits for its durability. Other transactions do not wait for
-//           update transactions, which may have read all numbers below their own. A reader does
-//           not return too early for those either: if a state is above the reader's moment, its
-//           transaction waited until the reader had read.
-//   kNone   As kLoads, but a region cannot wait. If a reader is active, the region aborts, and
-//           the thread waits outside the region.
+//   kAll    The tracking of reads and writes is suspended while the region takes its number,
+//           announces its state, writes its log record, and waits. Update transactions announce
+//           themselves as active, like readers, and other transactions wait for them. So an update
+//           transaction does not read commits above its own snapshot, and later waits only until
+//           the commits up to that snapshot are durable.
+//   kLoads  Only the tracking of reads is suspended. Writes remain private to the region, so the
+//           number and the state are written after the wait, as part of the region. The state
+//           contains the value of the clock that the region read before it checked for readers.
+//           A reader whose snapshot is at least that value may have read the commit, so it waits
+//           until the commit is durable. A reader with a smaller snapshot cannot have read it,
+//           because the region waited for that reader. Update transactions are not announced as
+//           active. So they may have read any commit with a smaller number, and wait until all of
+//           these are durable.
+//   kNone   As with kLoads, but a region cannot wait. If a reader is active, the region aborts,
+//           and the thread waits outside the region.
 //
-// Under kSnapshot, a region of kAll suspends its reads from the beginning. Otherwise a region
-// tracks its reads and is serializable. If a region cannot execute a transaction, or keeps failing,
-// the transaction runs alone under the software protocol (attempt.h). Regions read the word that
-// announces such a transaction, so the announcement aborts them. Thread safety: as HeapAttempt.
+// Under HeapIsolation::kSnapshot, a region with kAll suspends its reads from the beginning.
+// Otherwise a region tracks its reads and is serializable. If a region cannot execute a
+// transaction, or keeps failing, the transaction runs alone under the software protocol
+// (attempt.h). Regions read the word that announces such a transaction, so the announcement aborts
+// them. Thread safety: see HeapAttempt.
 #pragma once
 
 #include <cstdint>
@@ -40,14 +47,15 @@
 
 namespace elider::heap {
 
-// A transaction that writes more words, or zeroes more ranges, runs under the software protocol.
+// A transaction that writes more words than this, or zeroes more ranges, runs under the software
+// protocol.
 inline constexpr uint32_t kRegionWordsMax = 1024, kRegionZerosMax = 16;
-inline constexpr uint64_t kRegionZeroBytesMax = 4096;  // the largest range
+inline constexpr uint64_t kRegionZeroBytesMax = 4096;  // the largest range that a region can zero
 inline constexpr uint64_t kRegionRecordBytesMax = 16 * (kRegionWordsMax + kRegionZerosMax);
 
 // The codes of a region's explicit abort. In addition, kLockHeldCode (htm/status.h) means that a
 // transaction runs alone under the software protocol.
-inline constexpr uint8_t kSoftwareCode = 1;  // a retry would abort again
+inline constexpr uint8_t kSoftwareCode = 1;  // the transaction needs the software protocol; a retry would abort again
 inline constexpr uint8_t kReadersCode = 2;   // a reader is active
 
 // Makes one attempt. If the result is kStarted, the attempt committed, and *status is the
@@ -58,7 +66,8 @@ struct Regions {
   RunInRegion run = nullptr;  // null: regions are not available
   const char* name = "software";
 };
-// kUnsupported: the backend is not available here.
+// Sets *regions according to HeapOptions::backend. kUnsupported: this machine or this build does
+// not support the backend.
 Status choose_regions(const HeapOptions& options, Regions* regions);
 
 }  // namespace elider::heap

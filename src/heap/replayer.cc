@@ -42,7 +42,8 @@ Status Replayer::begin() {
     for (const uint64_t at : places) {
       if (Status status = read_entry(at, &entry); !status.ok()) return status;
       if (entry.sequence == 0) continue;
-      // Older programs write only one of an entry's two places, so the other place may be older.
+      // Older programs write an entry at only one of its two offsets, so the entry at the other
+      // offset may be older.
       Replayed& newest = replayed_entries_[entry.sequence % 2];
       if (entry.sequence > newest.sequence) newest = entry;
       if (entry.sequence <= sequence_) continue;
@@ -52,8 +53,8 @@ Status Replayer::begin() {
   return sequence_ != 0 ? Status() : damaged_entries();
 }
 
-// Reads the entry at `at`. The entry is zeros if it is not valid. kCorrupt: its checksum matches,
-// but no program can have written its numbers.
+// Reads the entry at offset `at`. Sets *entry to zeros if it is not valid. kCorrupt: the checksum
+// matches, but no program can have written these numbers.
 Status Replayer::read_entry(uint64_t at, Replayed* entry) {
   if (Status status = medium_.read(at, std::as_writable_bytes(std::span(entry, 1))); !status.ok()) return status;
   if (!is_valid(*entry, geometry_)) *entry = {};
@@ -61,16 +62,16 @@ Status Replayer::read_entry(uint64_t at, Replayed* entry) {
 }
 Status Replayer::damaged_entries() const {
   return {Code::kCorrupt,
-          "'" + path_ + "' is damaged: the record of its log's replayed part, at offset " + std::to_string(kReplayedAt[0][0])};
+          "'" + path_ + "' is damaged: the record of its replay progress, at offset " + std::to_string(kReplayedAt[0][0])};
 }
 
-// A transaction counts if its marker and its record are whole and the numbers up to its `needs` are
-// present without a gap. Only such a transaction may have returned to its caller. A transaction
-// that has read from another needs at least that transaction's number. So if the reader survives,
-// the other one does too.
+// A transaction is recovered if its marker and its record are intact and all numbers up to its
+// `needs` are present. Only such a transaction can have returned to its caller. If a transaction
+// has read from another one, its `needs` is at least the other's number, so if it is recovered, the
+// other one is as well.
 //
-// A gap is caused by a crash or by damage. It is damage if a marker or persist() reports that the
-// missing number was durable, because a crash does not remove durable data.
+// A gap in the numbers was caused by a crash or by damage. It is damage if a marker or the entry of
+// persist() says that the missing number was durable, because a crash does not remove durable data.
 Status Replayer::find(Found* found) {
   const uint64_t from = replayed();
   found->newest = from;
@@ -84,7 +85,7 @@ Status Replayer::find(Found* found) {
     for (uint64_t i = 0; i < part.size(); ++i) {
       const Marker& marker = part[i];
       if (!is_valid(marker, geometry_) || marker.number <= from) continue;
-      // The replayer is behind by at most as many transactions as there are markers.
+      // The number of transactions that wait for replay cannot exceed the number of markers.
       if (marker.number > from + geometry_.markers) return damaged_entries();
       if (marker.number % geometry_.markers != first + i || !is_possible(marker, geometry_)) return damaged_marker(marker.number);
       found->newest = std::max(found->newest, marker.number);
@@ -109,8 +110,9 @@ Status Replayer::find(Found* found) {
   return {};
 }
 
-// Sets *is_whole to whether the whole record of the marker is present. If not, a crash came first.
-// kCorrupt: the checksum matches, but the record does not consist of runs.
+// Sets *is_whole to whether the marker's record is intact. If it is not, a crash came before the
+// record was durable. kCorrupt: the checksum matches, but the record does not consist of valid
+// runs.
 Status Replayer::look_at(const Marker& marker, bool* is_whole) {
   std::span<const uint64_t> words;
   const Status status = marker.bytes == 0 ? Status() : load(marker, geometry_.record_at(marker.slot, marker.start), true, &words);
@@ -155,14 +157,14 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   if (Status status = word_with({}, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
   const auto damaged = [&] {
     return Status(Code::kCorrupt,
-                  "'" + path_ + "' is damaged: it holds " + std::to_string(*bytes) + " bytes of a heap that uses " + std::to_string(used));
+                  "'" + path_ + "' is damaged: it has " + std::to_string(*bytes) + " bytes of a heap that uses " + std::to_string(used));
   };
   if (used > *bytes) return damaged();
   if (Status status = word_with(found, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
   if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax || used % kCacheLineBytes != 0) return damaged();
   *bytes = std::max(*bytes, used);
-  // A transaction may write up to the heap's end at the time when it ran. That is the file's end,
-  // or the end of a chunk that a transaction allocated.
+  // A transaction cannot have written beyond the heap's end at the time when it ran, which was the
+  // file's end or the end of an allocated chunk.
   for (const Marker& record : found.durable) {
     const Status status = apply(record, [&](const Run& run) { return run.end() <= *bytes ? Status() : this->damaged(record); });
     if (!status.ok()) return status;
@@ -196,15 +198,15 @@ Status Replayer::damaged(const Marker& marker) const {
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
 }
 
-// Prefetches the records of a few later markers while it stores the present record.
+// While it stores the words of one record, it prefetches the records of the next few markers.
 Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
   constexpr size_t kAhead = 6, kPlacesKept = 8;
   static_assert(kAhead < kPlacesKept);
-  // Always prefetches this many cache lines of a record. The record's length cannot be predicted,
-  // and the slot's next record follows it.
+  // The number of bytes that are prefetched for each record, whatever its length. A branch on the
+  // length would often be mispredicted, and after a shorter record comes the slot's next record.
   constexpr uint64_t kAheadBytes = 4 * kCacheLineBytes;
-  // Most runs are one word. One comparison detects such a run and checks that it is within the
-  // largest heap.
+  // Most runs have one word. A single comparison detects such a run and checks that its word is
+  // within the largest possible heap.
   constexpr uint64_t kOneWord = run_header(0, 1), kPlaces = kBytesMax / kWordBytes;
   std::byte* const heap = memory_ + geometry_.heap_at;
   const bool flushes = medium_.flushes_patched();
@@ -271,13 +273,13 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
-// First makes the log that it has read durable, by storing it again. After a process was killed,
-// the log may be only in the system's memory. After a failed sync, the system treats it as written.
-// Without this step, a power failure during the following steps could leave some of the heap's new
-// words without their log.
+// First makes the log that it has read durable, by storing it again. If the process was killed, the
+// log may be only in the page cache, and after a failed sync the system considers it written.
+// Without this step, a power failure during the following steps could leave some new words in the
+// heap without their log records.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
-  const FileHeader header = encode(geometry_);  // the header in the present version
+  const FileHeader header = encode(geometry_);  // the header in the current format version
   Status status = medium_.store(0, std::as_bytes(std::span(&header, 1)));
   for (const Replayed& known : replayed_entries_)
     if (status.ok() && known.sequence != 0) status = store_entry(known);
@@ -286,12 +288,12 @@ Status Replayer::recover(const Found& found) {
     const uint64_t at = geometry_.record_at(marker.slot, marker.start);
     if (status.ok() && marker.bytes != 0) status = load(marker, at, true, &words);
     if (status.ok() && memory_ != nullptr)
-      medium_.flush(at, marker.bytes);  // the file already contains the record
+      medium_.flush(at, marker.bytes);  // the mapped file already contains the record
     else if (status.ok() && marker.bytes != 0)
       status = medium_.store(at, std::as_bytes(words));
     if (status.ok()) status = medium_.store(geometry_.marker_at(marker.number), std::as_bytes(std::span(&marker, 1)));
   }
-  // Rewrites the last byte, which determines the file's length.
+  // Rewrites the file's last byte, so that the file's length becomes durable as well.
   uint64_t length = 0;
   std::byte last{};
   if (status.ok()) status = medium_.size(&length);
@@ -310,7 +312,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   std::vector<uint64_t> ends(geometry_.threads, 0);  // the end of each slot's last record
   uint64_t words = 0;
   for (uint64_t number = from + 1; number <= last;) {
-    // Processes as many markers as are contiguous in the file.
+    // Processes up to 256 markers that are contiguous in the file.
     const uint64_t count = std::min<uint64_t>({last - number + 1, geometry_.markers - number % geometry_.markers, 256});
     std::span<const Marker> markers;
     if (memory_ != nullptr) {
@@ -337,7 +339,7 @@ Status Replayer::replay(uint64_t last, RedoLog& log) {
   if (Status status = say_replayed(last); !status.ok()) return status;
   replays_.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
   words_.fetch_add(words, std::memory_order_relaxed);
-  log.all_is_durable(last);  // must come before the room is reused, because records that are stored there then report it
+  log.all_is_durable(last);  // before the space is reused, because the markers of records stored there must report this
   for (uint32_t slot = 0; slot < geometry_.threads; ++slot)
     if (ends[slot] != 0) log.free_up_to(slot, ends[slot]);
   return {};

@@ -1,10 +1,10 @@
 // Replayer: applies the redo log to the heap's file (DUMBO, section 3.3). It does so in the
 // background, when a transaction finds the log full, and after a crash.
 //
-// It processes the markers in the order of their numbers. It stores the words of their records,
-// makes them durable, and only then writes its progress to the file. A crash makes it repeat some
-// of the work, which is idempotent. Thread safety: any thread may call it. One replay runs at a
-// time, and other callers wait.
+// It processes the markers in ascending order of their numbers. It writes the words of their
+// records to the heap, makes them durable, and only then writes its progress to the file. After a
+// crash it repeats some of the work, which is idempotent. Thread safety: all threads may call
+// replay(). One replay runs at a time, and other callers wait.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@
 
 namespace elider::heap {
 
-// The contents of the log after a crash.
+// The transactions that find() found in the log.
 struct Found {
-  std::vector<Marker> durable;  // in the order of their numbers
-  uint64_t dropped = 0;         // number of whole transactions that need a number which is missing
-  uint64_t newest = 0;          // the greatest number of which the log has a trace
+  std::vector<Marker> durable;  // the markers of the transactions to recover, in ascending order of their numbers
+  uint64_t dropped = 0;         // number of intact transactions that are not recovered, because they need a missing number
+  uint64_t newest = 0;          // the largest number in any valid marker, or the replayed number
 };
 
 class Replayer {
@@ -32,32 +32,33 @@ class Replayer {
   Replayer(const Geometry& geometry, Medium& medium, const std::string& path)
       : geometry_(geometry), medium_(medium), memory_(medium.memory()), path_(path) {}
 
-  // Reads the replay progress from the file, which must have room for the log and the smallest
-  // heap.
+  // Reads the replay progress from the file. kCorrupt: the progress is damaged, or the file is too
+  // short for the log and the smallest heap.
   Status begin();
-  // Finds the transactions in the log beyond that progress.
+  // Finds the transactions in the log that have not been replayed.
   Status find(Found* found);
-  // These return a word of the heap, and the heap's size, as they are after `found` is applied. The
-  // size is in whole pages of kHeapAlignment. kCorrupt: the file was cut short.
+  // Return a word of the heap, and the heap's size, as they will be after `found` was applied. The
+  // size is a multiple of kHeapAlignment. kCorrupt: the log is damaged, or the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
-  // Loads the heap, with `found` applied, into memory that holds zeros. Used for an open heap that
-  // is read-only, and for a heap that is inspected. The memory must have the size from
-  // heap_bytes_with().
+  // Loads the heap into `memory` and applies `found` there. `memory` must contain zeros and have
+  // the size that heap_bytes_with() returned. Used for heaps that are opened read-only or
+  // inspected.
   Status load_heap(const Found& found, std::span<std::byte> memory);
   // Calls patch(run) for each run of a record. If patch() does not return ok, the call ends with
-  // that status. kCorrupt: the record does not match its marker. If `checks` is false, the record
-  // is known to match.
+  // that status. kCorrupt: the record does not match its marker. If `checks` is false, the record's
+  // checksum is not verified.
   template <class Patch>
   Status apply(const Marker& marker, Patch&& patch, bool checks = true);
   // Loads the words of the record at offset `at` of the file. The words are in `record_` or in
   // mapped memory, and are valid until the next call.
   Status load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words);
-  // Stores `found`, and records in the file that the heap is complete up to the newest number. The
-  // file must be large enough.
+  // Applies `found` to the heap in the file, and records there that the log is replayed up to
+  // found.newest. The file must already be large enough.
   Status recover(const Found& found);
 
-  // Stores all records from the last replay up to number `last`. Their markers must be durable.
+  // Applies all records since the last replay, up to number `last`, to the heap in the file. Their
+  // markers must be durable.
   Status replay(uint64_t last, RedoLog& log);
   uint64_t replayed() const { return replayed_.load(std::memory_order_acquire); }
   uint64_t words() const { return words_.load(std::memory_order_relaxed); }  // relaxed: statistics
@@ -73,7 +74,7 @@ class Replayer {
   // The numbers that the markers and persist() report as durable.
   struct Claims {
     uint64_t all;                // all numbers up to this one
-    std::vector<uint64_t> each;  // these single numbers
+    std::vector<uint64_t> each;  // and each of these numbers
   };
   Status look_at(const Marker& marker, bool* is_whole);
   Status check_claims(const Claims& claims, std::span<const Marker> whole, uint64_t gapless);
@@ -97,7 +98,7 @@ class Replayer {
   std::vector<Marker> markers_;
 };
 
-// Inlined, so that the processor can request the next record while it stores this one.
+// Inlined, so that the processor can fetch the next record while it stores this one.
 [[gnu::always_inline]] inline Status Replayer::load(const Marker& marker, uint64_t at, bool checks, std::span<const uint64_t>* words) {
   if (marker.slot >= geometry_.threads || marker.bytes % kWordBytes != 0 || marker.bytes > geometry_.log_bytes ||
       at + marker.bytes > geometry_.ring_at(marker.slot) + geometry_.log_bytes)

@@ -23,7 +23,7 @@ Status check_name(std::string_view name) {
   return Status::invalid_argument("root: the name has " + std::to_string(name.size()) + " bytes; it must have 1 to 255");
 }
 
-// Returns the type's name as a programmer writes it.
+// Returns the demangled name of the type.
 std::string readable(const std::string& type) {
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> words(abi::__cxa_demangle(type.c_str(), nullptr, nullptr, &failed), &std::free);
@@ -36,7 +36,7 @@ std::string text_at(detail::HeapAttempt& attempt, uint64_t offset, size_t bytes)
   return text;
 }
 
-// Does not allocate memory, because an allocation ends a region, and most transactions begin by
+// Must not allocate memory, because that would abort a region, and most transactions begin by
 // finding a root.
 bool is_text_at(detail::HeapAttempt& attempt, uint64_t offset, std::string_view text) {
   char piece[64];
@@ -60,7 +60,7 @@ uint64_t link_to(detail::HeapAttempt& attempt, std::string_view name, RootNode* 
   for (uint64_t at = attempt.load_at(link); at != 0; at = node->next) {
     *node = node_at(attempt, at);
     if (node->name_bytes == name.size() && is_text_at(attempt, at + sizeof(RootNode), name)) return link;
-    link = at;  // `next` is its first word
+    link = at;  // `next` is the node's first word
   }
   return 0;
 }
@@ -72,7 +72,7 @@ bool for_each_root(uint32_t threads, uint64_t end, ReadHeap read, FunctionRef<vo
   const auto may_lie = [&](uint64_t offset, uint64_t bytes) {
     return offset % kWordBytes == 0 && offset >= first && offset <= end && bytes <= end - offset;
   };
-  uint64_t at = 0, seen = 0, steps = 0, steps_max = 1;  // a circle comes back to what was seen last
+  uint64_t at = 0, seen = 0, steps = 0, steps_max = 1;  // a cycle leads back to `seen`
   read(HeapHead::kRootsAt, std::as_writable_bytes(std::span(&at, 1)));
   while (at != 0) {
     RootNode node{};
@@ -117,7 +117,7 @@ Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset) {
     found = node;
   }));
   if (found_at == 0) return {};
-  attempt.needs_software();  // the message needs memory
+  attempt.needs_software();  // a region cannot allocate memory for the message
   const std::string name = text_at(attempt, found_at + sizeof(RootNode), found.name_bytes);
   return Status::invalid_argument("free: the object at offset " + std::to_string(offset) + " is the root '" + name +
                                   "'; call remove_root() instead");

@@ -1,6 +1,7 @@
-// Roots: the named objects of a heap. They form a list of nodes. A node contains the next node, the
-// object, the object's size, the lengths of the name and the type, the name and the type. Thread
-// safety: used by the thread of its transaction. All threads may call a RootFilter.
+// Roots: the named objects of a heap. They form a linked list of nodes. A node contains the offsets
+// of the next node and of the object, the object's size, the lengths of the root's name and of its
+// type's name, and these two names. Thread safety: only the transaction's thread may call the
+// functions. All threads may use a RootFilter.
 #pragma once
 
 #include <array>
@@ -24,25 +25,28 @@ struct RootNode {
   // The name and the type follow.
 };
 
-// kNotFound. kSchemaMismatch: the root has another type. kInvalidArgument: the name is empty.
+// kNotFound: the heap does not have a root with this name. kSchemaMismatch: the root has another
+// type or size. kInvalidArgument: the name is empty or too long.
 Status find_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status make_root(detail::HeapAttempt& attempt, std::string_view name, std::string_view type, size_t bytes, uint64_t* object);
 Status remove_root(detail::HeapAttempt& attempt, std::string_view name);
 
-// A function that reads the heap's bytes from this offset on.
+// A function that fills `into` with the heap's bytes from `offset` on.
 using ReadHeap = FunctionRef<void(uint64_t offset, std::span<std::byte> into)>;
 
 // Calls visit(offset of the node, node) for each root. Returns false if the list is damaged, that
-// is, if it has a cycle or leads out of the heap's objects, which end before `end`.
+// is, if it has a cycle or refers to something outside the heap's objects, which end at `end`.
 bool for_each_root(uint32_t threads, uint64_t end, ReadHeap read, FunctionRef<void(uint64_t, const RootNode&)> visit);
-// Appends the roots to `roots`, with the names of their types as a programmer writes them.
+// Appends all roots to `roots`, with the demangled names of their types. Returns false if the list
+// is damaged.
 bool list_roots(uint32_t threads, uint64_t end, ReadHeap read, std::vector<HeapRoot>* roots);
 
 // kInvalidArgument: `offset` is a root's object or a node of the list, which must not be freed.
 Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset);
 
-// A filter of the objects that may be roots. Without it, each freed object would be compared with
-// all roots. Every object that was a root since the heap was opened remains in the filter.
+// A Bloom filter of the objects and nodes that may belong to roots. It saves free() from comparing
+// each object with all roots. Everything that was added since the heap was opened remains in the
+// filter.
 class RootFilter {
  public:
   void add(uint64_t offset) {

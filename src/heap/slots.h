@@ -1,25 +1,27 @@
-// Slots: each running transaction announces its state in a slot, and other transactions wait for
-// that state. There are two such waits, the isolation wait and the durability wait (DUMBO, sections
-// 3.1, 3.2 and algorithm 1, with two corrections).
+// Slots: each running transaction announces its state in a slot, and other transactions wait until
+// that state changes. There are two such waits, the isolation wait and the durability wait (DUMBO,
+// sections 3.1, 3.2 and algorithm 1, with two corrections).
 //
-// The clock counts update transactions that have taken a number in their commit. The moment s of a
-// transaction is a value of the clock. The transaction sees all numbers up to s and none above.
+// The clock counts the update transactions that have taken a number during their commit. The
+// snapshot s of a transaction (`moment` in the code) is a value of the clock. The transaction sees
+// exactly the commits with numbers up to s.
 //
-//   begin    announces active(s0), executes a full fence, then reads the clock again, as s. A
-//            transaction that takes a number above s afterwards sees this one active, and waits
-//            for it. A transaction that took its number earlier announced its state before that,
-//            so this transaction waits for it or reads its write set
-//   commit   announces deciding(c), where c is the clock that it last read, takes a number n,
-//            validates, and announces published(n). From then on, new readers see its writes, in
-//            its write set. Isolation wait: until no transaction is active below n. Then it
-//            writes to the heap and announces written(n)
-//   durable  announces idle once its marker is durable. Durability wait of a transaction of
-//            moment s: until no transaction with a number up to s is deciding, published or
+//   begin    reads the clock as s0, announces active(s0), executes a full fence, and reads the
+//            clock again, as s. A transaction that takes its number after this sees this one
+//            active and waits for it. A transaction that took its number earlier had already
+//            announced its state, so this one waits for it or reads its write set
+//   commit   reads the clock as c, announces deciding(c), takes a number n, validates its reads,
+//            and announces published(n). From then on, new readers find its writes in its write
+//            set. In the isolation wait, it waits until no active transaction has a snapshot below
+//            n. Then it writes to the heap and announces written(n)
+//   durable  announces idle when its marker is durable. In the durability wait, a transaction with
+//            snapshot s waits until no transaction with a number up to s is deciding, published or
 //            written
 //
-// In the published algorithm, a transaction reads the time before it announces active, and it
-// announces its number after the isolation wait. Both are errors, which mutants in
-// tests/exhaustive/heap_model.h show. The first is also the mutant kHeapEarlyMoment.
+// The published algorithm differs in two ways: a transaction reads the clock only before it
+// announces active, and it announces its number after the isolation wait. Both are errors, as
+// mutants in tests/exhaustive/heap_model.h show. The mutant kHeapEarlyMoment reproduces the first
+// error here.
 //
 // Thread safety: all threads may call all functions; a slot is changed only by its owner.
 #pragma once
@@ -40,10 +42,10 @@ inline constexpr uint64_t kInactive = ~uint64_t{0};
 
 enum class Phase : uint64_t {
   kIdle = 0,
-  kRunning = 1,    // only with HeapWait::kTotal: an update transaction has begun; its value counts the slot's transactions
-  kDeciding = 2,   // its number, if it has one, is above the value
-  kPublished = 3,  // readers whose moments are at least its number read its write set
-  kWritten = 4,    // its writes are in the heap; it may not be durable
+  kRunning = 1,    // only with HeapWait::kTotal: an update transaction runs; the value counts the slot's transactions
+  kDeciding = 2,   // the transaction is about to take a number, or has one; the number is above the value
+  kPublished = 3,  // readers whose snapshots include its number read its write set
+  kWritten = 4,    // its writes are in the heap, but it may not be durable
 };
 
 struct WriterState {
@@ -81,7 +83,7 @@ class Slots {
   uint64_t clock() const { return clock_->load(std::memory_order_seq_cst); }
   void start_clock(uint64_t number) { clock_->store(number, std::memory_order_seq_cst); }
   uint64_t take_number() { return clock_->fetch_add(1, std::memory_order_seq_cst) + 1; }
-  // Called within a region, so no other thread can take a number at the same time.
+  // Called within a region, so another thread cannot take a number at the same time.
   uint64_t take_number_in_region() {
     // relaxed: the region's commit orders these accesses.
     const uint64_t number = clock_->load(std::memory_order_relaxed) + 1;
@@ -89,7 +91,7 @@ class Slots {
     return number;
   }
 
-  // Announces active and returns the moment.
+  // Announces the slot as active and returns the transaction's snapshot.
   uint64_t begin(uint32_t slot) {
     std::atomic<uint64_t>& active = readers_[slot].active;
     const uint64_t first = clock();
@@ -106,13 +108,13 @@ class Slots {
     writers_[slot].state.store(WriterState::of(phase, value), std::memory_order_seq_cst);
   }
   void publish(uint32_t slot, uint64_t number, const WriteSet& writes) {
-    // relaxed: the state is stored afterwards, with release.
+    // relaxed: say() stores the state afterwards, which orders this store before it.
     writers_[slot].writes.store(&writes, std::memory_order_relaxed);
     say(slot, Phase::kPublished, number);
   }
   WriterState state(uint32_t slot) const { return {writers_[slot].state.load(std::memory_order_seq_cst)}; }
 
-  // Calls found(writes) for each transaction that the moment includes and whose writes may not be
+  // Calls found(writes) for each transaction with a number up to `moment` whose writes may not be
   // in the heap yet.
   template <class Found>
   void for_each_published(uint32_t own, uint64_t moment, Found&& found) const {
@@ -121,7 +123,7 @@ class Slots {
       for (Spin spin;;) {
         const WriterState now = state(slot);
         if (now.phase() == Phase::kDeciding && now.value() < moment) {
-          spin.wait();  // the moment may include its number
+          spin.wait();  // its number may be up to `moment`
           continue;
         }
         if (now.phase() != Phase::kPublished || now.value() > moment) break;
@@ -133,7 +135,7 @@ class Slots {
     }
   }
 
-  // Waits until no active transaction has a moment below `number`.
+  // Waits until no active transaction has a snapshot below `number`.
   void wait_for_isolation(uint32_t own, uint64_t number) const {
     if (ELIDER_MUTANT(kHeapSkipIsolationWait)) return;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -141,8 +143,9 @@ class Slots {
       for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) < number;) spin.wait();
     }
   }
-  // Waits until the current readers have ended, but only for a short time. While no number is
-  // taken, later readers have the same moment.
+  // Waits until the current readers have ended, but only for a short time: new readers may use the
+  // same slots and, while no number is taken, have the same snapshot, so the wait may not notice
+  // that a reader has ended.
   void wait_a_little_for_readers(uint32_t own) const {
     constexpr uint32_t kYieldsMax = 100;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -150,17 +153,17 @@ class Slots {
       for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) != kInactive && spin.yields() < kYieldsMax;) spin.wait();
     }
   }
-  // Returns true if every transaction has ended that may have read data that was released at
-  // `moment`.
+  // Returns true if no active transaction has a snapshot up to `moment`, that is, if data that was
+  // released then cannot be read any more.
   bool nobody_since(uint64_t moment) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
       if (readers_[slot].active.load(std::memory_order_seq_cst) <= moment) return false;
     return true;
   }
 
-  // Waits until all numbers that the moment includes have durable markers or were given up
-  // (pruned). This includes transactions whose writes were not read, because recovery drops every
-  // transaction whose moment includes a missing number.
+  // The pruned wait: waits until all numbers up to `moment` have durable markers or were given up.
+  // This includes transactions whose writes were not read, because recovery drops a transaction if
+  // any number up to its snapshot is missing.
   void wait_for_durability(uint32_t own, uint64_t moment) const {
     if (ELIDER_MUTANT(kHeapSkipDurabilityWait)) return;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -168,9 +171,9 @@ class Slots {
       for (Spin spin; has_no_marker(state(slot), moment);) spin.wait();
     }
   }
-  // Waits until all transactions with numbers up to `number` are durable. Also waits until each
-  // transaction that is running now is durable, has given up, or has a greater number (total, as in
-  // SPHT).
+  // The total wait, as in SPHT: waits until all transactions with numbers up to `number` are
+  // durable, and until each transaction that is running now is durable, has given up, or has a
+  // larger number.
   void wait_for_all_before(uint32_t own, uint64_t number) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
       if (slot == own) continue;
@@ -178,20 +181,20 @@ class Slots {
       for (Spin spin;; spin.wait()) {
         const WriterState now = state(slot);
         if (now.phase() == Phase::kIdle) break;
-        if (now.phase() == Phase::kRunning && now.word != first.word) break;  // this transaction began after the call
+        if (now.phase() == Phase::kRunning && now.word != first.word) break;  // a transaction that began after the call
         if ((now.phase() == Phase::kPublished || now.phase() == Phase::kWritten) && now.value() > number) break;
       }
     }
   }
-  // Returns a number such that all numbers up to it are in the log or were given up. If each thread
-  // fences for itself on this medium, these numbers are durable.
+  // Returns a number such that all numbers up to it are in the log or were given up. If the medium
+  // fences for its thread (medium.h), these numbers are also durable.
   uint64_t settled() const {
     uint64_t number = clock();
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
       const WriterState now = state(slot);
       if (now.phase() == Phase::kDeciding) number = number < now.value() ? number : now.value();
       if (now.phase() == Phase::kPublished || now.phase() == Phase::kWritten) {
-        const uint64_t below = now.value() == 0 ? 0 : now.value() - 1;  // 0 is announced by a region that saw the clock at 0
+        const uint64_t below = now.value() == 0 ? 0 : now.value() - 1;  // a region announces 0 if it read the clock as 0
         number = number < below ? number : below;
       }
     }
@@ -210,7 +213,8 @@ class Slots {
     }
   }
   void leave(uint32_t slot) { readers_[slot].updates.store(false, std::memory_order_release); }
-  // The caller holds a mutex that excludes others that want to run alone, and has not called
+  // Begins an update transaction that runs alone, and waits until all others have called leave().
+  // The caller must hold a mutex that excludes other such transactions, and must not have called
   // enter().
   void begin_alone() {
     alone_->store(true, std::memory_order_seq_cst);
@@ -221,7 +225,8 @@ class Slots {
   void end_alone() { alone_->store(false, std::memory_order_release); }
 
  private:
-  // Returns true if the moment may include the transaction's number and its marker is not durable.
+  // Returns true if the transaction's number may be up to `moment` and its marker may not be
+  // durable.
   static bool has_no_marker(WriterState now, uint64_t moment) {
     switch (now.phase()) {
       case Phase::kDeciding: return now.value() < moment && !ELIDER_MUTANT(kHeapIgnoreDeciding);
@@ -231,7 +236,7 @@ class Slots {
     }
   }
 
-  // `active` has cache lines of its own. So changes of the other fields do not conflict with a
+  // `active` has cache lines of its own, so that changes of the other fields do not conflict with a
   // region that checks for active readers.
   struct alignas(kCacheLinePairBytes) Reader {
     std::atomic<uint64_t> active{kInactive};

@@ -1,8 +1,9 @@
-// Stripes: for each cache line of the heap, the number that last wrote it, and whether a commit has
-// locked it. A published commit stores its number there, and keeps the lock until its words are in
-// the heap. Until then, a transaction whose moment includes that number may read the cache line,
-// and no other transaction may write it. Several cache lines share a stripe, which can cause false
-// conflicts. Thread safety: all threads may call all functions.
+// Stripes: for each cache line of the heap, the number of the transaction that last wrote it, and
+// whether a commit has locked it. A published commit (slots.h) stores its number in the stripe and
+// keeps the lock until its words are in the heap. Until then, a transaction whose snapshot includes
+// that number may read the cache line, but no other transaction may write it. Several cache lines
+// share a stripe, which can cause false conflicts. Thread safety: all threads may call all
+// functions.
 #pragma once
 
 #include <atomic>
@@ -21,12 +22,12 @@ class Stripes {
 
   // Returns the stripe of a word of the heap.
   static uint32_t of(uint64_t word) { return static_cast<uint32_t>((word / kWords) & (kCount - 1)); }
-  // Returns the number of cache lines that `count` words occupy.
+  // Returns the number of cache lines that `count` words from `first` on occupy.
   static uint64_t lines(uint64_t first, uint64_t count) { return count == 0 ? 0 : (first + count - 1) / kWords - first / kWords + 1; }
 
   enum class Locking : uint8_t { kLocked, kOwn, kRefused };
   // kLocked: *number is the stripe's number before the call. kOwn: the slot has already locked the
-  // stripe. kRefused: another slot has locked the stripe, or its number is above the moment.
+  // stripe. kRefused: another slot has locked the stripe, or its number is above `moment`.
   Locking try_lock(uint32_t stripe, uint32_t slot, uint64_t moment, uint64_t* number) {
     uint64_t word = words_[stripe].load(std::memory_order_acquire);
     if ((word & kLocked) != 0) return slot_of(word) == slot ? Locking::kOwn : Locking::kRefused;
@@ -41,8 +42,8 @@ class Stripes {
   }
   void unlock(uint32_t stripe, uint64_t number) { words_[stripe].store(number << kNumberShift, std::memory_order_release); }
   bool is_locked(uint32_t stripe) const { return (words_[stripe].load(std::memory_order_acquire) & kLocked) != 0; }
-  // Returns true if the stripe's number is not above the moment and no other slot is about to
-  // write.
+  // Returns true if the stripe's number is at most `moment` and no other slot has locked it for a
+  // commit that is not published yet.
   bool holds(uint32_t stripe, uint32_t slot, uint64_t moment) const {
     const uint64_t word = words_[stripe].load(std::memory_order_seq_cst);
     return word >> kNumberShift <= moment && ((word & kLocked) == 0 || (word & kPublished) != 0 || slot_of(word) == slot);

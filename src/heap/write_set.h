@@ -3,8 +3,8 @@
 // After a commit is published, other threads look up words in its write set until the words are in
 // the heap.
 //
-// Thread safety: only the transaction's thread accesses it while it fills it. Afterwards all
-// threads may read it as long as it is unchanged.
+// Thread safety: while the transaction adds writes, only its thread may access the set. Afterwards
+// all threads may read the set until it is cleared.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,8 @@ class WriteSet {
         table_[place_of(word)] = static_cast<uint32_t>(entries_.size());
     }
   }
-  // Like put(), but does not replace an earlier entry for the word, so find() must not be called.
-  // Returns false if the reserved capacity is used up.
+  // Like put(), but does not replace an earlier entry for the word, so find() must not be used with
+  // it. Returns false if the reserved capacity is used up.
   bool append(uint64_t word, uint64_t value) {
     if (!entries_.empty() && entries_.back().word == word) {
       entries_.back().value = value;
@@ -73,8 +73,8 @@ class WriteSet {
     entries_.reserve(words);
     zeros_.reserve(ranges);
   }
-  // Sets all these words to 0. Ranges that overlap begin with the same word, because they belong to
-  // the same block.
+  // Zeroes `count` words from `first` on. Overlapping ranges always begin at the same word, because
+  // they belong to the same block.
   void zero(uint64_t first, uint64_t count) {
     if (const auto above = above_of(first); above != zeros_.begin() && (above - 1)->first == first)
       zeros_[static_cast<size_t>(above - zeros_.begin() - 1)].count = std::max((above - 1)->count, count);
@@ -89,7 +89,7 @@ class WriteSet {
         if (entry.word - first < count) entry.value = 0;
     }
   }
-  // Keeps the memory, unless it is much more than recent transactions needed.
+  // Keeps the memory for the next transaction, unless there is room for more than kKeptMax words.
   void clear() {
     if (entries_.capacity() > kKeptMax) {
       entries_ = {};
@@ -119,7 +119,7 @@ class WriteSet {
     }
   }
 
-  uint64_t released_at = 0;  // the clock when the last transaction that used it had written its words to the heap
+  uint64_t released_at = 0;  // 1 + the clock when the set's words had been written to the heap; 0: the set is unused
 
  private:
   static constexpr size_t kUnindexed = 16;

@@ -1,15 +1,16 @@
-// Buffer: the records that one worker has appended and the logger has not taken yet. It is a ring
-// of bytes of bounded size, with one writer and one reader, and without locks. It also holds the
-// worker's announcement that the worker is inside a commit.
+// Buffer: a bounded, lock-free ring buffer with one writer and one reader. It holds the log records
+// that a worker has appended and its logger thread has not taken yet. It also holds the number that
+// the worker announces while it is inside a commit.
 //
-// A record is written in place. reserve() returns the room, and publish() makes the record visible
-// to the logger. A record that is larger than half the ring is stored in a block of its own. All
-// such blocks together have at most as many bytes as the ring, unless there is only one block.
+// A record is written in place: reserve() returns space for it, and publish() makes it visible to
+// the logger. A record that is larger than half the ring is stored in a separately allocated block.
+// The total size of these blocks is limited to the ring's capacity, except that a single block may
+// be larger.
 //
 //   ring record: number (8 bytes) | bytes (4) | kind (4) | the bytes, padded to a multiple of 16;
-//                or, for a block of its own, its address (8) and size (8)
+//                or, for a separate block, the block's address (8) and size (8)
 //
-// Thread safety: the functions of each half belong to one thread at a time.
+// Thread safety: one thread at a time may call the worker's functions, and one the logger's.
 #pragma once
 
 #include <algorithm>
@@ -31,30 +32,32 @@ class alignas(kCacheLinePairBytes) Buffer {
  public:
   // -- the worker ---------------------------------------------------------------------------------
 
-  // seq_cst in all three: the worker announces a number and then reads the snapshot number. The
-  // logger raises the snapshot number and then reads the announcement (Dekker's pattern).
+  // The store here and the load in committing() are seq_cst, as in Dekker's algorithm: the worker
+  // announces a number and then reads the snapshot number, and the logger raises the snapshot
+  // number and then reads the announcement.
   void announce(SnapshotNumber number) { committing_.store(number); }
-  void withdraw() { committing_.store(0, std::memory_order_release); }  // release: a thread that sees this also sees what was published
+  void withdraw() { committing_.store(0, std::memory_order_release); }  // release: a thread that reads this 0 also sees the record
   bool unused() const { return memory_ == nullptr; }
 
   // Called before the first reservation. Returns false if memory is exhausted.
   bool open(size_t capacity) {
-    memory_.reset(new (std::nothrow) std::byte[capacity]);  // not set to zero, so the system provides pages only as they are used
+    memory_.reset(new (std::nothrow) std::byte[capacity]);  // not zeroed, so the system allocates pages only as they are used
     capacity_ = capacity;
     return memory_ != nullptr;
   }
-  // Reserves room for `bytes` and discards an earlier reservation. Returns null if the buffer is
-  // not open, if memory for a block is exhausted (heap_exhausted()), or if the logger must first
-  // take some records.
+  // Reserves space for a record of at most `bytes` bytes, and discards an earlier reservation that
+  // was not published. Returns null if the buffer is not open, if a separate block cannot be
+  // allocated (then heap_exhausted() returns true), or if the buffer is full until the logger takes
+  // some records.
   std::byte* reserve(size_t bytes) {
     if (memory_ == nullptr) [[unlikely]] return nullptr;
     const bool outside = ring_bytes(bytes) > capacity_ / 2;
     const size_t needed = outside ? kHeaderBytes + kUnit : ring_bytes(bytes);
-    const uint64_t tail = tail_.load(std::memory_order_acquire);  // the logger has copied what was stored before it
+    const uint64_t tail = tail_.load(std::memory_order_acquire);  // the logger has copied all records before `tail`
     if (tail == end_) oldest_ns_.store(now_ns(), std::memory_order_relaxed);  // relaxed: a statistic
     const size_t to_end = capacity_ - offset(end_);
     const size_t skipped = to_end < needed ? to_end : 0;
-    const size_t blocks = block_bytes_.load(std::memory_order_relaxed);  // relaxed: a count, which may only be too large
+    const size_t blocks = block_bytes_.load(std::memory_order_relaxed);  // relaxed: at worst too large, since the logger reduces it
     half_full_ = std::max<size_t>(end_ - tail, blocks) > capacity_ / 2;
     if (capacity_ - (end_ - tail) < skipped + needed) return nullptr;
     if (outside && blocks != 0 && blocks + bytes > capacity_) return nullptr;
@@ -67,13 +70,14 @@ class alignas(kCacheLinePairBytes) Buffer {
     return outside ? block_.get() : at(place_) + kHeaderBytes;
   }
 
-  // Whether memory was exhausted in the last call of reserve() that found room in the ring.
+  // Whether the last call of reserve() that found space in the ring failed to allocate a separate
+  // block.
   bool heap_exhausted() const { return heap_exhausted_; }
-  // Whether the logger should take some records before the buffer fills up, as of the last
-  // reservation.
+  // Whether the buffer was more than half full at the last call of reserve(), so that the logger
+  // should take some records soon.
   bool half_full() const { return half_full_; }
 
-  // Makes the first `bytes` of the reserved room a record.
+  // Publishes the first `bytes` bytes of the reserved space as a record with this number.
   void publish(SnapshotNumber number, size_t bytes) {
     if (block_ != nullptr) {
       block_bytes_.fetch_add(block_size_, std::memory_order_relaxed);  // relaxed: a count
@@ -93,20 +97,21 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   uint64_t committing() const { return committing_.load(); }
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
-  // Approximately when the oldest record was made, or a little earlier. The logger may be taking
-  // that record.
+  // When the worker last reserved space while the buffer was empty, in nanoseconds (now_ns()). All
+  // records in the buffer are at most that old.
   uint64_t oldest_ns() const { return oldest_ns_.load(std::memory_order_relaxed); }  // relaxed: a statistic
   bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: only the logger writes it
 
-  // Sets the limit of take_marked(). So a round ends even if the worker continues to append.
+  // Limits take_marked() to the records that are in the buffer now, so that a round ends even if
+  // the worker continues to append.
   void mark() { marked_ = head(); }
   bool marked_taken() const { return tail_.load(std::memory_order_relaxed) == marked_; }  // relaxed: only the logger writes it
   template <class F>
   bool take_marked(F&& take_one) {
     return take(marked_, take_one);
   }
-  // Calls take_one(number, bytes) for each record before `head`, until take_one() returns false.
-  // The record for which it returned false stays in the buffer.
+  // Calls take_one(number, bytes) for each record before `head` and removes the record. Stops and
+  // returns false when take_one() returns false; that record stays in the buffer.
   template <class F>
   bool take(uint64_t head, F&& take_one) {
     uint64_t tail = tail_.load(std::memory_order_relaxed);  // relaxed: only the logger writes it
@@ -133,7 +138,7 @@ class alignas(kCacheLinePairBytes) Buffer {
       }
       tail += kind == kOutside ? kHeaderBytes + kUnit : ring_bytes(bytes);
     }
-    tail_.store(tail, std::memory_order_release);  // pairs with reserve()'s acquire, which then sees free room
+    tail_.store(tail, std::memory_order_release);  // pairs with reserve()'s acquire, which then sees the free space
     return more;
   }
 
@@ -146,8 +151,8 @@ class alignas(kCacheLinePairBytes) Buffer {
   static constexpr size_t kHeaderBytes = 16, kUnit = 16;
   static constexpr uint32_t kInside = 0, kOutside = 1, kSkip = 2;
   static constexpr size_t ring_bytes(size_t bytes) { return kHeaderBytes + (bytes + kUnit - 1) / kUnit * kUnit; }
-  // The logger has read these cache lines on another processor. Prefetching them overlaps the cache
-  // misses of the writes that follow.
+  // The logger has read these cache lines on another core, so writing to them misses the cache.
+  // Prefetching overlaps these misses.
   static void prefetch(const std::byte* from, size_t bytes) {
     constexpr size_t kBytesMax = 1024;
     for (size_t i = 0; i < std::min(bytes, kBytesMax); i += kCacheLineBytes) __builtin_prefetch(from + i, 1);
@@ -160,7 +165,7 @@ class alignas(kCacheLinePairBytes) Buffer {
     std::memcpy(at(position) + 12, &kind, 4);
   }
 
-  // Owned by the worker. memory_ and capacity_ are constant once head_ is not 0.
+  // Owned by the worker. memory_ and capacity_ are constant once head_ is nonzero.
   std::unique_ptr<std::byte[]> memory_;
   size_t capacity_ = 0;  // a power of two
   uint64_t end_ = 0;     // equal to head_
@@ -170,10 +175,10 @@ class alignas(kCacheLinePairBytes) Buffer {
   std::unique_ptr<std::byte[]> block_;
   size_t block_size_ = 0;
 
-  std::atomic<SnapshotNumber> committing_{0};  // no commit in progress has a smaller number; 0: no commit is in progress
+  std::atomic<SnapshotNumber> committing_{0};  // the commit in progress cannot get a smaller number; 0: the worker is not inside a commit
   std::atomic<uint64_t> head_{0};
   std::atomic<uint64_t> oldest_ns_{0};
-  std::atomic<size_t> block_bytes_{0};  // bytes of the blocks that the logger has not taken
+  std::atomic<size_t> block_bytes_{0};  // total size of the separate blocks that the logger has not taken
   alignas(kCacheLinePairBytes) std::atomic<uint64_t> tail_{0};  // written by the logger
   uint64_t marked_ = 0;                                         // used only by the logger
 };

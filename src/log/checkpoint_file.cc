@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kPartMagic = 0x31504b43444c45;  // "ELDCKP1" and a zero
 constexpr uint32_t kBlockMagic = 0x4b4c4245;       // "EBLK"
 constexpr size_t kEndBytes = 24;
-// Periodic syncs leave little work for the sync at the end. A short sync at the end hardly delays
-// the log's own syncs.
+// The file is synced after this many bytes, so that the sync at the end is short and hardly delays
+// the syncs of the log.
 constexpr uint64_t kSyncEveryBytes = 8u << 20;
 
 uint64_t seed_of(const DatabaseId& database, const CheckpointName& name) {
@@ -87,8 +87,8 @@ Status PartWriter::write(std::span<const std::byte> bytes) {
   return sync();
 }
 
-// After the sync, lets the system drop the bytes from its cache, so that a large checkpoint does
-// not fill the cache.
+// Also tells the system to drop the synced bytes from the page cache, so that a large checkpoint
+// does not fill it.
 Status PartWriter::sync() {
   if (Status status = file_->sync(); !status.ok()) return status;
   file_->forget(facts_.bytes - unsynced_bytes_, unsynced_bytes_);
@@ -163,7 +163,7 @@ Status PartReader::next(CheckpointBlock* block) {
   const auto bytes = get<uint32_t>(header + 4);
   if (get<uint32_t>(header) != kBlockMagic)
     return refuse(at, "block " + std::to_string(facts_.blocks) + " does not begin with its magic number");
-  // This is checked before memory is allocated for the payload.
+  // Checked before memory is allocated for the payload, because a damaged length may be huge.
   if (at + kBlockHeaderBytes > size_ || bytes > size_ - at - kBlockHeaderBytes)
     return refuse(at, "block " + std::to_string(facts_.blocks) + " extends past the end of the file");
   if (bytes > kBlockPayloadBytesMax) return refuse(at, "block " + std::to_string(facts_.blocks) + " is longer than the format allows");
@@ -197,10 +197,10 @@ Status PartReader::next(CheckpointBlock* block) {
 
 Status PartReader::check_end(const CheckpointBlock& block) const {
   if (block.payload.size() != kEndBytes) return refuse(block.offset, "the end block has a wrong length");
-  if (block.table != 0 || block.count != 0) return refuse(block.offset, "the end block has a table or rows");
+  if (block.table != 0 || block.count != 0) return refuse(block.offset, "the end block contains a table number or a row count");
   if (get<uint64_t>(block.payload.data()) != facts_.blocks || get<uint64_t>(block.payload.data() + 8) != facts_.rows ||
       get<uint64_t>(block.payload.data() + 16) != block.offset)
-    return refuse(block.offset, "the file's number of blocks, rows or bytes differs from its end block");
+    return refuse(block.offset, "the file's number of blocks, rows or bytes differs from the number in its end block");
   if (block.offset + kBlockHeaderBytes + kEndBytes != size_)
     return refuse(block.offset + kBlockHeaderBytes + kEndBytes, "data follows the end block");
   return {};

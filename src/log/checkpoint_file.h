@@ -1,13 +1,13 @@
-// CheckpointFile: the files of a checkpoint, which are its parts, in the format of docs/formats.md.
-// Each file is written once, synced, and read back.
+// Checkpoint files: a writer and a reader for the parts of a checkpoint. Each part is a file in the
+// format of docs/formats.md; it is written once, synced, and read during recovery.
 //
-// A part is a header, blocks, and an end block that counts them. This module handles bytes and
-// counts and does not depend on tables. The manifest says which parts make up a checkpoint, and
-// whether the checkpoint is valid. A reader does not trust its input: each block has a position,
-// and a checksum that is seeded with the database, the checkpoint and the part.
+// A part consists of a header, blocks, and an end block with the number of blocks, rows and bytes.
+// This module does not interpret the blocks' contents. The manifest lists the valid checkpoints and
+// how many parts each has. A reader does not trust its input: each block contains its index in the
+// part, and a checksum whose seed depends on the database, the checkpoint and the part.
 //
-// Thread safety: a writer or a reader belongs to one thread at a time; several parts may be written
-// or read at once.
+// Thread safety: one thread at a time may use a writer or a reader. Several parts may be written or
+// read concurrently.
 #pragma once
 
 #include <memory>
@@ -19,17 +19,17 @@
 
 namespace elider::log {
 
-inline constexpr uint32_t kCheckpointVersion = 3;  // since 3, tables may have byte keys; versions 1 and 2 can still be read
+inline constexpr uint32_t kCheckpointVersion = 3;  // version 3 added byte keys; versions 1 and 2 can still be read
 inline constexpr size_t kCheckpointHeaderBytes = 64;
 inline constexpr size_t kBlockHeaderBytes = 40;
-// A writer ends a block or a part that has reached this size.
+// The size at which the writer of a checkpoint ends a block or a part.
 inline constexpr size_t kBlockBytesTarget = 1u << 20;
 inline constexpr uint64_t kPartBytesTarget = 64u << 20;
 inline constexpr size_t kBlockPayloadBytesMax = 64u << 20;
 
-// The kind of a block says what its payload contains.
+// What the payload of a block contains.
 enum class BlockKind : uint32_t {
-  kEnd = 0,        // the part is whole
+  kEnd = 0,        // the totals of a complete part
   kTable = 1,      // a table's description
   kRows = 2,       // rows of one table
   kSizedRows = 3,  // rows of one table whose rows have variable sizes
@@ -40,13 +40,13 @@ struct CheckpointBlock {
   BlockKind kind = BlockKind::kEnd;
   uint32_t table = 0;
   uint32_t count = 0;    // number of rows
-  uint64_t offset = 0;   // of the block in its file
-  Bytes payload;         // valid until the next call
+  uint64_t offset = 0;   // the block's offset in the file
+  Bytes payload;         // valid until the next call of PartReader::next()
 };
 
-// Returns the database that a part belongs to, according to the part's header. kCorrupt: the
-// message describes the fault. kUnsupported: the message names an unknown version. The message does
-// not name the file.
+// Reads from a part's header which database the part belongs to. kCorrupt: the message describes
+// the fault. kUnsupported: the message names the unknown format version. The messages do not name
+// the file.
 Status database_of_part(Bytes bytes, DatabaseId* database);
 
 struct PartFacts {
@@ -55,13 +55,14 @@ struct PartFacts {
 
 class PartWriter {
  public:
-  // Creates the file. If a file was left over, empties it.
+  // Creates the file and writes its header. An existing file, left over from a crash, is
+  // overwritten.
   static Status create(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                        std::unique_ptr<PartWriter>* writer);
-  // `block` has kBlockHeaderBytes of room before its payload. kInvalidArgument: the payload is too
-  // large.
+  // Appends a block. The first kBlockHeaderBytes bytes of `block` are free for the header, and the
+  // payload follows. kInvalidArgument: the payload is larger than kBlockPayloadBytesMax.
   Status append(BlockKind kind, uint32_t table, uint32_t count, std::span<std::byte> block);
-  // Ends the part and syncs it. Nothing may be appended afterwards.
+  // Writes the end block and syncs the file. Nothing may be appended afterwards.
   Status finish();
 
   const PartFacts& facts() const { return facts_; }
@@ -80,11 +81,12 @@ class PartWriter {
 
 class PartReader {
  public:
-  // kNotFound, kCorrupt, kUnsupported, kIoError: the message names the file.
+  // Opens a part and checks its header. kCorrupt (also if the file is missing), kUnsupported,
+  // kIoError: the message names the file.
   static Status open(Folder& folder, const DatabaseId& database, const CheckpointName& name,
                      std::unique_ptr<PartReader>* reader);
-  // Reads the next block. After the last one, returns a kEnd block if the part is whole. kCorrupt:
-  // the message names the file and the offset. kMemoryLimit: memory is exhausted.
+  // Reads the next block. The last block of a complete part is a kEnd block. kCorrupt: the message
+  // names the file and the offset. kMemoryLimit: memory for the payload is exhausted.
   Status next(CheckpointBlock* block);
 
   const PartFacts& facts() const { return facts_; }
@@ -99,7 +101,7 @@ class PartReader {
   const std::unique_ptr<File> file_;
   const uint64_t seed_;
   const uint64_t size_;
-  std::unique_ptr<std::byte[]> buffer_;  // not set to zero, because it is filled from the file
+  std::unique_ptr<std::byte[]> buffer_;  // not zeroed, because it is filled from the file
   size_t buffer_bytes_ = 0;
   PartFacts facts_;
 };

@@ -30,20 +30,20 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   }
   std::unique_ptr<Directory> directory(new Directory(files, std::move(paths)));
   if (Status status = directory->open_folders(folders); !status.ok()) return status;
-  // This is checked before anything is created, so no lock file is created in a foreign folder.
+  // This is checked before any file is created, so that no lock file appears in a foreign folder.
   bool there = false;
   const bool makes = create && rules.create_if_missing;
   const Status found = directory->find_database(makes, &there);
   if (!found.ok() && !found.not_found()) return found;
-  if (!there && rules.create_if_missing)  // whether it is created on the disk, or only in memory
+  if (!there && rules.create_if_missing)  // also if the database will only exist in memory
     if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
   if (!found.ok() && !makes) return found;
   if (create)
     if (Status status = directory->make_folders(folders); !status.ok()) return status;
   if (Status status = directory->hold_folders(rules.hold); !status.ok()) return status;
   Status status = directory->load(makes, rules);
-  // The database existed a moment ago, so the result must not be kNotFound. A caller for which a
-  // database is optional would conclude from kNotFound that none exists.
+  // find_database() has just found the manifest, so the result must not be kNotFound: a caller for
+  // which the database is optional would conclude that it does not exist.
   if (status.not_found()) return file_error("read", directory->manifest_path(), ENOENT);
   if (!status.ok()) return status;
   *opened = std::move(directory);
@@ -76,9 +76,8 @@ Status Directory::hold_folders(Hold hold) {
   for (size_t i = 0; i < folders_.size(); ++i) {
     if (folders_[i] == nullptr) return file_error("open the folder", paths_[i], ENOENT);
     if (Status status = folders_[i]->hold_file(kLockName, hold, &lock_files_.emplace_back()); !status.ok()) return status;
-    if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // the lock file may have been removed
-    // Checks the folder at the path, because it may have been replaced before this folder was
-    // locked.
+    if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // in addition, because the lock file may have been removed
+    // Before this folder was locked, another folder may have replaced it at its path.
     if (Status status = folders_[i]->check_place(); !status.ok()) return status;
   }
   return {};
@@ -92,15 +91,17 @@ std::vector<Folder*> Directory::folders() const {
 
 std::string Directory::manifest_path() const { return paths_.front() + "/" + kManifestName; }
 
-// kNotFound: the folder contains neither a database nor any file of one.
+// Sets *there if the first folder contains a manifest, and otherwise returns kNotFound. Unless
+// `makes` is true, returns kCorrupt if the manifest is missing although other files of a database
+// exist.
 Status Directory::find_database(bool makes, bool* there) {
   std::vector<std::string> names;
   if (folders_.front() != nullptr)
     if (Status status = folders_.front()->list(&names); !status.ok()) return status;
   *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
   if (*there) return {};
-  // A caller that creates a database locks the folder before this check, because the folder may be
-  // the second one of an open database.
+  // If `makes` is true, make_manifest() performs this check after the folders were locked, because
+  // this folder may be the second one of an open database.
   if (!makes)
     if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   if (folders_.front() == nullptr) return Status(Code::kNotFound, "the folder '" + paths_.front() + "' does not exist");
@@ -124,8 +125,8 @@ Status Directory::load(bool create, const Rules& rules) {
   return check_files();
 }
 
-// If a folder has files of a database but not the manifest, then the manifest is lost, or the
-// database has another first folder.
+// Returns kCorrupt if a folder contains files of a database although the first folder lacks a
+// manifest. Either the manifest is lost, or another folder is the database's first folder.
 Status Directory::refuse_files_of_ours() {
   std::vector<std::string> names;
   for (const auto& folder : folders_) {
@@ -140,9 +141,9 @@ Status Directory::refuse_files_of_ours() {
   return {};
 }
 
-// Refuses to create a database among foreign files, because the path was probably mistyped. A
-// database whose creation did not complete may have left its lock file, and a first manifest that
-// was not renamed yet.
+// Refuses to create a database among foreign files, because the path was probably mistyped. An
+// interrupted creation may have left a lock file and a manifest that was not renamed yet, so these
+// are accepted.
 Status Directory::refuse_files_of_others() {
   std::vector<std::string> names;
   for (const auto& folder : folders_) {
@@ -155,7 +156,8 @@ Status Directory::refuse_files_of_others() {
       const bool ours =
           parse_file_name(text, &segment) || parse_file_name(text, &part) || text == kLockName || text.starts_with(kManifestName);
       if (!ours && text != "lost+found")
-        return Status::invalid_argument("the folder '" + folder->path() + "' contains files that are not a database's, such as '" + text +
+        return Status::invalid_argument("the folder '" + folder->path() + "' contains files that do not belong to a database, such as '" +
+                                        text +
                                         "'; use an empty folder, or one that does not exist yet");
     }
   }
@@ -174,7 +176,7 @@ Status Directory::make_manifest() {
 Status Directory::write_manifest(const Manifest& manifest, Published* published) {
   *published = Published::kNo;
   if (Status status = check_places(); !status.ok()) return status;
-  Manifest written = manifest;  // copied now, because an exception after the publication would look like a failure of it
+  Manifest written = manifest;  // copied first: an exception after the publication would look like a failed publication
   if (Status status = replace_manifest(*folders_.front(), manifest, published); !status.ok()) return status;
   if (Status status = sync(*folders_.front()); !status.ok()) return status;
   *published = Published::kYes;
@@ -198,10 +200,9 @@ Status Directory::check_places() {
   return {};
 }
 
-// If a file belongs to a generation that the manifest does not list yet, the manifest is an old
-// one. If a file belongs to another database, the folder is not this database's. Only unlisted
-// files are checked here, because they would be removed. Listed files are checked when they are
-// read.
+// Checks the files that the manifest does not list, because they would be removed. Listed files are
+// checked when they are read. A file of a later generation shows that the manifest is an old copy.
+// A file of another database shows that the folder does not belong to this database.
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
   const auto other_database = [](const std::string& path) {
@@ -228,13 +229,13 @@ Status Directory::check_files() const {
     DatabaseId database{};
     const Status known = of_log ? database_of(Bytes(header, count), &database) : database_of_part(Bytes(header, count), &database);
     if (known.code() == Code::kUnsupported) return reworded(known.code(), "'" + path + "' at byte 0: ", known);
-    return known.ok() && database != manifest_.database ? other_database(path) : Status();  // a torn header was left by a crash
+    return known.ok() && database != manifest_.database ? other_database(path) : Status();  // a crash may leave an invalid header
   });
 }
 
 // -- the next generation --------------------------------------------------------------------------
 
-// Whether the generation has a valid record after the base.
+// Whether recovery from the oldest checkpoint would use a record of this generation.
 bool Directory::needed(const Generation& generation) const {
   return std::any_of(judged_.begin(), judged_.end(), [&](const LogPiece& piece) {
     return piece.name.generation == generation.generation && piece.range.last_number > oldest_base() &&
@@ -246,11 +247,12 @@ SnapshotNumber Directory::oldest_base() const {
   return manifest_.checkpoints.empty() ? 0 : std::min(manifest_.checkpoints.front().number, base_);
 }
 
-// Makes durable what recovery read from the page cache, that is, the frames of a generation whose
-// process was killed or whose log failed. This happens before the manifest records a cut that
-// relies on these frames. A frame is synced before the next frame of its stream is written, so only
-// the last frame of each stream may be missing on the disk. That frame is written again, because
-// after a failed sync the system considers its pages clean, and another sync would not write them.
+// If a generation's process was killed or its log failed, recovery may have read frames from the
+// page cache that are not on the disk. This function makes these frames durable before the manifest
+// records a cut that relies on them. A frame is synced before the next frame of its stream is
+// written, so only the last frame of each stream may be missing on the disk. That frame is written
+// again, because after a failed sync the system considers its pages clean, and another sync would
+// not write them.
 Status Directory::make_durable(const Generation& generation) {
   if (ELIDER_MUTANT(kRelyOnUnsynced)) return {};
   ReadBuffer buffer;
@@ -302,7 +304,7 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
 Status Directory::end_generation(SnapshotNumber closed) {
   ReadBuffer manifest;
   if (Status status = manifest.read(*folders_.front(), kManifestName, kManifestBytesMax); !status.ok()) return status;
-  // Another program may have replaced the files in the folder, even by an older copy.
+  // Another program may have replaced the files in the folder, for example with an older copy.
   if (!std::ranges::equal(manifest.bytes(), encode(manifest_)))
     return Status(Code::kCorrupt, "'" + manifest_path() + "' is not the one that this database wrote");
   Manifest next = manifest_;
@@ -313,7 +315,8 @@ Status Directory::end_generation(SnapshotNumber closed) {
 
 // -- checkpoints ----------------------------------------------------------------------------------
 
-// Removes segments and whole generations that do not hold records after the oldest checkpoint.
+// Drops all generations and segments from `manifest` that do not contain records after the oldest
+// checkpoint.
 void Directory::drop_log(Manifest* manifest) {
   const Checkpoint& oldest = ELIDER_MUTANT(kRemoveKeptLog) ? manifest->checkpoints.back() : manifest->checkpoints.front();
   const uint64_t base = oldest.number + (ELIDER_MUTANT(kDropOneMore) ? 1 : 0);
@@ -338,8 +341,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   next.checkpoints.push_back(checkpoint);
   if (next.checkpoints.size() > kept) next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept);
   drop_log(&next);
-  // Makes durable the names of the checkpoint's files, and the names of the segments that become
-  // the first of their streams.
+  // The names of the checkpoint's files, and of the segments that become the first of their
+  // streams, must be durable before the new manifest relies on them.
   for (const auto& folder : folders_)
     if (Status status = sync(*folder); !status.ok()) return status;
   if (ELIDER_MUTANT(kRemoveLogEarly)) {

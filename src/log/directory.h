@@ -1,18 +1,19 @@
-// Directory: the folders that hold one database's files. It decides which manifest, checkpoints and
-// generations of the log are valid.
+// Directory: manages the folders that contain a database's files. It determines which checkpoints
+// and which generations of the log are valid.
 //
-// Each folder is opened once and locked twice. One lock is on the folder itself. The other is on
-// its lock file, which is the lock that older programs check. Before a manifest is written, the
-// path of each folder must still lead to the open folder. Otherwise a later program would not find
-// the new files, so the log must end (log_failure()).
+// Each folder is opened once and locked twice: the folder itself, and its lock file, which is the
+// only lock that older programs check. Before a manifest is written, each folder's path must still
+// lead to the open folder. Otherwise a program that opens the database later would not find the new
+// files, so the log must stop (log_failure()).
 //
-// Each time a database is opened, it writes a new generation of the log and does not change older
-// files. The exception is the generation of a killed process, whose accepted records are synced.
-// The cut of a generation is the last number that is whole in all of its streams. Records with
-// larger numbers are void. The cut is determined when the generation is closed or, after a crash,
-// when it is first read. The manifest stores it, so that void records cannot become valid later. A
-// checkpoint is valid once the manifest names it, and only then is the log that it replaces
-// removed.
+// Each time a database is opened for writing, it starts a new generation of the log. Older files do
+// not change, with one exception: if the previous process was killed, the last frames of its
+// generation are written again and synced (make_durable()). The cut of a generation is the last
+// number up to which all of its streams are complete. Records with larger numbers are void:
+// recovery ignores them. The cut is determined when the generation is closed or, after a crash,
+// when it is first recovered. It is stored in the manifest, so that void records cannot become
+// valid later. A checkpoint becomes valid when the manifest lists it. The log files that it
+// replaces are removed only after that.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -32,16 +33,17 @@
 
 namespace elider::log {
 
-// The result of recovery.
+// What recovery found.
 struct RecoveryFacts {
-  SnapshotNumber last_number = 0;  // the largest number of a valid record
-  SnapshotNumber closed = 0;       // the files hold all commits up to this number, even if some numbers were not used
+  SnapshotNumber last_number = 0;  // the largest number of any valid record
+  SnapshotNumber closed = 0;       // the files contain all commits up to this number, which itself may be unused
   uint64_t frames = 0, records = 0, bytes = 0;
-  uint64_t records_void = 0;  // whole records after the last number that is whole in every stream
+  uint64_t records_void = 0;  // intact records that are ignored, because their numbers are above their generation's cut
   std::vector<CutTail> cuts;
 };
 
-// Frames of a segment that may contain valid records.
+// Consecutive frames of a segment that may contain valid records. Recovery reads the log in these
+// pieces.
 struct LogPiece {
   Folder* folder = nullptr;  // owned by the directory
   SegmentName name;
@@ -54,74 +56,82 @@ class Directory {
   struct Rules {
     bool create_if_missing = true;
     bool error_if_exists = false;
-    Hold hold = Hold::kExclusive;  // kShared: the caller only reads, and other programs may also read meanwhile
+    Hold hold = Hold::kExclusive;  // kShared: the caller only reads, and other programs may read at the same time
   };
-  // Opens the folders. Creates them and the manifest if neither they nor any other file exist.
-  //   kNotFound          nothing exists, and `create` or Rules::create_if_missing is false
-  //   kInvalidArgument   another database holds a folder, the folders are not those that the
-  //                      database was created with, a database exists that should not, or there
-  //                      are foreign files; the message then names one
+  // Opens and locks a database's folders. If `create` and Rules::create_if_missing are true and the
+  // database does not exist, creates the folders and the manifest.
+  //   kNotFound          the database does not exist, and `create` or Rules::create_if_missing is
+  //                      false
+  //   kInvalidArgument   a folder is locked, the database was created with another number of
+  //                      folders, a folder contains foreign files or files of another database
+  //                      (the message names one of them), or the database exists although
+  //                      Rules::error_if_exists is true
   //   kCorrupt, kUnsupported, kIoError   the message names the file
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, const Rules& rules,
                      std::unique_ptr<Directory>* directory);
-  // Like the other open(), without rules. If `create` is false, the directory is only read.
+  // Like the other open(), but with the default rules. If `create` is false, the folders are only
+  // read, and the locks are shared.
   static Status open(FileSystem& files, const std::vector<std::string>& folders, bool create, std::unique_ptr<Directory>* directory) {
     return open(files, folders, create, {.hold = create ? Hold::kExclusive : Hold::kShared}, directory);
   }
 
   // -- recovery: call these in this order; they do not change anything on the disk ----------------
 
-  // Reads all of the log, checks whether it is whole, and finds the cut of each generation. Calls
-  // progress(bytes read, all bytes), if given, from one thread at a time.
+  // Reads the complete log with `threads` threads, checks it for damage, and determines the cut of
+  // each generation. Calls progress(bytes read, total bytes), if given, from one thread at a time.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
-  // Return all listed segments in order, as judge() found them, and the cut of a generation.
+  // Returns the segments of all listed generations in order, as judge() found them.
   const std::vector<SegmentFacts>& segments() const { return segments_; }
+  // Returns the generation's cut, or kNumberMax if the manifest does not list the generation.
   uint64_t cut_of(uint32_t generation) const;
-  // Chooses where recovery starts. This is the newest checkpoint up to `to_number`, after skipping
-  // the `skipped` newest of them. *base is empty if recovery starts from an empty database.
-  //   kInvalidArgument  the files do not contain the state after that number; the message lists
-  //                     those that they contain
+  // Chooses the checkpoint from which recovery starts: the newest one whose number is at most
+  // `to_number`, after the `skipped` newest of these were skipped because they are damaged. *base
+  // is empty if recovery starts from an empty database.
+  //   kInvalidArgument  the state after `to_number` cannot be recovered; the message gives the
+  //                     range of numbers that can
   //   kNotFound         fewer checkpoints than `skipped` exist
   Status choose_base(SnapshotNumber to_number, size_t skipped, std::optional<Checkpoint>* base);
-  // Returns the pieces with records after the base, in the order of their last numbers.
+  // Returns the pieces that may contain records after the base and up to `to_number`, ordered by
+  // their largest record numbers.
   const std::vector<LogPiece>& pieces() const { return pieces_; }
   // Calls visit(record) for each record of the piece, in order. The bytes of a record are valid
   // until the buffer is reused or destroyed. kCorrupt: the piece differs from what judge() found.
   Status read(const LogPiece& piece, ReadBuffer* buffer, const std::function<Status(const Record&)>& visit);
 
-  // Performs all of recovery except the checkpoint. Calls visit(generation, stream, record) for
-  // each valid record after the base whose number is at most `to_number`. The records of a segment
-  // are visited in order.
+  // Calls judge(), choose_base() and read(): all of recovery except loading the checkpoint. Calls
+  // visit(generation, stream, record) for each valid record after the base whose number is at most
+  // `to_number`. The records of a segment are visited in order.
   using Visit = std::function<Status(uint32_t generation, uint32_t stream, const Record& record)>;
   Status recover(SnapshotNumber to_number, const Visit& visit, RecoveryFacts* facts);
 
   // -- writing ------------------------------------------------------------------------------------
 
   // Must be called after choose_base(). Syncs the records that recovery accepted, writes the cuts
-  // to the manifest, and creates the next generation, with `streams` streams. Records with numbers
-  // above choose_base()'s `to_number` become void. Files without valid data are removed. All
-  // numbers in the new generation are at least first_number().
+  // to the manifest, and adds a new generation with `streams` streams to it. Records with numbers
+  // above the `to_number` that was passed to choose_base() become void. Files without valid data
+  // are removed. All numbers in the new generation are at least first_number().
   Status begin_generation(uint32_t streams, uint32_t* generation);
   SnapshotNumber first_number() const { return first_number_; }
-  // Call this last, if the new generation's log has ended well and holds exactly the commits up to
-  // this number. Records that in the manifest. From then on, if a file of the generation is shorter
-  // than expected, the file is damaged, because a crash cannot be the cause. If the status is not
-  // ok, the state is the same as after a crash.
+  // Must be called last, and only if Log::close() succeeded with this number. Records in the
+  // manifest that the generation contains exactly the commits up to `closed`. A file of the
+  // generation that is too short later is then reported as damaged, because a crash cannot be the
+  // cause. If end_generation() fails, the database is in the same state as after a crash.
   Status end_generation(SnapshotNumber closed);
-  // Makes a checkpoint valid, whose files are whole and synced. Then removes all checkpoints except
-  // the newest `kept`, and the log that only the removed checkpoints need. `finished` lists the
-  // segments of this generation that were finished since the last call. If *published is kYes but
-  // the status is not ok, some of the files to remove may remain.
+  // Makes a checkpoint valid. Its files must be complete and synced. Then removes all checkpoints
+  // except the newest `kept`, and the log files that only the removed checkpoints needed.
+  // `finished` lists the segments of this generation that were finished since the last call. If
+  // *published is kYes but the status is not ok, the checkpoint is valid, but some of the files may
+  // not have been removed.
   Status publish(const Checkpoint& checkpoint, uint32_t kept, const std::vector<FinishedSegment>& finished, Published* published);
-  // Returns ok, or the reason why the log must end. One reason is that the sync of a folder failed.
-  // Then it is unknown which names are on the disk, even if a later sync succeeds. The other reason
-  // is that a folder was moved or replaced.
+  // Returns ok, or the reason why the log must stop: either a folder was moved or replaced, or the
+  // sync of a folder failed. After a failed sync it is unknown which file names are on the disk,
+  // even if a later sync succeeds.
   const Status& log_failure() const { return log_failure_; }
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
-  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // also the folder of a checkpoint's part
+  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // also for checkpoint parts, by part number
   std::vector<Folder*> folders() const;
   FileSystem& files() { return files_; }
 
@@ -165,15 +175,15 @@ class Directory {
   SnapshotNumber to_number_ = kNumberMax;
   uint64_t base_ = 0;
   std::vector<uint64_t> cuts_;  // indexed by position in the manifest
-  std::vector<Checkpoint> damaged_;  // damaged checkpoints that were skipped. They are not valid, but are kept until the next one exists
+  std::vector<Checkpoint> damaged_;  // skipped by choose_base(), and removed when the next checkpoint is published
   uint64_t closed_ = 0;
   std::vector<SegmentFacts> segments_;
   std::vector<LogPiece> judged_;  // all pieces that may contain valid records
   std::vector<LogPiece> pieces_;
 
-  // The largest number of each finished segment, by file name. It is determined when the segment is
-  // written, or read and verified. The file may be damaged later, so removals rely on this number
-  // and not on the file.
+  // The largest record number in each finished segment, by file name. It is determined when the
+  // segment is written or verified. Removals rely on this number instead of reading the file again,
+  // because the file may have been damaged since.
   std::map<std::string, uint64_t> finished_;
 };
 

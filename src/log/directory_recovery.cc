@@ -1,5 +1,5 @@
-// The recovery part of Directory. It determines which parts of the log are valid and from which
-// checkpoint recovery starts, and reads the log.
+// The functions of Directory for recovery. They determine which log records are valid and from
+// which checkpoint recovery starts, and read the log.
 #include <algorithm>
 #include <mutex>
 #include <tuple>
@@ -17,7 +17,7 @@ std::string at_end_of(const StreamFacts& stream, const std::string& first_file) 
 }
 }  // namespace
 
-// Returns the segments of listed generations, in order of generation, stream and position.
+// Returns the segments of all listed generations, ordered by generation, stream and position.
 Status Directory::list_segments(std::vector<SegmentName>* segments) const {
   std::vector<std::string> names;
   for (size_t f = 0; f < folders_.size(); ++f) {
@@ -78,7 +78,7 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
   return {};
 }
 
-// Checks whether a generation is whole, and where it ends.
+// Checks that a generation is complete, and determines its cut.
 Status Directory::judge_generation(size_t position, const std::vector<SegmentFacts>& segments, RecoveryFacts* facts) {
   const Generation& generation = manifest_.generations[position];
   std::vector<StreamFacts> streams(generation.streams);
@@ -91,7 +91,7 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
     const uint32_t first = generation.first_segments[s];
     if (Status status = join_segments(folder_of(s).path(), {begin, end}, first, &streams[s]); !status.ok()) return status;
     if (const uint64_t largest = std::max(streams[s].last_number, streams[s].closed); largest >= kNumbersEnd)
-      return Status(Code::kCorrupt, "'" + streams[s].last_file + "' holds number " + std::to_string(largest) +
+      return Status(Code::kCorrupt, "'" + streams[s].last_file + "' contains number " + std::to_string(largest) +
                                         ", which is above the largest possible number");
     smallest = std::min(smallest, streams[s].closed);
     frames = frames || streams[s].frames != 0 || generation.first_segments[s] != 0;
@@ -119,11 +119,12 @@ Status Directory::judge_generation(size_t position, const std::vector<SegmentFac
   return {};
 }
 
-// Checks that the stream does not end before a position up to which it was known to be whole.
+// Checks that the stream reaches the generation's cut and each number that any stream reports as
+// durable. Otherwise the stream's end is lost.
 Status Directory::check_stream(const Generation& generation, uint32_t stream, uint64_t cut, const std::vector<StreamFacts>& streams) const {
   const std::string file = folder_of(stream).path_of(file_name({generation.generation, stream, generation.first_segments[stream]}));
   if (streams[stream].closed < cut)
-    return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " was complete in it before");
+    return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(cut) + " should be in it, according to the manifest");
   for (const StreamFacts& other : streams)
     if (other.durable > streams[stream].closed && !ELIDER_MUTANT(kTrustShortStream))
       return Status(Code::kCorrupt, at_end_of(streams[stream], file) + std::to_string(other.durable) + " was durable, according to '" +
@@ -144,7 +145,7 @@ Status Directory::choose_base(SnapshotNumber to_number, size_t skipped, std::opt
   if (to_number < oldest || (to_number > newest && to_number != kNumberMax))
     return Status::invalid_argument("the state after number " + std::to_string(to_number) + " is not stored in '" + paths_.front() +
                                     "', which has the states after numbers " + std::to_string(oldest) + " to " + std::to_string(newest));
-  size_t count = 0;  // number of checkpoints up to that number
+  size_t count = 0;  // number of checkpoints whose numbers are at most `to_number`
   while (count < all.size() && all[count].number <= to_number) ++count;
   if (skipped >= count && skipped != 0) return Status(Code::kNotFound, "'" + paths_.front() + "' does not contain an older checkpoint");
   base->reset();

@@ -8,7 +8,8 @@
 
 namespace elider::log {
 
-// Each waiter waits on its own word, so that this group does not wake a waiter for a later group.
+// Each waiter waits on its own atomic word, so that a group that becomes durable does not wake the
+// waiters for later groups.
 Status Durable::wait(SnapshotNumber number) {
   // thread_local, because the notifying thread may still use the word's address after the wait has
   // ended.
@@ -47,7 +48,7 @@ void Durable::when(SnapshotNumber number, Told told) {
   told(status);
 }
 
-// Notifies the waiters one by one, because a list of the waiters that are due would require memory.
+// Notifies the waiters one by one, because collecting them in a list would require memory.
 void Durable::tell(SnapshotNumber number, const Status& status) {
   for (;;) {
     Waiter due;

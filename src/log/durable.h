@@ -1,8 +1,8 @@
-// Durable: stores the number up to which all commits are on the disk, the callers that wait for a
-// number, and whether the log has failed.
+// Durable: the durable snapshot number, up to which all commits are on the disk. It also stores
+// which callers wait for a number to become durable, and whether the log has failed.
 //
-// The log decides what is durable; this class does not write. A failure is final: commits that are
-// not durable by then never become durable, and all waiting callers are notified.
+// The log determines the number; this class does not write to files. A failure is final: commits
+// that are not durable by then never become durable, and all waiting callers are notified.
 //
 // Thread safety: all threads may call all functions.
 #pragma once
@@ -30,19 +30,21 @@ class Durable {
     std::lock_guard lock(mutex_);
     return failure_;
   }
-  // A forked child does not have the threads that write the log, so nothing becomes durable there.
+  // A forked child does not have the threads that write the log, so no commit becomes durable in
+  // the child.
   bool in_child() const { return process_.in_child(); }
 
   // Waits until the number is durable or the log has failed. Returns ok if the number is durable.
-  // Otherwise returns the failure, and the commits may be on the disk or not.
+  // Otherwise returns the failure, and the commits may or may not be on the disk.
   Status wait(SnapshotNumber number);
-  // Calls told(what wait() would return) once. The call comes immediately, or from the thread that
-  // calls raise() or fail().
+  // Calls told(status) once, with the status that wait() would return. This happens immediately, or
+  // later in the thread that calls raise() or fail().
   void when(SnapshotNumber number, Told told);
 
-  // Called by the log. Ignores a number that is smaller than an earlier one.
+  // Called by the log when all commits up to `number` are on the disk. Numbers below the current
+  // one are ignored.
   void raise(SnapshotNumber number);
-  // Called by the log. Later failures are ignored.
+  // Called by the log when it fails. Further failures are ignored.
   void fail(const Status& status);
 
  private:
@@ -55,10 +57,12 @@ class Durable {
 
   std::atomic<SnapshotNumber> number_{0};
   const ForkGuard process_;
-  std::atomic<uint32_t> works_in_{process_.generation()};  // the process (base/fork.h) in which the log works; 0: the log has failed
+  // The generation (base/fork.h) of the process whose threads write the log, or 0 if the log
+  // failed.
+  std::atomic<uint32_t> works_in_{process_.generation()};
 
-  mutable std::mutex mutex_;  // guards the following members, and changes of number_ and works_in_; a leaf lock
-  std::vector<Waiter> waiters_;  // a heap with the smallest number first
+  mutable std::mutex mutex_;  // guards the members below, and changes of number_ and works_in_; a leaf lock
+  std::vector<Waiter> waiters_;  // a min-heap, ordered by number
   Status failure_;
 };
 

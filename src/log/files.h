@@ -1,6 +1,6 @@
-// The names that the log uses for the operating system's files (src/io).
+// Makes the names of the file layer (src/io) available in the log's namespace.
 //
-// Thread safety: that of io/file.h.
+// Thread safety: see io/file.h.
 #pragma once
 
 #include "io/file.h"

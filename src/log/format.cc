@@ -15,7 +15,7 @@ constexpr uint64_t kSegmentMagic = 0x31474f4c444c45;  // "ELDLOG1" and a zero
 constexpr uint32_t kFrameMagic = 0x4d524645;          // "EFRM"
 constexpr uint64_t kManifestMagic = 0x314e4d444c45;   // "ELDMN1" and zeros
 
-// The checksum of the payload, seeded with the checksum of the header's other fields.
+// Returns the checksum of the payload, seeded with the checksum of the header's other fields.
 uint64_t frame_checksum(Bytes frame, uint64_t seed) {
   return checksum(frame.subspan(kFrameHeaderBytes), checksum(frame.first(kFrameHeaderBytes - 8), seed));
 }
@@ -76,8 +76,8 @@ Status check_header(Bytes bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return Status(Code::kCorrupt, "the segment's header is cut short");
   if (get<uint64_t>(bytes.data()) != kSegmentMagic)
     return Status(Code::kCorrupt, "the segment's header does not begin with its magic number");
-  // The checksum is at this offset in every version. So an unknown version is reported as such, and
-  // not as damage.
+  // The checksum is at this offset in every version, so an unknown version is reported as
+  // unsupported and not as damage.
   if (get<uint64_t>(bytes.data() + 56) != checksum(bytes.first(56), 0))
     return Status(Code::kCorrupt, "the segment header's checksum does not match");
   return check_version(get<uint32_t>(bytes.data() + 8), kFormatVersion);
@@ -169,10 +169,10 @@ bool take_record(Bytes* payload, Record* record) {
 namespace {
 constexpr size_t kManifestFixedBytes = 56;    // bytes before the checkpoints
 constexpr size_t kManifestFixedBytes1 = 48;   // in version 1: bytes before the generations
-constexpr size_t kManifestEntryBytes = 16;    // of a checkpoint's entry, and of a generation's entry before its first segments
+constexpr size_t kManifestEntryBytes = 16;    // a checkpoint's entry, or a generation's entry without its first segments
 
-// Decodes the generations, which must fill `from`. `first_segments` says whether the format
-// contains first segments.
+// Decodes `count` generations. Returns false unless they fill `from` exactly. `first_segments` says
+// whether this format version lists each stream's first segment.
 bool take_generations(Bytes from, uint64_t count, bool first_segments, std::vector<Generation>* generations) {
   generations->clear();
   for (; count > 0; --count) {
@@ -276,7 +276,7 @@ Status decode(Bytes bytes, Manifest* manifest) {
     if (count > rest.size() / kManifestEntryBytes) return Status(Code::kCorrupt, "the manifest's length does not match its contents");
     for (uint64_t i = 0; i < count; ++i) {
       if (get<uint32_t>(rest.data() + 12) != 0)
-        return Status(Code::kCorrupt, "the manifest's entry of a checkpoint has fields that this program does not know");
+        return Status(Code::kCorrupt, "a checkpoint's entry in the manifest has fields that this program does not know");
       manifest->checkpoints.push_back({get<uint64_t>(rest.data()), get<uint32_t>(rest.data() + 8)});
       rest = rest.subspan(kManifestEntryBytes);
     }

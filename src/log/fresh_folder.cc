@@ -51,7 +51,7 @@ FreshFolder::~FreshFolder() {
   try {
     remove_all();
   } catch (const std::bad_alloc&) {
-    // The folder stays as it is.
+    // Some files remain. The comment on the class describes the consequences.
   }
 }
 

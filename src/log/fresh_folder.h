@@ -1,9 +1,9 @@
 // FreshFolder: the folder that a backup or a restored database is written to.
 //
-// The folder must be empty or missing at first, and is locked exclusively. It becomes a database
+// The folder must be empty or must not exist yet. It is locked exclusively. It becomes a database
 // when publish() succeeds. Otherwise the destructor removes all database files from the folder, and
-// the folder itself if make() created it. Even if that fails, a program that opens the folder later
-// finds the whole database or refuses to open it.
+// the folder itself if make() created it. Even if the removal fails, a program that opens the
+// folder later finds a complete database or refuses to open the folder.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -18,14 +18,14 @@ namespace elider::log {
 
 class FreshFolder {
  public:
-  // kInvalidArgument: the folder is not empty, or another process has locked it. kIoError: the file
-  // system reported an error.
+  // Creates the folder if it does not exist, and locks it. kInvalidArgument: the folder is not
+  // empty, or it is already locked. kIoError: the file system reported an error.
   static Status make(FileSystem& files, const std::string& path, std::unique_ptr<FreshFolder>* fresh);
   ~FreshFolder();
 
   Folder& folder() { return *folder_; }
-  // Makes the folder a database of its own. All files that the manifest lists must be in the folder
-  // and synced. kIoError: the file system reported an error.
+  // Writes the manifest, which turns the folder into a database. All files that the manifest lists
+  // must be in the folder and synced. kIoError: the file system reported an error.
   Status publish(Manifest manifest);
 
   FreshFolder(const FreshFolder&) = delete;

@@ -17,9 +17,9 @@ namespace elider::log {
 namespace {
 constexpr auto kShortWait = std::chrono::microseconds(50);
 constexpr uint64_t kAwaitNs = 50'000;
-constexpr uint32_t kYieldsBeforeSleep = 16;  // yields to another thread that probably waits for this core
+constexpr uint32_t kYieldsBeforeSleep = 16;  // a yield lets another thread run, which probably waits for this core
 
-Status heap_exhausted() { return Status(Code::kMemoryLimit, Cause::kMemoryLimit); }  // without a message, which would need memory
+Status heap_exhausted() { return Status(Code::kMemoryLimit, Cause::kMemoryLimit); }  // without a message: it would need memory
 }  // namespace
 
 Log::Log(const LogOptions& options, NumberSource& source, uint32_t streams)
@@ -39,8 +39,8 @@ Status Log::start(const LogOptions& options, const DatabaseId& database, uint32_
     log->loggers_.push_back(std::make_unique<Logger>(std::move(stream)));
     log->loggers_.back()->written = log->loggers_.back()->closed = base;
   }
-  // This comes before any frame is written. So if one stream has a frame, every stream has its
-  // file.
+  // The folders are synced before any frame is written, so if one stream has a frame, the first
+  // file of every stream exists.
   for (Folder* const folder : options.folders)
     if (Status status = folder->sync(); !status.ok()) return status;
   log->durable_.raise(base);
@@ -56,7 +56,7 @@ Log::~Log() {
 }
 
 Status Log::close(SnapshotNumber* closed) {
-  // Lets every stream close the numbers that any stream has.
+  // Makes every stream close all numbers that any stream has used.
   if (loggers_.size() == options_.streams && loggers_.back()->thread.joinable()) static_cast<void>(wait_durable(source_.current()));
   {
     std::lock_guard lock(mutex_);
@@ -74,7 +74,8 @@ Status Log::close(SnapshotNumber* closed) {
 
 // -- workers --------------------------------------------------------------------------------------
 
-// The slow path, for the first record of a worker, a record that is too large, or a full buffer.
+// The slow path of reserve(): the worker's first record, a record that is too large, a full buffer,
+// or a failed log.
 Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   if (bytes > kRecordBytesMax)
     return Status::invalid_argument("the transaction's log record would have " + std::to_string(bytes) +
@@ -102,15 +103,15 @@ Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   }
 }
 
-// Makes the loggers begin the next group immediately. A logger that is about to wait may miss this
-// request, and then waits as usual.
+// Makes the loggers begin the next group immediately. A logger that is about to wait may miss the
+// notification and wait for its usual interval.
 void Log::ask_for_room() {
   if (!crowded_.load(std::memory_order_relaxed) && !crowded_.exchange(true)) wake_.notify_all();  // relaxed: a hint
 }
 
-// Makes the loggers write immediately, because a caller waits. Does not lock if all loggers are
-// awake: this thread stores the number before it reads the count of sleepers, and a logger
-// increments that count before it reads the number (seq_cst).
+// Makes the loggers write immediately, because a caller is waiting. Does not lock the mutex if all
+// loggers are awake: this thread stores the number before it reads the count of sleepers, and a
+// logger increments that count before it reads the number (seq_cst).
 void Log::demand(SnapshotNumber number) {
   for (uint64_t wanted = wanted_.load(); wanted < number;) {
     if (!wanted_.compare_exchange_weak(wanted, number)) continue;
@@ -138,10 +139,10 @@ void Log::when_durable(SnapshotNumber number, Durable::Told told) {
   durable_.when(number, std::move(told));
 }
 
-// The record of a commit whose rows other transactions may have read is announced, in its worker's
-// buffer, in a frame, or durable. The record moves through these states in this order, and the
-// function checks them in the same order. A logger that is still running may have taken records
-// that it has not counted yet.
+// If other transactions may have read a commit's rows, then the commit is announced, or its record
+// is in the worker's buffer, in a frame, or durable. A commit moves through these states in this
+// order, and the function checks them in the same order, so it cannot miss one. All loggers must
+// have ended, because a running logger may have taken records that are not in `newest` yet.
 bool Log::has_lost_nothing(SnapshotNumber number) const {
   bool none_left = true;
   for (uint32_t i = 0; i < loggers_.size(); ++i)
@@ -183,15 +184,15 @@ void Log::run(uint32_t index) {
 }
 
 void Log::run_rounds(uint32_t index) {
-  ::pthread_setname_np(::pthread_self(), "elider-log");  // for tools that list the process's threads
+  ::pthread_setname_np(::pthread_self(), "elider-log");  // the name that tools such as top show
   Logger& logger = *loggers_[index];
   const auto interval = std::chrono::microseconds(options_.flush_interval_us);
   for (uint32_t idle = 0;;) {
     bool demanded;
     {
       std::unique_lock lock(mutex_);
-      // A demand is due at once. If the last round did not make progress, a worker is inside a
-      // commit, and the logger retries after a short wait.
+      // A demand is served immediately. If the last rounds did not make progress, a worker is still
+      // inside a commit, so the logger waits briefly before it tries again.
       const auto due = [&] { return stopping_ || failed() || is_due(logger) || crowded_.exchange(false); };
       if (idle > kYieldsBeforeSleep && due()) {
         wake_.wait_for(lock, kShortWait);
@@ -215,20 +216,19 @@ void Log::run_rounds(uint32_t index) {
   }
 }
 
-// Whether a waiting caller needs this logger. One case is that the logger has numbers to close. The
-// other case is that the logger has closed numbers without writing a frame, and another stream has
-// had a record since. Then the logger must write a frame with its closed number. Called under the
-// mutex.
+// Whether a caller waits for this logger. Either the logger has not closed the wanted number yet.
+// Or it has closed numbers without writing a frame and another stream has received a record since,
+// so that the logger must write a frame with its closed number. The caller holds mutex_.
 bool Log::is_due(const Logger& logger) const {
   const uint64_t wanted = wanted_.load();
   return wanted > logger.closed || (wanted > durable() && logger.written < logger.closed && logger.written < newest_number());
 }
 
-// Waits for a short time before the logger sleeps. A caller that has waited will probably wait
-// again soon, and waking the logger takes longer than this.
+// Polls for a short time before the logger sleeps. A caller that has just waited will probably wait
+// again soon, and waking a sleeping logger would take longer.
 void Log::await_demand(const Logger& logger) {
   const uint64_t begin_ns = now_ns();
-  while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // closed: this thread's own
+  while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // `closed`: only written here
 }
 
 // Writes the records that are ready. Returns false if there was nothing to do.
@@ -244,9 +244,9 @@ bool Log::round(uint32_t index, bool demanded) {
   bool all = false, frame = false;
   while (!all) {
     all = collect(index);
-    // A frame does not close numbers if records are left in the buffers. A stream without records
-    // needs a frame only if its closed number in the last frame would void records of other
-    // streams.
+    // If records are left in the buffers, the frame does not close further numbers. A stream
+    // without new records writes a frame only if recovery would void records of other streams
+    // because of the closed number in this stream's last frame.
     const uint64_t says = all || ELIDER_MUTANT(kCloseFullFrame) ? std::max(closed, before) : before;
     if (!all && logger.header.records == 0) {
       fail(heap_exhausted());
@@ -267,9 +267,10 @@ bool Log::round(uint32_t index, bool demanded) {
   return frame || closed > before;
 }
 
-// Returns the largest number that none of this stream's workers can still commit with.
+// Returns the largest number up to which none of this stream's workers can still commit.
 SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
-  // Raises the number only if necessary, so that an idle database keeps its number.
+  // Raises the snapshot number only if necessary, so that it does not change while the database is
+  // idle.
   const bool raise = demanded || pending(index) || loggers_[index]->newest > loggers_[index]->closed;
   SnapshotNumber closed = raise ? source_.advance() : source_.current() - 1;
   for_each_buffer(index, [&](Buffer& buffer) {
@@ -277,7 +278,8 @@ SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
     ELIDER_TEST_POINT("log.before_look");
     const uint64_t committing = buffer.committing();
     if (committing != 0) closed = std::min(closed, committing - 1);
-    // Marks after reading the announcement, so all records with closed numbers are before the mark.
+    // The mark is set after the announcement was read, so all records with closed numbers are
+    // before the mark.
     if (!ELIDER_MUTANT(kMarkEarly)) buffer.mark();
     return true;
   });
@@ -288,8 +290,8 @@ bool Log::pending(uint32_t index) const {
   return !for_each_buffer(index, [](const Buffer& buffer) { return buffer.empty(); });
 }
 
-// Makes room in the frame for this many more bytes. If the frame must grow, doubles its capacity.
-// Returns false if memory is exhausted.
+// Reserves capacity for `bytes` more bytes in the frame. If the frame must grow, at least doubles
+// its capacity. Returns false if memory is exhausted.
 bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   if (frame->capacity() - frame->size() >= bytes) return true;
   try {
@@ -300,9 +302,9 @@ bool Log::grow(std::vector<std::byte>* frame, size_t bytes) {
   return true;
 }
 
-// Moves records into the frame, up to the marks. Returns false if some records are left, because
-// the frame is full or memory is exhausted. It must not throw, because an exception would leave
-// records in the buffer that are already in the frame.
+// Moves the records before the buffers' marks into the frame. Returns false if some of them are
+// left, because the frame is full or memory is exhausted. It must not throw, because an exception
+// would leave records in the buffer that are already in the frame.
 bool Log::collect(uint32_t index) {
   Logger& logger = *loggers_[index];
   logger.frame.resize(kFrameHeaderBytes);
@@ -310,7 +312,7 @@ bool Log::collect(uint32_t index) {
   logger.oldest_ns = kNumberMax;
   SnapshotNumber newest = 0;
   const auto take_one = [&](SnapshotNumber number, Bytes bytes) {
-    ELIDER_DCHECK(number > logger.closed, "no record comes with a number that is closed");  // closed: this thread's own
+    ELIDER_DCHECK(number > logger.closed, "no record has a number that its stream has closed");  // `closed`: written only by this thread
     if (logger.frame.size() >= kFrameBytesTarget || !grow(&logger.frame, kRecordHeaderBytes + bytes.size())) return false;
     const size_t at = logger.frame.size();
     logger.frame.resize(at + kRecordHeaderBytes);
@@ -345,8 +347,8 @@ Status Log::write_frame(Logger& logger, SnapshotNumber closed) {
   return logger.stream->append(logger.header, logger.frame);
 }
 
-// Notes that this logger has closed `closed` and that all its records up to that number are on the
-// disk. `frame`: a frame also contains the closed number.
+// Records that this logger has closed all numbers up to `closed` and that its records up to that
+// number are on the disk. `frame`: a synced frame contains the closed number.
 void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
   SnapshotNumber durable;
   {
@@ -372,7 +374,8 @@ void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
   durable_.raise(durable);
 }
 
-// Returns the number that recovery would find, the smallest of those in the streams' frames.
+// Returns the number up to which recovery would find all commits: the smallest of the closed
+// numbers in the streams' last frames.
 uint64_t Log::written() const {
   SnapshotNumber smallest = kNumberMax;
   for (const auto& logger : loggers_) smallest = std::min(smallest, logger->written);
@@ -385,8 +388,8 @@ SnapshotNumber Log::newest_number() const {
   return newest;
 }
 
-// Returns the smallest closed number of all streams. Numbers that were closed without a frame are
-// included only if recovery, which sees only frames, would not void any record.
+// Returns the smallest closed number of all streams. Numbers that were closed without writing a
+// frame are included only if recovery, which sees only frames, would accept all records.
 uint64_t Log::durable_now() const {
   const uint64_t written = this->written();
   SnapshotNumber closed = kNumberMax, largest = 0;
@@ -401,7 +404,7 @@ uint64_t Log::durable_now() const {
 void Log::fail(const Status& status) {
   durable_.fail(status);
   {
-    std::lock_guard lock(mutex_);  // a logger that is about to wait sees the failure
+    std::lock_guard lock(mutex_);  // so that a logger that is about to wait does not miss the failure
   }
   wake_.notify_all();
 }

@@ -1,29 +1,32 @@
-// Log: writes the records that commits append to the disk, in groups (DBX, section 5.6; DESIGN.md,
-// "Durability").
+// Log: writes the records of commits to the disk, in groups (DBX, section 5.6;
+// docs/design/group-commit.md).
 //
-// The log handles numbers and bytes and does not depend on tables. Every record has a snapshot
-// number. Each commit appends one record, by these calls in this order:
+// The log does not interpret the records' bytes. Each commit appends one record with a snapshot
+// number, by calling these functions in this order:
 //
-//   reserve       reserves room for the record. It may wait, so the caller must not hold a lock
+//   reserve       reserves space for the record. It may wait, so the caller must not hold a lock
 //   begin_commit  announces the commit, before the commit reads its number
 //   publish       appends the record. It is called when the commit can no longer fail; a commit
 //                 that fails does not call it
 //   end_commit    withdraws the announcement
 //
-// A number n is closed for a stream when the stream can no longer get a record with a number up to
-// n. This holds if the global number S is above n, and none of the stream's workers is inside a
-// commit that may have read a number up to n. Each frame of a stream contains the largest closed
-// number whose records are all written. The durable snapshot is the smallest such number of all
-// streams, after their frames are synced. This is exactly the number that recovery would find.
+// A number n is closed for a stream when no further record with a number up to n can be appended to
+// the stream. This holds if the global number S is above n, and none of the stream's workers is
+// inside a commit that may have read a number up to n. Each frame contains the largest closed
+// number up to which it and the earlier frames of its stream contain all records. When the frames
+// are synced, the smallest of these numbers over all streams is the durable snapshot. Recovery
+// after a crash would find exactly the commits up to this number.
 //
-// The log fails if a write or sync fails, or if memory for a single record of a group is exhausted.
-// After a failure the log does not write, nothing more becomes durable, every wait returns the
-// error, and reserve() fails.
+// The log fails if a write or sync fails, or if there is not enough memory for a frame with a
+// single record. After a failure the log stops writing, no further commit becomes durable, every
+// wait returns the error, and reserve() fails.
 //
-// Deviation from the paper: in the paper, a group is a snapshot that a read-only transaction would
-// see. Here the loggers increase the number themselves, at each write.
+// Deviation from the paper: in the paper, a group consists of the commits of one snapshot, and
+// read-only transactions increase the snapshot number. Here the loggers also increase it, whenever
+// they write.
 //
-// Thread safety: one thread at a time makes a worker's calls; any thread may make the other calls.
+// Thread safety: for each worker, one thread at a time may call the functions with a `worker`
+// parameter. All threads may call the other functions.
 #pragma once
 
 #include <atomic>
@@ -43,7 +46,7 @@
 
 namespace elider::log {
 
-// The global snapshot number S, which is not part of the log.
+// Gives the log access to the global snapshot number S, which is stored outside the log.
 class NumberSource {
  public:
   virtual ~NumberSource() = default;
@@ -52,12 +55,12 @@ class NumberSource {
 };
 
 struct LogOptions {
-  std::vector<Folder*> folders;         // stream i writes to folder i modulo their count; the folders must outlive the log
-  uint32_t streams = 1;                 // logger threads and files, 1 to 255
-  uint32_t workers = 1;                 // number of workers that append; worker i belongs to stream i modulo streams
-  uint64_t flush_interval_us = 1000;    // the longest time between two groups, if there are records
+  std::vector<Folder*> folders;         // stream i writes to folders[i % folders.size()]; the folders must outlive the log
+  uint32_t streams = 1;                 // number of logger threads, each with its own files; 1 to 255
+  uint32_t workers = 1;                 // number of workers that append; worker i belongs to stream i % streams
+  uint64_t flush_interval_us = 1000;    // maximum time between two groups while there are records to write
   uint64_t segment_bytes = 64u << 20;   // maximum size of a file; a larger frame gets a file of its own
-  uint64_t buffer_bytes = 1u << 20;     // how far a worker may be ahead of its logger; a power of two
+  uint64_t buffer_bytes = 1u << 20;     // size of the buffer between a worker and its logger; a power of two
 };
 
 struct LogFacts {
@@ -69,31 +72,31 @@ struct LogFacts {
   uint64_t room_waits = 0;  // calls of reserve() that waited
   // The lag of a group: the time from the creation of its oldest record until the group is on the
   // disk.
-  uint64_t lag_ns = 0, lag_sum_ns = 0, lag_max_ns = 0;  // of the newest group, the sum, the maximum
+  uint64_t lag_ns = 0, lag_sum_ns = 0, lag_max_ns = 0;  // of the newest group; summed over all groups; maximum
   Status failure;
 };
 
 class Log {
  public:
-  static constexpr size_t kFrameBytesTarget = 4u << 20;  // no further records are added to a frame of this size
+  static constexpr size_t kFrameBytesTarget = 4u << 20;  // no further records are added to a frame that has reached this size
   static constexpr size_t kRecordBytesMax = kFramePayloadBytesMax - kFrameBytesTarget - kRecordHeaderBytes;
 
   // Creates the first segment of every stream and starts the threads. All commits up to
-  // source.current() - 1 count as durable, because the caller has recovered them.
+  // source.current() - 1 are durable from the start, because the caller has recovered them.
   static Status start(const LogOptions& options, const DatabaseId& database, uint32_t generation, NumberSource& source,
                       std::unique_ptr<Log>* log);
-  // Calls close() unless the caller has called it.
+  // Calls close() if the caller has not called it.
   ~Log();
-  // Writes and syncs all appended records, then ends the log. No worker may be inside a commit. If
-  // the result is ok, recovery will find exactly the commits up to *closed. Otherwise the result is
-  // the error with which the log has failed.
+  // Writes and syncs all appended records, then stops the logger threads. No worker may be inside a
+  // commit. If the result is ok, recovery will find exactly the commits up to *closed. Otherwise
+  // the result is the error with which the log has failed.
   Status close(SnapshotNumber* closed);
 
   // -- a worker's commit --------------------------------------------------------------------------
 
-  // Reserves room for at most `bytes`. Waits while the logger is too far behind.
+  // Reserves space for a record of at most `bytes` bytes. Waits while the worker's buffer is full.
   //   kIoError          the log has failed
-  //   kMemoryLimit      memory is exhausted now, or the log failed because it was
+  //   kMemoryLimit      memory is exhausted, or the log has failed because memory was exhausted
   //   kInvalidArgument  a frame cannot hold that many bytes
   Status reserve(uint32_t worker, size_t bytes, std::byte** place) {
     if (!failed() && bytes <= kRecordBytesMax) [[likely]] {
@@ -105,7 +108,7 @@ class Log {
     return reserve_slowly(worker, bytes, place);
   }
   void begin_commit(uint32_t worker) { buffers_[worker].announce(source_.current()); }
-  // Makes the first `bytes` of the room a record with this number.
+  // Appends the first `bytes` bytes of the reserved space as a record with this number.
   void publish(uint32_t worker, SnapshotNumber number, size_t bytes) { buffers_[worker].publish(number, bytes); }
   void end_commit(uint32_t worker) { buffers_[worker].withdraw(); }
 
@@ -114,21 +117,23 @@ class Log {
   SnapshotNumber durable() const { return durable_.number(); }
   // Waits until all commits with numbers up to `number` are on the disk. If S has not reached
   // `number` yet, waits for the largest number that S has reached. kIoError: the log has failed;
-  // the commits may be on the disk or not.
+  // the commits may or may not be on the disk.
   Status wait_durable(SnapshotNumber number);
-  // Calls told(what wait_durable() would return) once. The call comes immediately, or from a logger
-  // thread, which waits for told() to return, or when the log ends.
+  // Calls told(status) once, with the status that wait_durable() would return. This happens
+  // immediately, or in a logger thread, which waits for told() to return, or in the thread that
+  // calls fail(). All pending calls are made before close() returns.
   void when_durable(SnapshotNumber number, Durable::Told told);
-  // Makes the log fail as if a write had failed, because the folders are not reliable any more.
+  // Makes the log fail as if a write had failed. Called when the folders are not reliable any more
+  // (Directory::log_failure()).
   void fail(const Status& status);
   bool failed() const { return durable_.failed(); }
-  // Called after a failure. Returns true if all commits up to this number, which a reader has seen,
-  // are certainly on the disk, because no later ones exist. Otherwise, or if that is uncertain,
-  // returns false.
+  // Called after a failure, with the number of a state that a reader has seen. Returns true if all
+  // appended records are on the disk, so that all commits up to this number are. Returns false if
+  // records are missing, or if that cannot be determined.
   bool has_lost_nothing(SnapshotNumber number) const;
   Status failure() const { return durable_.failure(); }
   LogFacts facts() const;
-  // The segments that were finished since the last call.
+  // Returns the segments that were finished since the last call.
   std::vector<FinishedSegment> take_finished();
 
   Log(const Log&) = delete;
@@ -141,12 +146,12 @@ class Log {
     const std::unique_ptr<Stream> stream;
     std::vector<std::byte> frame;
     FrameHeader header;
-    uint64_t oldest_ns = 0;  // when the frame's oldest record was made
+    uint64_t oldest_ns = 0;  // when the frame's oldest record was created
     std::thread thread;
     // Guarded by mutex_.
     uint64_t written = 0;  // the closed number in the last synced frame
-    SnapshotNumber closed = 0;   // closed, and all records up to it are synced; above `written` if the stream had no record since
-    SnapshotNumber newest = 0;   // the largest number of its records
+    SnapshotNumber closed = 0;   // a closed number up to which all records are synced; above `written` if records were not added since
+    SnapshotNumber newest = 0;   // the largest number of the stream's records
   };
 
   Log(const LogOptions& options, NumberSource& source, uint32_t streams);
@@ -179,18 +184,20 @@ class Log {
   std::atomic<bool> crowded_{false};  // a worker's buffer is at least half full
   std::atomic<uint64_t> room_waits_{0};
 
-  // The workers that have ever appended. Each adds itself before its first commit. seq_cst, like
-  // the announcements.
+  // The workers that have ever used the log. Each adds itself before its first commit. seq_cst,
+  // like Buffer::announce().
   const std::unique_ptr<std::atomic<uint32_t>[]> used_;
   std::atomic<uint32_t> used_count_{0};
 
   std::atomic<SnapshotNumber> wanted_{0};    // the largest number that a caller has waited for
-  std::atomic<uint32_t> sleepers_{0};  // loggers that wait, or are about to wait
+  std::atomic<uint32_t> sleepers_{0};  // number of loggers that wait, or are about to wait
 
-  mutable std::mutex mutex_;           // guards the following, the loggers' marked members, additions to used_; acquired before Durable's
+  // Guards the members below, the members of Logger that say so, and additions to used_. Acquired
+  // before the mutex of durable_.
+  mutable std::mutex mutex_;
   std::condition_variable wake_;       // loggers wait here
   bool stopping_ = false;
-  uint32_t running_ = 0;  // loggers whose threads have not ended
+  uint32_t running_ = 0;  // number of loggers whose threads have not ended
   LogFacts facts_;                     // the counters that are updated under mutex_
   std::vector<FinishedSegment> finished_;
 };

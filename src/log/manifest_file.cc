@@ -24,7 +24,7 @@ bool withdraw_manifest(Folder& folder) {
   for (const std::string& name : {std::string(kManifestName), new_manifest_name()}) static_cast<void>(folder.remove(name));
   std::vector<std::string> names;
   if (!folder.list(&names).ok()) return false;
-  if (!folder.sync().ok()) return false;  // must precede the removal of the files that it lists
+  if (!folder.sync().ok()) return false;  // the files that the manifest lists may only be removed after this
   return std::find(names.begin(), names.end(), std::string(kManifestName)) == names.end();
 }
 

@@ -1,5 +1,5 @@
-// The manifest's file. It is replaced as a whole or not at all: the new manifest is written under
-// another name, synced, and renamed.
+// Replaces the manifest's file atomically: the new manifest is written under another name, synced,
+// and renamed.
 //
 // Thread safety: one thread at a time per folder.
 #pragma once
@@ -14,16 +14,17 @@ namespace elider::log {
 // Whether a manifest that is being published is valid.
 enum class Published : uint8_t {
   kNo,       // it is not valid; the files that it lists may be removed
-  kUnknown,  // its rename, or the sync of its name, failed, so it may be valid; the files that it lists must stay
+  kUnknown,  // the rename or the sync of the folder failed, so it may be valid; the files that it lists must not be removed
   kYes,
 };
 
 inline std::string new_manifest_name() { return std::string(kManifestName) + ".new"; }
 
-// Writes the manifest and renames it. The caller then syncs the folder.
+// Writes the manifest under a temporary name and renames it. The caller must then sync the folder.
 // *published: kNo if nothing was renamed, otherwise kUnknown.
 Status replace_manifest(Folder& folder, const Manifest& manifest, Published* published);
-// Removes a manifest that nothing depends on yet. Returns false if the manifest may still exist.
+// Removes the manifest of a new database that is not in use yet. Returns false if the manifest may
+// still exist.
 bool withdraw_manifest(Folder& folder);
 
 }  // namespace elider::log

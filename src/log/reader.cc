@@ -17,10 +17,11 @@ Status in_file(const std::string& file, const Status& status) {
   return reworded(status.code(), "'" + file + "' at byte 0: ", status);
 }
 
-// Searches the segment's bytes from `from` on for a whole frame with a sequence from `first` to
-// `last`. Returns ok if it does not find one. Frames need not be aligned, so the search checks
-// every byte. It checks a header's fields before the checksum, and limits the number of checksummed
-// bytes. Otherwise a tail that consists only of headers would take quadratic time.
+// Searches `bytes`, which begin at offset `from` of the file, for an intact frame with a sequence
+// from `first` to `last`. Returns ok if it does not find one. Frames need not be aligned, so the
+// search checks every byte. It checks a header's fields before the checksum and limits the number
+// of checksummed bytes, because a tail that consists only of headers would otherwise take quadratic
+// time.
 Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last,
                      SegmentFacts* facts) {
   constexpr uint64_t kTimes = 16;
@@ -32,7 +33,7 @@ Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64
     if (header.payload_bytes > rest.size() - kFrameHeaderBytes) continue;
     facts->searched_bytes += kFrameHeaderBytes + header.payload_bytes;
     if (facts->searched_bytes > kTimes * bytes.size())
-      return damaged(file, from, is_damaged + "after it, more data looks like frames than a crash can leave");
+      return damaged(file, from, is_damaged + "it is followed by more data that looks like frames than a crash can leave");
     if (open_frame(rest, seed, &header))
       return damaged(file, from, is_damaged + "an intact frame follows it, at byte " + std::to_string(from + at));
   }
@@ -62,9 +63,9 @@ class Pieces {
  private:
   Folder& folder_;
   const std::string name_;
-  const uint64_t bytes_;  // of the file
+  const uint64_t bytes_;  // the file's size
   ReadBuffer* const buffer_;
-  uint64_t begin_ = 0;    // the offset in the file of the buffer's first byte, once it is filled
+  uint64_t begin_ = 0;    // the file offset of the buffer's first byte, if filled_
   bool filled_ = false;
 };
 
@@ -112,10 +113,11 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   if (Status status = pieces.take(0, kSegmentHeaderBytes, &rest); !status.ok()) return status;
   SegmentHeader header;
   if (Status status = decode(rest, database, name, &header); !status.ok()) {
-    // A crash during the creation of a segment leaves the segment without frames.
+    // A crash during a segment's creation may leave an invalid header, but then the segment does
+    // not contain frames.
     facts->header_fault = in_file(facts->file, status);
     if (status.code() != Code::kCorrupt) return facts->header_fault;
-    facts->tail_fault = words_of(status);  // caused by a crash, so it is not damage
+    facts->tail_fault = words_of(status);  // reported as the effect of a crash, unless a frame follows
     if (status = pieces.take(0, facts->bytes, &rest); !status.ok()) return status;
     facts->bytes = rest.size();
     return find_no_frame(facts->file, rest, 0, seed, 0, kNumberMax, facts).ok() ? Status() : facts->header_fault;
@@ -128,8 +130,8 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
     if (peek_frame(rest, &frame.header))
       if (Status status = pieces.take(at, kFrameHeaderBytes + frame.header.payload_bytes, &rest); !status.ok()) return status;
     if (!open_frame(rest, seed, &frame.header)) {
-      // Reads the bytes again before it judges them, because another process may be writing to the
-      // file.
+      // Another process may be writing to the file, so the bytes are read again before the frame is
+      // considered broken.
       if (Status status = pieces.take(at, facts->bytes - at, &rest); !status.ok()) return status;
       if (!open_frame(rest, seed, &frame.header)) break;
     }
@@ -145,8 +147,8 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   }
   facts->whole_bytes = at;
   facts->bytes = at + rest.size();
-  // The rest is reserved room that was not used. If a frame had been lost here, the next segment
-  // would not begin at the sequence at which this one ends.
+  // The zeros are preallocated space that was not used. If they had replaced a frame,
+  // join_segments() would notice that the next segment does not begin with the expected sequence.
   if (std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; })) {
     facts->bytes = at;
     return {};
@@ -189,7 +191,7 @@ Status read_records(const FrameView& frame, const std::string& folder, const std
     ++count;
     if (Status status = visit(record); !status.ok()) return status;
   }
-  if (count != frame.header.records) return refuse("the frame's number of records differs from its header");
+  if (count != frame.header.records) return refuse("the number of records differs from that in the frame's header");
   return {};
 }
 
@@ -201,7 +203,8 @@ std::string describe(const CutTail& cut) {
 
 namespace {
 
-// Checks that the segment follows those in `facts`. `next` is the sequence of the next frame.
+// Checks that the segment continues the segments summarized in `facts`. `next` is the expected
+// sequence of its first frame. `begins` says whether it is the stream's first segment.
 Status check_place(const SegmentFacts& segment, bool begins, uint64_t next, const StreamFacts& facts) {
   if (segment.first_frame != next)
     return damaged(

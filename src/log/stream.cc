@@ -9,9 +9,9 @@ namespace elider::log {
 
 namespace {
 constexpr uint64_t kForgetBytes = 1u << 20;
-// Callers usually wait for small frames. These are written to preallocated room for many frames,
-// because a sync that need not enlarge the file takes two thirds of the time. Large frames would
-// not gain from that.
+// Callers usually wait for small frames. These are written to space that is preallocated for many
+// frames, because a sync that need not enlarge the file takes only two thirds of the time. Large
+// frames would not benefit from preallocation.
 constexpr uint64_t kRoomBytes = 256u << 10;
 constexpr size_t kSmallFrameBytes = 16u << 10;
 }
@@ -19,7 +19,8 @@ constexpr size_t kSmallFrameBytes = 16u << 10;
 Status Stream::begin_segment(uint32_t segment) {
   name_.segment = segment;
   seed_ = seed_of(database_, name_);
-  // If the path does not lead to the folder any more, later programs would not find the segment.
+  // If the path no longer leads to the folder, a program that opens the database later would not
+  // find the segment.
   if (Status status = folder_.check_place(); !status.ok()) return status;
   if (Status status = folder_.open(file_name(name_), OpenMode::kCreate, &file_); !status.ok()) return status;
   std::vector<std::byte> bytes;
@@ -36,8 +37,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   const bool begins = offset_ > kSegmentHeaderBytes && offset_ + frame.size() > segment_bytes_;
   if (begins) {
     if (Status status = begin_segment(name_.segment + 1); !status.ok()) return status;
-    // The folder is synced before a frame in the segment counts. Otherwise a crash could remove the
-    // file.
+    // The folder is synced before a frame is written to the new segment, because a crash could
+    // otherwise remove the file.
     if (Status status = folder_.sync(); !status.ok()) return status;
     ++syncs_;
   }
@@ -55,8 +56,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   closed_ = header.closed;
   last_number_ = std::max(last_number_, header.last_number);
   if (begins) finished_.push_back(before);
-  // Lets the system drop written bytes from its cache, so that their memory is reused for new bytes
-  // while it is still in the processor's caches.
+  // Tells the system to drop written bytes from the page cache, so that it reuses their memory for
+  // new bytes while this memory is still in the processor's caches.
   if (offset_ - forgotten_ >= kForgetBytes) {
     file_->forget(forgotten_, offset_ - forgotten_);
     forgotten_ = offset_;

@@ -1,8 +1,8 @@
-// Stream: writes frames to the files of one logger. Each segment grows up to a size.
+// Stream: writes the frames of one logger to files, the segments. A new segment begins when the
+// current one has reached a given size.
 //
-// A frame is one write and one sync, and the next frame begins after that sync has succeeded. So a
-// broken frame before a whole one is damage, and never the effect of a crash. After an error the
-// stream must not be used again.
+// A frame is written and synced before the next one is written, so a broken frame before an intact
+// one is damage, and never the effect of a crash. After an error the stream must not be used again.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -30,16 +30,17 @@ class Stream {
     return begin_segment(0);
   }
 
-  // `frame` has kFrameHeaderBytes of room before its payload. Ok: the frame is on the disk.
+  // Writes and syncs a frame. The first kFrameHeaderBytes bytes of `frame` are free for the header,
+  // and the payload follows. If the result is ok, the frame is on the disk.
   Status append(FrameHeader header, std::span<std::byte> frame);
-  // Called when no more frames will be appended. Gives back the room that the last segment did not
-  // use. The segment's frames are synced, and unused room reads as zeros, so after a crash the file
-  // may have either length.
+  // Called when no more frames will be appended. Frees the preallocated space that the last segment
+  // did not use. This is not synced: unused space reads as zeros, so it does not matter which
+  // length the file has after a crash.
   void finish() {
     if (room_ > offset_) file_->trim(offset_);
   }
 
-  // The number of syncs since the last call.
+  // Returns the number of syncs since the last call.
   uint64_t take_syncs() { return std::exchange(syncs_, 0); }
   std::vector<FinishedSegment> take_finished() { return std::exchange(finished_, {}); }
 
@@ -52,8 +53,8 @@ class Stream {
   SegmentName name_;
   std::unique_ptr<File> file_;
   uint64_t seed_ = 0;
-  uint64_t offset_ = 0;  // of the next frame
-  uint64_t room_ = 0;       // the end of the reserved room
+  uint64_t offset_ = 0;  // where the next frame will be written
+  uint64_t room_ = 0;       // the end of the preallocated space
   uint64_t forgotten_ = 0;  // the end of the bytes that forget() was called for
   uint64_t next_frame_ = 0;
   uint64_t closed_ = 0;  // the closed number in the last frame

@@ -15,7 +15,7 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
   all_.resize(count);
   table_begins_.assign(tables + 2, 0);
   const auto shift = static_cast<uint32_t>(64 - std::countr_zero(slots));
-  constexpr size_t kAhead = 2048;  // bytes, because the size of a change is known only when it is in the cache
+  constexpr size_t kAhead = 2048;  // in bytes, because a change's size is known only when the change is in the cache
   Change* to = all_.data();
   for (const txn::RowChanges* list : lists)
     for (const txn::RowChange& change : *list) {
@@ -23,8 +23,9 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
       *to++ = {&change, row_of(change, shift)};
     }
 
-  // Groups rows by table. Each table's begin is first stored one position further on. Counting its
-  // rows then turns that value into the next table's begin.
+  // Groups the rows by table. After the summation, table_begins_[t + 1] is the position of table
+  // t's first row. Assigning positions to the rows of table t then increases it to the position of
+  // table t + 1's first row.
   for (size_t table = 1; table < table_begins_.size(); ++table) table_begins_[table] += table_begins_[table - 1];
   sorted_.resize(met_.size());
   places_.resize(met_.size());
@@ -44,7 +45,8 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
   for (txn::ChangedRow& changed : sorted_) {
     if (changed.count == 1) continue;
     const txn::RowChange** const begin = changes_.data() + (changed.changes - changes_.data());
-    // Changes of equal rank belong to one record, and therefore to one list.
+    // Changes that differ only in their address belong to one record and therefore to one list, so
+    // their addresses have the record's order.
     if (!std::is_sorted(begin, begin + changed.count, before)) std::sort(begin, begin + changed.count, before);
   }
 }

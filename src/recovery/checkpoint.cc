@@ -20,16 +20,17 @@ namespace elider::recovery {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(50);
-constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // after a failure, because each attempt writes all rows
+constexpr uint64_t kRetryAfterNs = 10'000'000'000;  // wait after a failure, because each attempt writes all rows
 
 Status no_snapshot() {
   return Status(Code::kMemoryLimit,
-                "no worker is left to read a snapshot with: other checkpoints or transactions have all of them (Options::workers_max)");
+                "all workers are in use by transactions and other checkpoints, so a snapshot cannot be read; raise Options::workers_max");
 }
 
-// Lowers the priority of the caller, and of threads that it starts, to a sixth of the time that
-// other threads get on a busy machine. A checkpoint in the background takes longer then, and
-// transactions are hardly delayed. Linux keeps the priority per thread. A failure is harmless.
+// Lowers the priority of the calling thread and of the threads that it starts. On a busy machine
+// they get a sixth of the processor time that other threads get, so that a checkpoint in the
+// background hardly delays transactions. On Linux, each thread has its own priority. Errors are
+// ignored, because they are harmless.
 void give_way() {
   constexpr int kNice = 8;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
@@ -87,7 +88,8 @@ Status CheckpointWriter::write_tables(const SnapshotRows& rows, const SchemaOfTa
   return {};
 }
 
-// Writes all remaining rows. *part is the newest part, which is not complete.
+// Writes all remaining rows. *part is the part that this thread is writing, or null if it must
+// begin one.
 Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::PartWriter>* part) {
   StoredRows stored;
   while (rows.next(log::kBlockBytesTarget, log::kBlockHeaderBytes, &stored)) {
@@ -104,12 +106,13 @@ Status CheckpointWriter::write_rows(SnapshotRows& rows, std::unique_ptr<log::Par
   return {};
 }
 
-// Waits until this many more bytes may be written.
+// Waits until the rate limit permits writing `bytes` more bytes. kFinished: the database is being
+// closed, or another thread of this checkpoint has failed.
 Status CheckpointWriter::pace(size_t bytes) {
   const uint64_t before = paced_bytes_.fetch_add(bytes);
   for (;;) {
     if (how_.stop != nullptr && how_.stop->load()) return Status(Code::kFinished, "the database is being closed");
-    if (failed_.load()) return Status(Code::kFinished, "another thread of it failed");
+    if (failed_.load()) return Status(Code::kFinished, "another thread of this checkpoint failed");
     if (how_.bytes_per_second == 0) return {};
     const double due_ns = 1e9 * static_cast<double>(before) / static_cast<double>(how_.bytes_per_second);
     const double passed_ns = static_cast<double>(now_ns() - begin_ns_);
@@ -155,7 +158,8 @@ void Checkpoints::run() {
       wake_.wait_for(lock, kLookEvery, [&] { return stop_.load(); });
       if (stop_.load()) return;
     }
-    // Waits for a checkpoint that is being taken, for example at opening, because it may suffice.
+    // If another thread is taking a checkpoint, waits for it, because another one may be
+    // unnecessary then.
     { const std::lock_guard until_it_is_taken(taking_mutex_); }
     if (due() || !wanted()) continue;
     if (target_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
@@ -235,15 +239,15 @@ Status Checkpoints::take_one(uint64_t bytes_per_second) {
   return status;
 }
 
-// If the status is not ok, the checkpoint may have been published, and only the removal of older
-// files failed.
+// If the status is not ok but *published is kYes, the checkpoint is valid, and only the removal of
+// older files failed.
 Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* published) {
   if (log_.failed()) return log_.failure();  // after a failure of the log, a checkpoint must not be published
   std::unique_ptr<SnapshotRows> rows = target_.read_snapshot();
   if (rows == nullptr) return no_snapshot();
   Status status = writer.write(std::move(rows), schema_of_);
-  // The checkpoint's commits must also be in the log. So if a crash loses the end of the log, the
-  // checkpoint does not contain lost commits.
+  // The checkpoint's commits must first be durable in the log. Otherwise a crash could lose the end
+  // of the log, and the checkpoint would contain commits that are lost.
   if (status.ok()) status = log_.wait_durable(writer.checkpoint().number);
   ELIDER_TEST_POINT("checkpoint.before_publish");
   if (status.ok()) status = directory_.publish(writer.checkpoint(), options_.checkpoints_kept, log_.take_finished(), published);

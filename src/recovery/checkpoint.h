@@ -1,12 +1,12 @@
-// Checkpoints: write all rows of a database to files while transactions run. A checkpoint is taken
-// on request, after a certain amount of log, or periodically. A backup is a checkpoint in a
-// separate folder.
+// Checkpoints: writes all rows of a database to files while transactions run. A checkpoint is taken
+// on request, periodically, or when the log has grown by a certain amount. A backup is a checkpoint
+// in a separate folder.
 //
-// A checkpoint is a snapshot. It holds the commits up to its number, and recovery reads the later
-// commits from the log (docs/durability.md). Rows are streamed, so only one block per thread is in
-// memory. The checkpoint is valid once the manifest names it. That happens after all of the
-// checkpoint is synced and the log is durable up to the checkpoint's number. An earlier failure
-// leaves everything as it was.
+// A checkpoint contains the rows of one snapshot, that is, all commits up to the snapshot's number.
+// Recovery reads the later commits from the log (docs/durability.md). Rows are streamed, so each
+// thread has only one block in memory. A checkpoint becomes valid when the manifest lists it. This
+// happens after its files were synced and the log is durable up to its number. If taking a
+// checkpoint fails earlier, the older checkpoints and the log remain valid.
 //
 // Thread safety: all threads may call all functions.
 #pragma once
@@ -32,14 +32,14 @@ namespace elider::recovery {
 
 class RecoveryTarget;
 
-// Returns the schema of the table that the files must contain.
+// Returns the schema that a checkpoint must store for a table.
 using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
 
-// Writes the rows of one snapshot into parts. Use each object once.
+// Writes the rows of one snapshot to the parts of a checkpoint. Each object can be used only once.
 class CheckpointWriter {
  public:
   struct How {
-    std::vector<io::Folder*> folders;  // part i goes to folder i modulo their count
+    std::vector<io::Folder*> folders;  // part i is written to folders[i % folders.size()]
     log::DatabaseId database{};
     uint32_t threads = 1;
     uint64_t bytes_per_second = 0;     // 0: no limit
@@ -47,10 +47,11 @@ class CheckpointWriter {
   };
   explicit CheckpointWriter(How how) : how_(std::move(how)) {}
 
-  // Writes all rows and syncs the files, but not their names in the folders. Ends the snapshot as
-  // soon as all rows have been read. kFinished: *stop was set.
+  // Writes all rows and syncs the files, but does not sync the folders. Ends the snapshot as soon
+  // as all rows have been read. kFinished: *stop was set.
   Status write(std::unique_ptr<SnapshotRows> rows, const SchemaOfTable& schema_of);
-  // Removes the files that were written, as far as the disk permits.
+  // Removes the files that were written. Ignores errors, because the next checkpoint or opening
+  // removes files that remain.
   void remove();
 
   log::Checkpoint checkpoint() const { return {number_, next_part_.load()}; }
@@ -73,9 +74,9 @@ class CheckpointWriter {
   std::atomic<bool> failed_{false};
 };
 
-// Returns how much log may be written after a checkpoint of this size before the next checkpoint.
-// This amount of log takes about as long to recover as the checkpoint, because a byte of log takes
-// as long as four bytes of a checkpoint.
+// Returns after how many bytes of log a checkpoint of the given size should be followed by another
+// one. Recovering this much log takes about as long as loading the checkpoint, because a byte of
+// log takes as long as four bytes of a checkpoint.
 inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
   constexpr uint64_t kLeast = 64u << 20;  // avoids frequent checkpoints of a small database
   return std::max(kLeast, checkpoint_bytes / 4);
@@ -88,27 +89,28 @@ struct FoundInFolders {
   size_t generations = 0;         // generations of the log that the newest checkpoint does not cover
 };
 
-// Each opening of the database creates a generation of the log, which has a file for each stream
-// and an entry in the manifest until a checkpoint covers it. So a checkpoint is taken when this
-// many generations exist, however small they are.
+// Each opening of the database creates a generation of the log. Its files, at least one per stream,
+// and its entry in the manifest remain until a checkpoint covers the generation. So a checkpoint is
+// taken when this many generations exist, even if they are small.
 inline constexpr size_t kGenerationsWanted = 16;
-// A process may end before it has taken that checkpoint. If this many generations exist, the
-// opening of the database takes a checkpoint.
+// Processes may repeatedly end before they have taken that checkpoint. If this many generations
+// exist, Database::open() takes a checkpoint before it returns.
 inline constexpr size_t kGenerationsMax = 64;
 
 class Checkpoints {
  public:
-  // Takes checkpoints in the background, according to the options. A single-threaded engine must
-  // check due() instead.
+  // Starts a thread that takes checkpoints in the background if `options` request them. For a
+  // single-threaded engine, that thread only sets due().
   Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
               const FoundInFolders& found);
-  ~Checkpoints();  // gives up a checkpoint that is being taken
+  ~Checkpoints();  // cancels a checkpoint that is being taken
 
   Status take();
-  // Takes a checkpoint, as fast as possible, if the folders held kGenerationsMax generations.
-  // Database::open() waits for it. The statistics report a failure.
+  // Takes a checkpoint without a rate limit if the folders contained at least kGenerationsMax
+  // generations. Called by Database::open(). A failure is reported only in the statistics.
   void take_at_opening();
-  // Returns true if a checkpoint is due that a thread that runs transactions must take.
+  // Returns true if a checkpoint is due in a single-threaded engine. The thread that runs
+  // transactions must then call take().
   bool due() const { return due_.load(std::memory_order_relaxed); }  // relaxed: a hint
   Statistics::Checkpoints facts() const;
 
@@ -133,17 +135,17 @@ class Checkpoints {
   std::atomic<bool> due_{false};
 
   std::mutex taking_mutex_;    // held while a checkpoint is taken; guards directory_; acquired before mutex_
-  mutable std::mutex mutex_;   // guards the following; a leaf lock
+  mutable std::mutex mutex_;   // guards the members below; a leaf lock
   std::condition_variable wake_;
   Statistics::Checkpoints facts_;
-  uint64_t log_bytes_at_last_ = 0;  // bytes of log at the start of the last checkpoint
-  uint64_t last_ns_ = 0;            // the time of that start
+  uint64_t log_bytes_at_last_ = 0;  // bytes of log when the last checkpoint started
+  uint64_t last_ns_ = 0;            // when the last checkpoint started
   uint64_t not_before_ns_ = 0;      // the earliest time of the next attempt after a failure
 
   std::thread thread_;
 };
 
-// Writes a backup into `folder`, as Database::backup() describes.
+// Implements Database::backup(), which describes the effect and the errors.
 Status back_up(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
                const SchemaOfTable& schema_of);
 

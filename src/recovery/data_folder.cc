@@ -12,7 +12,8 @@
 namespace elider::recovery {
 
 namespace {
-// Does not count the generation that this opening has created.
+// Returns how many generations the newest checkpoint does not cover, without the one that this
+// opening has created.
 size_t generations_to_cover(const log::Manifest& manifest) {
   const SnapshotNumber covered = manifest.checkpoints.empty() ? 0 : manifest.checkpoints.back().number;
   const auto is_not_covered = [&](const log::Generation& each) { return each.cut > covered; };
@@ -30,9 +31,9 @@ void DataFolder::close() {
   SnapshotNumber closed = 0;
   if (!log->close(&closed).ok()) return;
   try {
-    static_cast<void>(directory_->end_generation(closed));  // the caller cannot be informed any more, and recovery does not depend on this
+    static_cast<void>(directory_->end_generation(closed));  // an error cannot be reported here and does not affect recovery
   } catch (const std::bad_alloc&) {
-    // Handled like a failure of end_generation().
+    // Ignored, like an error of end_generation().
   }
 }
 
@@ -72,7 +73,7 @@ Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   log::LogOptions chosen;
   chosen.folders = directory_->folders();
   chosen.streams = options.log_threads;
-  chosen.workers = store.workers.workers_max() + 1;  // and the catalog
+  chosen.workers = store.workers.workers_max() + 1;  // one more for the catalog
   chosen.flush_interval_us = options.flush_interval_us;
   chosen.segment_bytes = options.log_segment_bytes;
   chosen.buffer_bytes = options.log_buffer_bytes;

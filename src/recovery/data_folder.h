@@ -1,8 +1,9 @@
-// DataFolder: the files of a database. It recovers the database when it is opened. Afterwards it
-// owns the log, to which commits append, and the checkpoints, which shorten the log.
+// DataFolder: manages the files of a database. It recovers the database when it is opened.
+// Afterwards it owns the log, to which commits append, and takes checkpoints, after which older
+// parts of the log are removed.
 //
 // Thread safety: open() must be called before all other functions, and log_table() under the
-// catalog's lock. Any thread may call checkpoint() and backup(). The log has its own rules.
+// catalog's lock. Any thread may call checkpoint() and backup(). For the log, see log/log.h.
 #pragma once
 
 #include <memory>
@@ -22,20 +23,20 @@ namespace elider::recovery {
 class DataFolder {
  public:
   DataFolder() = default;
-  // Makes all commits durable, and records where the log ends unless the log has failed. No
-  // transaction may be running.
+  // Makes all commits durable and, unless the log has failed, records in the manifest where the log
+  // ends. No transaction may be running.
   ~DataFolder();
   void close();
 
-  // Recovers the database. Does nothing without Options::data_folders. If *may_skip is true, the
-  // newest checkpoint caused the failure, and an older one exists.
+  // Recovers the database. Does nothing if Options::data_folders is empty. Sets *may_skip if
+  // recovery failed because the checkpoint is damaged and an older one exists.
   Status open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip);
-  // Must be called before the table can be used, so that the table's rows get the same number or a
-  // later one.
+  // Appends the creation of a table to the log. Must be called before the table can be used, so
+  // that commits to the table cannot get a smaller number than its creation.
   Status log_table(uint32_t id, const Schema& schema);
   const Recovery& recovery() const { return recovery_; }
 
-  // These are described at Database.
+  // See the functions of class Database with these names.
   Status checkpoint();
   Status backup(RecoveryTarget& target, const Options& options, const std::string& folder);
   // Returns true if a thread that runs transactions must call checkpoint(). This happens only in a
@@ -63,7 +64,7 @@ class DataFolder {
 
   txn::Store* store_ = nullptr;
   Recovery recovery_;
-  std::vector<Schema> schemas_;  // the schemas in the files, for tables that are created without their indexes
+  std::vector<Schema> schemas_;  // the schemas stored in the files, by table id; the tables may lack their indexes
   std::unique_ptr<log::Directory> directory_;
   std::unique_ptr<Numbers> numbers_;
   std::unique_ptr<log::Log> log_;

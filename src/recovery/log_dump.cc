@@ -1,4 +1,5 @@
-// files::dump_log: prints the records of a log with the names of tables and columns.
+// files::dump_log() and files::logged_tables(): read the records of a log, and find the names of
+// the tables and columns that they change.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -17,7 +18,8 @@ namespace elider::files {
 
 namespace {
 
-// The tables that the checkpoints and segments in a folder describe, as far as these can be read.
+// The tables that are described in the checkpoints and segments of a folder. Files that cannot be
+// read are ignored.
 class Catalog {
  public:
   struct Known {
@@ -55,8 +57,8 @@ class Catalog {
   std::map<uint32_t, std::unique_ptr<Known>> tables_;
 };
 
-// Names the columns of a change to a variable-size row. An entry with an empty name follows, for
-// the bytes that no column describes.
+// Splits the bytes of a variable-size row into columns. If bytes follow the last column, they are
+// added as a column with an empty name.
 void name_columns_of_sized(const Catalog::Known& known, const txn::LogEntry& entry, LoggedChange* change) {
   if (entry.kind != txn::EntryKind::kWhole || !known.layout->fits(entry.bytes.size())) return;
   const auto part = [&](size_t begin, size_t end) {
@@ -120,7 +122,7 @@ static_assert(static_cast<int>(LoggedChange::Kind::kColumns) == static_cast<int>
               static_cast<int>(LoggedChange::Kind::kRemove) == static_cast<int>(txn::EntryKind::kRemove) &&
               static_cast<int>(LoggedChange::Kind::kAdd) == static_cast<int>(txn::EntryKind::kAdd));
 
-// Decodes a record like txn::take_record_apart().
+// Decodes the bytes of a record into *record.
 Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record) {
   const auto made = [&](uint32_t id, Schema schema) {
     record->made_table = true;
@@ -133,17 +135,17 @@ Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record)
     return Status();
   };
   Status status = txn::take_record_apart(bytes, made, changed);
-  return status.ok() ? status : reworded(status.code(), "a record of number " + std::to_string(record->number) + ": ", status);
+  return status.ok() ? status : reworded(status.code(), "a record with number " + std::to_string(record->number) + ": ", status);
 }
 
-// Reads the records of a segment. Records with numbers above the cut are void.
+// Reads log segments and calls visit(record) for each record with a number from `first` to `last`.
 class Dump {
  public:
   Dump(uint64_t first, uint64_t last, FunctionRef<bool(const LoggedRecord&)> visit) : first_(first), last_(last), visit_(visit) {}
   Catalog catalog;
-  bool tables_alone = false;  // only collects the tables, and does not show records
+  bool tables_alone = false;  // only collect the tables, without visiting records
 
-  // If the status is kFinished, visit() stopped the dump.
+  // Records with numbers above `cut` are visited as void. kFinished: visit() stopped the dump.
   Status segment(io::Folder& folder, const log::DatabaseId& database, const log::SegmentName& name,
                  uint64_t cut) {
     log::SegmentFacts facts;
@@ -170,7 +172,7 @@ class Dump {
         return Status();
       });
     };
-    static_cast<void>(log::read_segment(folder, database, name, &buffer_, of_frame, &facts));  // damaged parts do not describe tables
+    static_cast<void>(log::read_segment(folder, database, name, &buffer_, of_frame, &facts));  // tables in damaged parts remain unknown
   }
 
  private:
@@ -197,8 +199,8 @@ Status dump_folders(io::FileSystem& files, const Folders& folders, Dump& dump) {
   return {};
 }
 
-// Reads a file without locking its folders. `file` is the file's path. Tables may also be described
-// by files in `folders`.
+// Reads a single log file without locking any folder. `file` is its path. Descriptions of tables
+// are also read from the files in `folders`.
 Status dump_file(io::FileSystem& files, const std::string& file, std::span<const std::string> folders, Dump& dump) {
   std::vector<std::unique_ptr<io::Folder>> opened(1);
   std::string its_name;

@@ -16,15 +16,15 @@ namespace elider::recovery {
 namespace {
 
 constexpr uint32_t kThreadsMax = 16;
-// The number of log bytes in memory at a time. Together with the changes that are parsed from them,
-// they about fill a processor's last-level cache. They contain enough pieces for kThreadsMax
-// threads.
+// How many bytes of log are in memory at a time. Together with the changes that are parsed from
+// them, they roughly fill a processor's last-level cache, and they contain enough pieces for
+// kThreadsMax threads.
 constexpr uint64_t kWindowBytes = 16u << 20;
-constexpr uint64_t kLittleBytes = 1u << 20;  // if there is less log, several threads do not recover it faster
-constexpr uint64_t kPartBytes = 128u << 10;  // of a window, so that the changes of a part stay in the second-level cache
+constexpr uint64_t kLittleBytes = 1u << 20;  // less log than this is recovered as fast by one thread as by several
+constexpr uint64_t kPartBytes = 128u << 10;  // log bytes per part of a window; a part's changes fit into the second-level cache
 constexpr uint32_t kPartsMax = 256;
-// The number of adjacent keys whose entries are in the same part. New keys that are adjacent in an
-// ordered index then reach the same leaf one after the other, and rarely from two threads at once.
+// The number of adjacent keys whose entries are assigned to the same part. So new keys that belong
+// to the same leaf of an ordered index are usually inserted by one thread, one after the other.
 constexpr uint32_t kNeighbours = 256;
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
@@ -39,17 +39,17 @@ uint64_t microseconds_since(uint64_t begin_ns) { return (now_ns() - begin_ns) / 
 
 }  // namespace
 
-// The records with numbers above `after` and up to `to`.
+// The log records with numbers above `after` and up to `to`.
 struct Replay::Window {
   uint64_t after = 0, to = 0;
   std::vector<const log::LogPiece*> pieces;
-  std::vector<io::ReadBuffer> buffers;  // by thread: the piece that the thread parses
+  std::vector<io::ReadBuffer> buffers;  // indexed by thread: the piece that the thread parses
   size_t parts = 0;                      // a power of two
-  std::vector<std::vector<txn::RowChanges>> changes;  // by parsing thread and part
-  std::vector<ChangedRows> rows;         // by thread: the part that the thread applies
-  std::vector<Described> described;      // guarded by mutex_ of the Replay, like the counts
+  std::vector<std::vector<txn::RowChanges>> changes;  // indexed by parsing thread and part
+  std::vector<ChangedRows> rows;         // indexed by thread: the part that the thread applies
+  std::vector<Described> described;      // guarded by Replay::mutex_, like the counts below
   uint64_t records = 0, records_void = 0, last_number = 0;
-  uint64_t bytes_all = 0;                // of all windows, to report progress
+  uint64_t bytes_all = 0;                // total size of the pieces of all windows, to report progress
 };
 
 Replay::Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how)
@@ -72,7 +72,8 @@ Status Replay::run(Recovery* report) {
   const uint64_t load_ns = now_ns();
   if (base.has_value()) {
     if (Status status = load_checkpoint(*base, report); !status.ok()) {
-      // If a file cannot be read now, or not by this program, it may still be whole.
+      // After other errors the checkpoint must not be skipped: it may be intact, even if it cannot
+      // be read now or by this program.
       may_skip_ = status.code() == Code::kCorrupt && directory_.manifest().checkpoints.front().number < base->number;
       return status;
     }
@@ -82,7 +83,7 @@ Status Replay::run(Recovery* report) {
   const uint64_t log_ns = now_ns();
   if (Status status = bring_in_log(report); !status.ok()) return status;
   report->log_us = microseconds_since(log_ns);
-  loaders_.clear();  // their workers may be the only ones
+  loaders_.clear();  // frees their workers, because build_indexes() may need them
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
   if (Status status = target_.build_indexes(threads_, built); !status.ok()) return status;
@@ -123,7 +124,7 @@ Status Replay::make_table(const Described& table) {
   const auto& [id, described, where] = table;
   if (id < tables_.size()) {
     // The table may already exist, because a checkpoint may contain tables that were created while
-    // the checkpoint was taken.
+    // it was being taken.
     const std::string what = storage::difference(schemas_[id], described);
     return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " already exists with a different schema: " + what);
   }
@@ -144,7 +145,7 @@ Status Replay::make_table(const Described& table) {
   }
   auto made = target_.create_table(schema);
   if (!made.ok() && made.status().code() == Code::kMemoryLimit && schema.inline_rows != 0) {
-    schema.inline_rows = 0;  // rows can also be found without them
+    schema.inline_rows = 0;  // inline rows only make reads faster
     made = target_.create_table(schema);
   }
   if (!made.ok()) {
@@ -169,8 +170,8 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
     if (!io::file_bytes(directory_.folder_of(part), name, log::kNumberMax, &bytes).ok()) break;
     all_bytes += bytes;
   }
-  // The number of parts comes from a file, so memory is not allocated by that number before the
-  // parts are found to exist.
+  // The number of parts comes from a file and may be wrong, so it must not determine how much
+  // memory is allocated before the parts are known to exist.
   return parallel(threads_, checkpoint.parts, [&](uint32_t thread, size_t i) {
     const auto part = static_cast<uint32_t>(i);
     std::unique_ptr<log::PartReader> reader;
@@ -185,7 +186,7 @@ Status Replay::load_checkpoint(const log::Checkpoint& checkpoint, Recovery* repo
   });
 }
 
-// The first part begins with the descriptions of the tables.
+// Creates the tables. Their descriptions are at the beginning of the first part.
 Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   std::unique_ptr<log::PartReader> part;
   const log::CheckpointName first{checkpoint.number, 0};
@@ -223,9 +224,9 @@ Status Replay::load_part(RowLoader& loader, log::PartReader& part, uint64_t all_
 Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block) {
   const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
   if (block.table >= tables_.size())
-    return corrupt(where, "the block has rows of table " + std::to_string(block.table) + ", which the checkpoint does not describe");
+    return corrupt(where, "the block contains rows of table " + std::to_string(block.table) + ", which the checkpoint does not describe");
   if (block_kind_of(tables_[block.table].base()->layout()) != block.kind)
-    return corrupt(where, "the block's kind of rows (fixed or variable size, or byte keys) is not that of table " +
+    return corrupt(where, "the block's kind (fixed-size rows, variable-size rows or byte keys) does not match table " +
                               std::to_string(block.table));
   Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
   return status.code() == Code::kCorrupt ? reworded(Code::kCorrupt, where + ": ", status) : status;
@@ -245,8 +246,9 @@ Status Replay::bring_in_log(Recovery* report) {
   window.rows.resize(threads_);
   window.after = base_;
   for (size_t next = 0; next < pieces.size(); window.after = window.to) {
-    // The window ends at the last number of these pieces. If another piece has numbers in the
-    // window and after it, that piece is read now, and again for the next window.
+    // The window ends at the last number of the pieces that are taken here. Other pieces may
+    // contain numbers both in the window and after it; these are read now, and again for the next
+    // window.
     uint64_t bytes = 0;
     while (next < pieces.size() && (bytes == 0 || bytes + pieces[next].range.bytes <= kWindowBytes)) bytes += pieces[next++].range.bytes;
     const auto same_end = [&] { return pieces[next].range.last_number == pieces[next - 1].range.last_number; };
@@ -296,7 +298,7 @@ Status Replay::parse(Window& window, uint32_t thread, const log::LogPiece& piece
 Status Replay::parse_record(Window& window, uint32_t thread, const std::string& file, uint32_t generation, const log::Record& record) {
   txn::RowChanges* const parts = window.changes[thread].data();
   const size_t mask = window.parts - 1;
-  const auto where = [&] { return file + ", the record of number " + std::to_string(record.number); };
+  const auto where = [&] { return file + ", the record with number " + std::to_string(record.number); };
   const auto made = [&](uint32_t id, Schema schema) {
     std::lock_guard lock(mutex_);
     window.described.push_back({id, std::move(schema), where()});

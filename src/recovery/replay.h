@@ -1,17 +1,17 @@
 // Replay: restores tables and rows from the data folders, first from the newest checkpoint, and
 // then from the log after it.
 //
-// The log is processed in windows of snapshot numbers. Windows bound the memory, and a window's
-// changes are still in the processor's caches when they are applied. Several threads parse the
-// pieces of segments of a window. Entries are partitioned by key and grouped by row
-// (changed_rows.h). Then several threads apply the entries to the rows. All entries of a row with
-// smaller numbers are in earlier windows. So it suffices to order a window's entries by sequence
-// within each commit group. A piece whose numbers are in several windows is read for each of them.
-// Secondary indexes are built last, from the rows.
+// The log is processed in windows, which are ranges of snapshot numbers. Windows limit the memory
+// used, and a window's changes are still in the processor's caches when they are applied. First,
+// several threads parse a window's pieces of the log (log::LogPiece) and partition the entries by
+// key. Then several threads group the entries by row (changed_rows.h) and apply them. All entries
+// with smaller numbers are in earlier windows, so for each column group of a row it suffices to
+// sort the window's entries by sequence. A piece whose numbers are in several windows is read once
+// per window. Secondary indexes are built last, from the rows.
 //
 // Replay needs memory for one piece per thread, and for at most two copies of a window's entries,
-// with 40 more bytes for each entry. It needs more only if the log of a single number is larger
-// than a window.
+// with 40 more bytes for each entry. It needs more only if the records with the same number are
+// larger than a window.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -37,7 +37,7 @@ class RecoveryTarget;
 class Replay {
  public:
   struct How {
-    size_t skipped = 0;            // the newest checkpoints that were found to be damaged
+    size_t skipped = 0;            // how many of the newest checkpoints are damaged and must be skipped
     bool without_indexes = false;  // for tools, which lack key functions: tables are created without secondary indexes
   };
   Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how);
@@ -46,7 +46,7 @@ class Replay {
   //   kCorrupt         a file or a record is malformed
   //   kSchemaMismatch  see Options::schemas
   Status run(Recovery* report);
-  // Returns true if a checkpoint caused the failure of run() and an older checkpoint exists.
+  // Returns true if run() failed because the checkpoint is damaged, and an older checkpoint exists.
   bool may_skip() const { return may_skip_; }
   // Returns the schemas in the files, by table id.
   const std::vector<Schema>& schemas() const { return schemas_; }
@@ -77,13 +77,13 @@ class Replay {
   log::Directory& directory_;
   const Options& options_;
   const How how_;
-  uint32_t threads_;               // set to one if there is little log
+  uint32_t threads_;               // set to 1 if there is little to recover
   bool may_skip_ = false;
   uint64_t base_ = 0;
   std::vector<TableRef> tables_;   // indexed by table id
   std::vector<Schema> schemas_;
   std::vector<std::unique_ptr<RowLoader>> loaders_;  // one per thread
-  std::mutex mutex_;               // guards done_, and orders progress reports
+  std::mutex mutex_;               // guards done_ and members of Window, and serializes progress reports
   uint64_t done_ = 0;
 };
 

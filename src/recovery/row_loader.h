@@ -1,14 +1,15 @@
-// RowLoader: writes rows without transactions while a database opens. The rows come from a
-// checkpoint, and the changes from the log.
+// RowLoader: writes rows without transactions while a database is opened. It loads the rows of a
+// checkpoint and applies the changes from the log.
 //
 // A loader does not keep versions, write a log or maintain secondary indexes, which are built
 // afterwards from the rows. Each thread has its own loader. Two threads must not write the same row
-// at the same time, and nothing else may run.
+// at the same time, and no transaction may run.
 //
-// Invariant: the memory limit does not apply during loading. The limit refuses growth, but the
-// contents of the files were accepted before. Loading may need more memory than the database did,
-// because several threads load into chunks of their own, and index nodes split in other places.
-// Memory is still bounded by the size of the files, because they contain each row's bytes.
+// Invariant: Options::memory_limit_bytes does not apply during loading. The limit is there to
+// reject new data, but the contents of the files have already been accepted. Loading may need more
+// memory than the database used before, because each thread allocates from its own chunks, and
+// index nodes split at different keys. Memory use is still bounded by the size of the files,
+// because they contain each row's bytes.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -33,15 +34,16 @@ namespace elider::recovery {
 class RowLoader {
  public:
   virtual ~RowLoader() = default;
-  // Inserts new rows in stored form. kCorrupt: a row already exists, or the bytes do not match the
-  // table. kMemoryLimit: the system cannot provide memory.
+  // Inserts `count` new rows. `rows` contains them in the format of a checkpoint's blocks
+  // (snapshot_rows.h). kCorrupt: a row already exists, or the bytes do not match the table.
+  // kMemoryLimit: the system cannot provide memory.
   virtual Status load(TableBase& table, std::span<const std::byte> rows, uint32_t count) = 0;
-  // Applies changes to rows of one table. Each row occurs once. kCorrupt: a change does not match
-  // the table or its row.
+  // Applies changes to rows of one table. Each row occurs only once in `rows`. kCorrupt: a change
+  // does not match the table or its row.
   virtual Status apply(TableBase& table, std::span<const ChangedRow> rows) = 0;
 };
 
-// The snapshot number of recovered contents. Every number of this run is larger.
+// The snapshot number that recovered rows get. Commits after recovery get larger numbers.
 inline constexpr uint64_t kRecoveredNumber = 1;
 
 template <class Sync>
@@ -85,7 +87,7 @@ class RowLoaderOf : public RowLoader {
  private:
   using TableType = Table<Sync>;
   static constexpr size_t kAhead = 8;
-  static constexpr size_t kBatch = 16;  // rows whose cache misses overlap
+  static constexpr size_t kBatch = 16;  // number of rows whose cache misses overlap
 
   static Status no_memory(TableType& table, KeyRef key) { return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key); }
   static Status wrong(TableType& table, KeyRef key, const std::string& words) {
@@ -93,22 +95,24 @@ class RowLoaderOf : public RowLoader {
   }
 
   void free_row(TableType& table, Row* row) { storage::free_row(worker_, table.layout(), row); }
-  // Prefetches the key's place in the table's index, if there is only one place.
+  // Prefetches the memory in which the table's index stores the key, if the index can compute its
+  // address.
   static void prefetch(TableType& table, Key key) {
     table.keys().visit([&](const auto& index) {
       if constexpr (requires { index.prefetch(key); }) index.prefetch(key);
     });
   }
 
-  // Returns the address of the group's bytes, or null if memory is exhausted. `bytes` is the size
-  // of a variable-size row.
+  // Returns the address of the row's bytes for column group `g`, after allocating a block for them
+  // if necessary. Returns null if memory is exhausted. If the row has a variable size, `bytes` is
+  // its size.
   std::byte* payload(TableType& table, Row* row, uint32_t g, size_t bytes) {
     const storage::Group& group = table.layout().group(g);
     Cell& cell = row->cell(table.layout(), g);
     if (!group.block) return cell.payload_inside();
     if (!table.layout().sized_rows()) bytes = group.payload_bytes;
     if (storage::Block* const block = cell.block(); block != nullptr && block->size != bytes) {
-      storage::free_block(worker_, table.layout(), block);  // no other thread reads
+      storage::free_block(worker_, table.layout(), block);  // freed immediately, because no other thread reads it
       cell.set_block(nullptr);
     }
     if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, table.layout(), bytes));
@@ -130,7 +134,7 @@ class RowLoaderOf : public RowLoader {
     }
     return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
   }
-  // Loads rows of a table with byte keys. The rows can have a fixed size or variable sizes.
+  // Loads rows with byte keys, of fixed or variable size.
   Status load_keyed(TableType& table, std::span<const std::byte> rows, uint32_t count) {
     const Layout& layout = table.layout();
     const size_t sequences = sizeof(uint64_t) * layout.group_count();
@@ -155,8 +159,8 @@ class RowLoaderOf : public RowLoader {
     return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
   }
   static Status does_not_hold(TableType& table, uint32_t count) {
-    return Status(Code::kCorrupt, "the sizes of the rows of table '" + table.schema().name + "' do not match their block, " +
-                                      std::to_string(count) + " rows before the last");
+    return Status(Code::kCorrupt, "the row sizes in a block of table '" + table.schema().name +
+                                      "' do not match the block's length (rows left to read: " + std::to_string(count) + ")");
   }
 
   Status load_row(TableType& table, KeyRef key, const std::byte* sequences, const std::byte* image, size_t bytes, PrimaryHint& hint) {
@@ -203,16 +207,17 @@ class RowLoaderOf : public RowLoader {
   }
 
   static Status wrong_kind(TableType& table) {
-    return Status(Code::kCorrupt, "table '" + table.schema().name + "' is changed with keys of a kind that it does not have");
+    return Status(Code::kCorrupt, "table '" + table.schema().name + "' is changed with keys of the wrong kind (numbers or bytes)");
   }
 
-  // Returns null if the table does not have all of these columns.
+  // Returns the columns that the change writes, or null if the table lacks one of them.
   const ColumnSet* columns_of(const TableType& table, const RowChange& change) {
     if (change.kind == EntryKind::kWhole) return &table.layout().all();
     const size_t count = table.schema().columns.size();
     return count < kColumnsMax && change.columns >> count != 0 ? nullptr : &table.layout().of_union(change.columns, own_sets_);
   }
-  // Prefetches the columns that the change writes. In a large row these are rarely all columns.
+  // Prefetches only the columns that the change writes, because a change to a large row rarely
+  // writes all of them.
   void prefetch(const TableType& table, const Row* row, const RowChange& change) {
     if (change.kind != EntryKind::kWhole && change.kind != EntryKind::kColumns) return;
     const ColumnSet* set = columns_of(table, change);
@@ -300,8 +305,9 @@ class RowLoaderOf : public RowLoader {
   storage::OwnColumnSets own_sets_;
 };
 
-// Inserts the rows of `entries` into the table's secondary indexes. No other thread may write these
-// rows meanwhile. kProcedureThrew: a key function threw.
+// Inserts the rows of `entries` into the table's secondary indexes. Other threads must not write
+// these rows during the call. kProcedureThrew: a key function threw. kMemoryLimit: memory is
+// exhausted.
 template <class Sync>
 Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries) {
   struct Found {
@@ -326,7 +332,8 @@ Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor
                                                  table.schema().name + "' threw for key " + table.key_text(key));
       }
     }
-    // Sorts the entries, so that neighbours in the index are inserted one after the other.
+    // Sorts the entries, so that entries that are adjacent in the index are inserted one after the
+    // other.
     std::sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
       if (a.value != b.value) return a.value < b.value;
       return table.byte_keys() ? detail::bytes_of(a.key) < detail::bytes_of(b.key) : a.key.number() < b.key.number();

@@ -1,14 +1,14 @@
-// SnapshotRows: reads all rows of a database as of one snapshot number, to write a checkpoint while
+// SnapshotRows: reads all rows of one snapshot of a database, to write a checkpoint while
 // transactions run.
 //
-// A SnapshotRows reads like a read-only transaction, but in several threads with one number. Until
-// it is destroyed, old versions are kept for it, and nothing is reclaimed. Rows that are removed
-// from a table that it has read to the end are not kept for it. next() returns the payload of a
-// checkpoint's blocks, which are rows of one table. Each row has its key (8 bytes; for a byte key
-// the size in 2 bytes and the bytes), the sequence of each commit group's commit word (8 bytes
-// each), the size if it is a variable-size row (8 bytes), and its bytes.
+// It reads like a read-only transaction, but several threads can read the same snapshot. Until the
+// object is destroyed, old versions are kept for it, and memory is not reclaimed. However, after
+// all rows of a table have been read, rows that are removed from this table are not kept. next()
+// returns the payload of a checkpoint's block, which contains rows of one table. A row consists of
+// its key (8 bytes; for a byte key, its size in 2 bytes, and its bytes), the sequence number of
+// each column group (8 bytes each), its size if it is a variable-size row (8 bytes), and its bytes.
 //
-// Thread safety: any thread may call next(); one thread makes the other calls.
+// Thread safety: all threads may call next(). Only one thread may call the other functions.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace elider::recovery {
 
-using namespace txn;  // the rows and tables of txn are recovered
-using txn::Table;     // and not the public Table
+using namespace txn;  // recovery reads and writes the rows and tables of txn
+using txn::Table;     // not the public elider::Table
 using detail::TableBase;
 
 // Returns the kind of the blocks that contain the rows of a table.
@@ -35,14 +35,14 @@ inline log::BlockKind block_kind_of(const Layout& layout) {
   return layout.sized_rows() ? log::BlockKind::kSizedRows : log::BlockKind::kRows;
 }
 
-// Returns the number of bytes before those of a row with a number key.
+// Returns how many bytes precede the bytes of a stored row whose key is a number.
 inline size_t stored_header_bytes(const Layout& layout) {
   return sizeof(Key) + sizeof(uint64_t) * (layout.group_count() + (layout.sized_rows() ? 1 : 0));
 }
 // Returns the size of a stored row. For variable-size rows, this is an upper bound.
 inline size_t stored_row_bytes(const Layout& layout) { return stored_header_bytes(layout) + layout.row_bytes(); }
-// Returns how many rows have about `bytes` together. Variable-size rows are assumed to be small,
-// but the result does not exceed the number that a block can hold.
+// Returns how many stored rows have a total size of about `bytes` bytes. Variable-size rows and
+// byte keys are assumed to be small, but even rows of the maximum size fit into a block.
 inline size_t rows_in(const Layout& layout, size_t bytes) {
   constexpr size_t kSizedGuess = 256, kBytesMax = 32u << 20;
   if (!layout.sized_rows() && !layout.byte_keys()) return bytes / stored_row_bytes(layout) + 1;
@@ -50,8 +50,8 @@ inline size_t rows_in(const Layout& layout, size_t bytes) {
   return std::clamp<size_t>(kBytesMax / row_bytes_max, 1, bytes / kSizedGuess + 1);
 }
 
-// Rows of one table in stored form, with some free room before them. The next rows reuse the
-// memory.
+// Rows of one table in the format of a checkpoint's block, after some free bytes for the block's
+// header. The memory is reused for the next rows.
 struct StoredRows {
   const TableBase* table = nullptr;
   uint32_t count = 0;
@@ -63,10 +63,10 @@ class SnapshotRows {
  public:
   virtual ~SnapshotRows() = default;
   SnapshotNumber number() const { return number_; }
-  // The tables that existed at the snapshot, in the order of their ids, and perhaps later ones.
+  // Returns the tables that existed at the snapshot, and possibly later ones, ordered by id.
   const std::vector<TableBase*>& tables() const { return tables_; }
-  // Reads the next rows of one table, which are about `bytes` long, and stores them after `room`
-  // free bytes. Returns false at the end.
+  // Reads the next rows of one table, about `bytes` bytes in total, and stores them after `room`
+  // free bytes. Returns false if all tables have been read.
   virtual bool next(size_t bytes, size_t room, StoredRows* rows) = 0;
 
  protected:
@@ -77,7 +77,7 @@ class SnapshotRows {
 template <class Sync>
 class SnapshotRowsOf final : public SnapshotRows {
  public:
-  // The worker must not be used by others until this is destroyed.
+  // The worker must not be used by others until this object is destroyed and releases it.
   SnapshotRowsOf(Store& store, Worker& worker) : store_(store), worker_(worker) {
     worker_.enter();
     number_ = store_.snapshots.begin_reading(worker_.id());
@@ -87,29 +87,29 @@ class SnapshotRowsOf final : public SnapshotRows {
     worker_.leave();
     store_.workers.release(&worker_);
   }
-  // Sets the tables, which must include all that commits up to the number have created. Must be
-  // called before the first next().
+  // Sets the tables to read, which must include all tables that were created up to the snapshot.
+  // Must be called before next().
   void set_tables(std::vector<TableBase*> tables) {
     tables_ = std::move(tables);
     for (TableBase* table : tables_) passages_.push_back(std::make_unique<Passage>(*static_cast<Table<Sync>*>(table)));
-    // Small tables are read first. They are read quickly, and among them are queues, whose rows are
-    // inserted and removed most often.
+    // Small tables are read first, because this is quick, and because they include queues, whose
+    // rows are removed most often and are not kept once the queue has been read.
     std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
   }
 
   bool next(size_t bytes, size_t room, StoredRows* rows) override {
     typename TableCursor<Sync>::Entries entries;
-    for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: a hint of where to start
+    for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: a hint where to start
       Passage& passage = *passages_[at];
       Table<Sync>& table = passage.cursor.table();
       passage.threads.fetch_add(1);
       const bool more = passage.cursor.next(rows_in(table.layout(), bytes), &entries);
       if (more) store_rows(table, entries, room, rows);
       else passage.ended.store(true);
-      // The last thread to leave sees that the passage has ended, because each thread stores that
+      // The last thread to leave the passage sees that it has ended, because a thread sets `ended`
       // before it decrements the count.
       if (passage.threads.fetch_sub(1) == 1 && passage.ended.load()) table.set_passed_by(number_);
-      if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // as above
+      if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // relaxed: a hint
       else if (rows->count != 0) return true;
     }
     return false;
@@ -136,7 +136,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     }
   }
 
-  // Returns false if the row did not exist.
+  // Returns false if the row did not exist at the snapshot.
   bool store_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
     std::byte* const to = rows->bytes.data() + rows->used;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
@@ -150,7 +150,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     rows->used += stored_row_bytes(layout);
     return true;
   }
-  // Stores a row of a table with byte keys. The row can have a fixed or a variable size.
+  // Stores a row with a byte key, of fixed or variable size.
   bool store_keyed_row(const Layout& layout, Row& row, StoredRows* rows) const {
     const detail::KeyBytes& key = *row.key(layout);
     const auto key_size = static_cast<uint16_t>(key.size);
@@ -193,7 +193,7 @@ class SnapshotRowsOf final : public SnapshotRows {
     rows->used += sizeof header + block->size;
     return true;
   }
-  // Makes room for this many bytes after the used bytes.
+  // Ensures that there is space for `bytes` more bytes after the used ones.
   static void make_room(size_t bytes, StoredRows* rows) {
     const size_t needed = rows->used + bytes;
     if (rows->bytes.size() < needed) rows->bytes.resize(std::max(needed, rows->bytes.size() * 5 / 4));
@@ -201,15 +201,16 @@ class SnapshotRowsOf final : public SnapshotRows {
 
   Store& store_;
   Worker& worker_;
+  // The state of reading one table.
   struct Passage {
     explicit Passage(Table<Sync>& table) : cursor(table), rows_at_begin(table.keys().size()) {}
     TableCursor<Sync> cursor;
     const size_t rows_at_begin;
-    std::atomic<uint32_t> threads{0};  // the threads that are reading the table
+    std::atomic<uint32_t> threads{0};  // number of threads that are reading the table
     std::atomic<bool> ended{false};
   };
   std::vector<std::unique_ptr<Passage>> passages_;  // one per table, in the order of reading
-  std::atomic<size_t> table_{0};                    // the passages before it are complete
+  std::atomic<size_t> table_{0};                    // all passages before this one have ended
 };
 
 }  // namespace elider::recovery

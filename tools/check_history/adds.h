@@ -1,10 +1,11 @@
-// order_adds(): reorders the versions of additions to follow the commit order.
+// order_adds(): reassigns the versions of additions so that they follow the commit order.
 //
 // Additions commute. If no transaction has read a value between two additions, their order cannot
-// be observed, and the additions do not conflict. The engine uses this: calls of chopped procedures
-// add in any order (src/txn/chopping). A sequence of consecutive additions in an item's chain ends
-// with one whose version a committed transaction has read. Within a sequence, order_adds() assigns
-// the same versions again, in the order of the transactions.
+// be observed, and the additions do not conflict. The engine relies on this: calls of chopped
+// procedures add in any order (src/txn/chopping). order_adds() divides the additions in an item's
+// chain (model.h) into sequences. A sequence ends before another kind of write, and after an
+// addition whose version a committed transaction has read. Within a sequence, the same versions are
+// assigned again, in the commit order of the transactions.
 // Thread safety: a pure function of the history.
 #pragma once
 

@@ -9,7 +9,7 @@ namespace {
 
 struct Reference {
   Key key;
-  uint64_t index;  // position of an operation; positions of rows follow those of all operations
+  uint64_t index;  // index of an operation; the indexes of rows follow those of all operations
   uint32_t table;
   uint32_t group;
 };
@@ -121,9 +121,9 @@ void Chains::resolve_operations(uint32_t txn) {
   }
 }
 
-// A scan that does not read a column of commit group 0 records the version of another group. Each
-// row that a scan reads is also recorded as a read with its group, which identifies such rows. The
-// transaction may have read the row's other groups as well.
+// If a scan does not read any column of column group 0, it records the version of another group of
+// each row. Such rows can be recognized, because each row of a scan is also recorded as a read,
+// with its column group. The transaction may have read other groups of the row as well.
 void Chains::find_reads_of_groups(uint32_t txn) {
   reads_of_groups_.clear();
   const RecordedTransaction& transaction = history_.transactions[txn];
@@ -152,16 +152,16 @@ void Chains::resolve_scans(uint32_t txn) {
       const RecordedRow& got = history_.rows[row];
       const uint32_t item = row_items_[row];
       if (got.key < scan.range.first || got.key > scan.range.last) {
-        report("scan out of range", txn, "was given " + name_of_item(item) + ", which is not in the range it scanned");
+        report("scan out of range", txn, "scanned and got " + name_of_item(item) + ", which is not in the range that it scanned");
       }
       const bool first = row == scan.rows_begin;
       if (!first && (scan.reverse ? got.key >= history_.rows[row - 1].key : got.key <= history_.rows[row - 1].key)) {
         report("scan out of order", txn,
-               "was given " + name_of_item(item) + " after key " + key_text(history_.tables[scan.table], history_.rows[row - 1].key));
+               "scanned and got " + name_of_item(item) + " after key " + key_text(history_.tables[scan.table], history_.rows[row - 1].key));
       }
       if (got.version != 0) row_seen_[row] = is_of_another_group(scan.table, got) ? kUnknown : resolve_read(txn, item, got.version);
       else if (!may_have_written_row(txn, scan.table, got.key)) {
-        report("internal", txn, "was given " + name_of_item(item) + " as its own write, but it never wrote it");
+        report("internal", txn, "scanned and got " + name_of_item(item) + " as its own write, but it never wrote it");
       }
     }
   }
@@ -183,9 +183,9 @@ void Chains::check_index_scans(uint32_t txn) {
     const RecordedIndexScan& scan = history_.index_scans[s];
     for (uint64_t row = scan.rows_begin; row < scan.rows_begin + scan.rows_count; ++row) {
       const IndexEntry& got = history_.index_rows[row];
-      const std::string was_given = "was given " + name_of_entry(scan.table, scan.index, got);
+      const std::string was_given = "scanned and got " + name_of_entry(scan.table, scan.index, got);
       if (got < scan.first || got > scan.last)
-        report("scan out of range", txn, was_given + ", which is not in the range it scanned");
+        report("scan out of range", txn, was_given + ", which is not in the range that it scanned");
       if (!std::binary_search(index_values_.begin(), index_values_.end(), IndexValue{scan.table, scan.index, got}) &&
           !may_have_written_row(txn, scan.table, got.key))
         report("scan of an index value that was never written", txn, was_given);
@@ -235,8 +235,8 @@ void Chains::report_bad_read(uint32_t txn, uint32_t item, uint64_t version, Writ
 
 WriteIndex Chains::resolve_absence(uint32_t txn, uint32_t item, uint64_t version) {
   if (version == 0) return kUnresolved;
-  // A rolled back insert leaves a record whose version no write has. So use the last write at or
-  // before the version.
+  // An insert that was rolled back leaves a record with a version that does not belong to any
+  // write, so the last write up to that version is used.
   const auto first = writes_.begin() + chain_begin(item);
   const auto after = std::upper_bound(first, writes_.begin() + chain_end(item), version,
                                       [](uint64_t wanted, const ChainWrite& write) { return wanted < write.version; });
@@ -274,15 +274,15 @@ std::pair<uint32_t, uint32_t> Chains::items_in(uint32_t table, KeyRange range) c
 
 WriteIndex Chains::next(uint32_t item, WriteIndex seen) const {
   WriteIndex after = seen == kInitial ? chain_begin(item) : seen + 1;
-  // All writes of one transaction are a single write for other transactions.
+  // Other transactions see all writes of a transaction to an item as a single write.
   while (seen != kInitial && after < chain_end(item) && writes_[after].txn == writes_[seen].txn) ++after;
   return after < chain_end(item) ? after : kInitial;
 }
 
 WriteIndex Chains::find_version(uint32_t item, uint64_t version) const {
   const auto first = writes_.begin() + chain_begin(item);
-  // Use the last write with this version: an insert and a removal by one transaction may share a
-  // version.
+  // The last write with this version is used, because an insert and a removal by one transaction
+  // may share a version.
   const auto after = std::upper_bound(first, writes_.begin() + chain_end(item), version,
                                       [](uint64_t wanted, const ChainWrite& write) { return wanted < write.version; });
   if (after == first || (after - 1)->version != version) return kUnknown;
@@ -305,9 +305,10 @@ const Chains::OwnWrite* Chains::find_own(const std::vector<OwnWrite>& writes, ui
   return found != writes.end() && found->item == item ? &*found : nullptr;
 }
 
-    // Any commit group of the row counts, because a scan reports a partly written row as the
-    // transaction's own write. An absence counts as well: a row that was inserted, scanned and
-    // removed again does not leave a write.
+// Returns true if the transaction wrote any column group of the row, because a scan reports a row
+// that is partly written by its own transaction as that transaction's write. Also returns true if
+// the transaction found the row absent, because a row that was inserted, scanned and removed again
+// does not leave a write.
 bool Chains::may_have_written_row(uint32_t txn, uint32_t table, Key key) const {
   const RecordedTransaction& transaction = history_.transactions[txn];
   for (uint64_t i = transaction.operations_begin; i < transaction.operations_begin + transaction.operations_count; ++i) {

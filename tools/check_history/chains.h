@@ -1,18 +1,19 @@
-// Chains: which transaction wrote each version of an item, and which write each read saw.
+// Chains: determines which transaction wrote each version of an item, and which write each read
+// saw.
 //
 // Every read and write of a history has a version, so the dependencies of committed transactions
 // are recorded, not inferred. The writes of an item, sorted by version, are the item's chain, and a
-// read refers to a position of the chain. There is one exception: an absence without a version,
-// which is a key that a scan did not return or a key without a record. The replay resolves such an
-// absence by the commit order.
+// read refers to a position in the chain. The only exception is an absence without a version, that
+// is, a key that a scan did not return or a key without a record. The replay (replay.h) uses the
+// commit order to determine the version of such an absence.
 //
 // Chains reports faults that no order of the transactions can explain:
 // - versions that were never written
 // - reads of aborted writes and of intermediate writes
-// - two writes of one version
+// - two writes with the same version
 // - reads that contradict writes
 // - unsorted scans
-// - transactions whose write does not follow their own read
+// - transactions that write a version that is not newer than the one that they read
 // Thread safety: one thread builds a Chains object, which is constant afterwards.
 #pragma once
 
@@ -43,12 +44,12 @@ struct ChainWrite {
 using WriteIndex = uint32_t;
 inline constexpr WriteIndex kInitial = ~WriteIndex{0};         // before the first write of the chain, when the item is absent
 inline constexpr WriteIndex kUnresolved = ~WriteIndex{0} - 1;  // an absence with an unknown version
-inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // not a committed write; it is reported and then ignored
+inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // not a committed write; this is reported, and the read is then ignored
 
 struct ChainRead {
   uint32_t item = 0;
   WriteIndex seen = kInitial;
-  bool itself = true;  // false for an index scan, which only shows that it did not see the next write
+  bool itself = true;  // false: an index scan, which shows only that it did not see the next write
 };
 
 // A fault that cannot be explained by any order of the transactions.
@@ -69,14 +70,15 @@ class Chains {
   const Item& item(uint32_t id) const { return items_[id]; }
   uint32_t item_of_operation(uint64_t operation) const { return operation_items_[operation]; }
   uint32_t item_of_row(uint64_t row) const { return row_items_[row]; }
-  // The items of commit group 0 of this table whose keys are in the range: [first, second).
+  // Returns the items of the table's column group 0 whose keys are in the range, as [first,
+  // second).
   std::pair<uint32_t, uint32_t> items_in(uint32_t table, KeyRange range) const;
 
   // The writes of an item: [chain_begin, chain_end), in ascending order of versions.
   WriteIndex chain_begin(uint32_t item) const { return chain_begins_[item]; }
   WriteIndex chain_end(uint32_t item) const { return chain_begins_[item + 1]; }
   const ChainWrite& write(WriteIndex index) const { return writes_[index]; }
-  // Returns the write after `seen`, or kInitial.
+  // Returns the write after `seen`, or kInitial if `seen` is the last one.
   WriteIndex next(uint32_t item, WriteIndex seen) const;
   bool absent_at(WriteIndex seen) const { return seen == kInitial || writes_[seen].kind == OperationKind::kRemove; }
   // Returns the write of exactly this version, or kUnknown.
@@ -96,7 +98,7 @@ class Chains {
   WriteIndex seen_by_row(uint64_t row) const { return row_seen_[row]; }
 
   // Names for messages: "T12", where 12 is the line in the file; "accounts[17]", or
-  // "accounts[17].1" for commit group 1.
+  // "accounts[17].1" for column group 1.
   std::string name_of_txn(uint32_t txn) const;
   std::string name_of_item(uint32_t item) const;
   std::string name_of_version(WriteIndex seen) const;
@@ -146,7 +148,7 @@ class Chains {
   std::vector<Anomaly> anomalies_;
   // The own writes of the transaction that the constructor is processing.
   std::vector<OwnWrite> own_;
-  using ReadOfGroup = std::tuple<uint32_t, Key, uint64_t, uint16_t>;  // table, key, version, commit group
+  using ReadOfGroup = std::tuple<uint32_t, Key, uint64_t, uint16_t>;  // table, key, version, column group
   std::vector<ReadOfGroup> reads_of_groups_;                          // sorted
 };
 

@@ -1,9 +1,9 @@
 // check_history: decides whether a recorded history is strictly serializable or, on request,
 // serializable, and explains why not.
 //
-// A history can fail in three steps. Chains finds faults that no order can explain. Replay runs the
-// history in commit order. DependencyGraph is searched for cycles of dependencies. All steps run,
-// even if an earlier one finds a fault.
+// A history is checked in three steps. Chains finds faults that no order can explain. The replay
+// runs the history in commit order. The dependency graph is searched for cycles. Unless
+// CheckOptions::graph is false, all steps run even if an earlier one finds a fault.
 // Thread safety: pure functions.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace elider::check {
 
 struct CheckOptions {
-  uint64_t absences_max = 50'000'000;  // at 16 bytes each
+  uint64_t absences_max = 50'000'000;  // maximum number of absences in the graph, at 16 bytes each
   bool strictly = true;                // false: the order may differ from real time
   bool graph = true;                   // false: search for cycles only if the replay fails
 };

@@ -9,8 +9,8 @@ namespace {
 constexpr uint32_t kNone = ~uint32_t{0};
 constexpr uint64_t kEdgesVisitedMax = 200'000'000;  // several seconds
 
-// Tarjan's algorithm. It uses an explicit stack, because a path in the graph can be too long for
-// the call stack.
+// Finds the strongly connected components with Tarjan's algorithm. It uses an explicit stack,
+// because a path in the graph can be too long for the call stack.
 class Components {
  public:
   explicit Components(const DependencyGraph& graph)
@@ -77,7 +77,7 @@ class Components {
 };
 
 // Breadth-first search from one transaction back to itself, within its component. An edge to a
-// moment has length 0, so the length of a path is the number of its transactions.
+// moment (graph.h) has length 0, so the length of a path is the number of its transactions.
 class ShortestCycle {
  public:
   ShortestCycle(const DependencyGraph& graph, const Components& components)

@@ -1,10 +1,10 @@
-// Cycles of a dependency graph. Tarjan's algorithm decides in linear time whether there is a cycle.
-// A second search looks for a short cycle to print.
+// Finds cycles in a dependency graph. Tarjan's algorithm decides in linear time whether the graph
+// has a cycle. A second search then looks for a short cycle to print.
 //
 // To find the shortest cycle of the whole graph, the second search would have to start from every
-// transaction. It starts from the transactions that the replay suspects, then from others, until a
-// bound on its work is reached. It returns the shortest cycle that it found, which is the shortest
-// of all if the bound was not reached.
+// transaction. Instead, it starts from the transactions that the replay suspects, and then from
+// others, until it has visited a maximum number of edges. It returns the shortest cycle that it
+// found. If it did not reach the maximum, this is the shortest cycle of the graph.
 // Thread safety: pure functions.
 #pragma once
 
@@ -22,15 +22,15 @@ struct CycleStep {
 };
 
 struct CycleSearch {
-  uint64_t components = 0;       // strongly connected components of several transactions
-  uint64_t transactions = 0;     // transactions in these components
+  uint64_t components = 0;       // number of strongly connected components with several nodes
+  uint64_t transactions = 0;     // number of transactions in these components
   bool exhaustive = true;        // a shorter cycle does not exist
   std::vector<CycleStep> cycle;  // empty if the graph does not have a cycle
 };
 
 CycleSearch find_cycle(const DependencyGraph& graph, const std::vector<uint32_t>& suspects);
 
-// Adya's name for a cycle of these edges: "G0 (write cycle)", ...
+// Returns Adya's name for a cycle with these edges, for example "G0 (write cycle)".
 std::string name_of_cycle(const std::vector<CycleStep>& cycle);
 
 }  // namespace elider::check

@@ -18,7 +18,8 @@ DependencyGraph::DependencyGraph(const Chains& chains, const std::vector<Absence
     : chains_(chains), transactions_count_(static_cast<uint32_t>(chains.history().transactions.size())) {
   gather_reads(absences);
   if (strictly) order_moments();
-  // Count the edges first, then fill one array, sorted by the edges' start nodes.
+  // Counts the edges first, and then fills one array, in which the edges are grouped by their start
+  // nodes.
   edge_begins_.assign(transactions_count_ + by_end_.size() + 1, 0);
   each_edge([&](uint32_t from, Edge) { ++edge_begins_[from + 1]; });
   for (size_t node = 0; node + 1 < edge_begins_.size(); ++node) edge_begins_[node + 1] += edge_begins_[node];

@@ -1,8 +1,8 @@
-// DependencyGraph: the graph of the transactions that must precede others, with the reasons. It is
-// Adya's direct serialization graph, with real-time order for strictness. There is an edge from T
-// to U of kind
+// DependencyGraph: shows which transactions must precede which others, and why. It is Adya's direct
+// serialization graph, extended with real-time order for strict serializability. It has an edge
+// from T to U of kind
 //
-//   ww  if U wrote the version that follows one of T
+//   ww  if U wrote the version that follows one that T wrote
 //   wr  if U read a version that T wrote
 //   rw  if U wrote the version that follows one that T read
 //   rt  if T ended before U began
@@ -11,11 +11,12 @@
 // recorded, so edges are certain. Only the edges of absences that the replay resolved (Absence)
 // depend on the commit order. cycle.h searches for cycles.
 //
-// Real-time order has a quadratic number of pairs. The graph needs only a linear number of edges,
-// because it has an additional node, a moment, for the end of each transaction. Each moment has an
-// edge to the next one. A transaction has an edge to its own end. The last moment before a
-// transaction's beginning has an edge to the transaction.
-// The nodes are first the transactions, by position in the history, and then the moments.
+// Real-time order relates a quadratic number of pairs of transactions. To represent it with a
+// linear number of edges, the graph has an additional node, called a moment, for each transaction's
+// end. A transaction has an edge to the moment of its end, each moment has an edge to the next one,
+// and the last moment before a transaction's beginning has an edge to that transaction.
+// The nodes are numbered: first the transactions, in the order of the history, and then the
+// moments.
 // Thread safety: constant after construction.
 #pragma once
 
@@ -32,7 +33,7 @@ namespace elider::check {
 enum class EdgeKind : uint8_t { kWw = 0, kWr = 1, kRw = 2, kTime = 3 };
 std::string_view name_of(EdgeKind kind);
 
-// Four bytes per edge, because a large history has a hundred million of them.
+// An edge takes four bytes, because the graph of a large history has a hundred million edges.
 class Edge {
  public:
   // [31..30] kind  [29..0] target node
@@ -77,10 +78,10 @@ class DependencyGraph {
 
   const Chains& chains_;
   uint32_t transactions_count_;
-  std::vector<uint64_t> read_begins_;  // by transaction; positions in reads_
+  std::vector<uint64_t> read_begins_;  // indexed by transaction; positions in reads_
   std::vector<ChainRead> reads_;
   std::vector<uint32_t> by_end_;       // committed transactions, sorted by their ends; moment i belongs to by_end_[i]
-  std::vector<uint64_t> edge_begins_;  // by node; positions in edges_
+  std::vector<uint64_t> edge_begins_;  // indexed by node; positions in edges_
   std::vector<Edge> edges_;
 };
 

@@ -1,4 +1,4 @@
-// IndexModel: the contents of a history's secondary indexes at a position of the commit order. The
+// IndexModel: the contents of a history's secondary indexes at a position in the commit order. The
 // replay compares index scans with this model.
 //
 // Thread safety: one thread at a time.
@@ -30,7 +30,7 @@ class IndexModel {
     const auto& entries = found->second.entries;
     for (auto at = entries.lower_bound(first); at != entries.end() && at->first <= last; ++at) visit(at->first, at->second);
   }
-  // The transaction that added the entry, if the entry exists.
+  // Returns the transaction that added the entry, if the entry exists.
   std::optional<uint32_t> writer(uint32_t table, uint32_t index, const IndexEntry& entry) const;
 
  private:
@@ -38,7 +38,7 @@ class IndexModel {
     std::map<IndexEntry, uint32_t> entries;  // with the transaction that added each entry
     std::unordered_map<Key, uint64_t> values;
   };
-  std::map<std::pair<uint32_t, uint32_t>, Index> indexes_;  // by table and position
+  std::map<std::pair<uint32_t, uint32_t>, Index> indexes_;  // indexed by table and index
 };
 
 }  // namespace elider::check

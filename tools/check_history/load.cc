@@ -21,7 +21,7 @@ struct LineError {
   std::string what;
 };
 
-// Shortens a text for a message.
+// Formats a JSON value for a message, shortened if necessary.
 std::string shown(const Json& value) {
   constexpr size_t kMost = 200;
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -56,8 +56,8 @@ const std::string& text(const Json& value, const char* name) {
   return value.get_ref<const std::string&>();
 }
 
-// Returns true if the text is nested more deeply than in any history. Such text is neither parsed
-// nor printed, because both would need too much stack.
+// Returns true if the line is nested more deeply than a line of a history can be. Such a line is
+// neither parsed nor printed, because both would need too much stack.
 bool nested_too_deeply(const std::string& line) {
   constexpr int kDepthMax = 16;
   int depth = 0;
@@ -220,7 +220,8 @@ class Loader {
     auto& numbers = byte_keys_[table].numbers;
     return numbers.emplace(std::move(bytes), numbers.size()).first->second;
   }
-  // Replaces each number by the position of the key in the order of all keys.
+  // Replaces the number of each byte key by one that follows the order of the keys
+  // (RecordedTable::byte_keys).
   void sort_byte_keys(uint32_t table, RecordedHistory* history) {
     const auto& numbers = byte_keys_[table].numbers;
     if (numbers.empty()) return;
@@ -252,7 +253,7 @@ class Loader {
   }
 
   HistoryBuilder builder_;
-  std::vector<ByteKeys> byte_keys_;  // by position
+  std::vector<ByteKeys> byte_keys_;  // indexed by table
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace elider::check {
 //                     the last line does not end with a newline, the file was truncated
 Result<RecordedHistory> load_history(const std::string& path);
 
-// Like load_history(), from a stream. Messages call it `name`.
+// Like the other load_history(), but reads a stream, which messages call `name`.
 Result<RecordedHistory> load_history(std::istream& stream, const std::string& name);
 
 }  // namespace elider::check

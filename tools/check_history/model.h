@@ -1,10 +1,11 @@
-// RecordedHistory: a whole history in memory, for check-history. It consists of flat arrays, so
-// that millions of transactions fit into memory. It contains only what was recorded. Other parts
-// check it.
+// RecordedHistory: a complete history in memory, for check-history. It consists of flat arrays, so
+// that millions of transactions fit into memory. It contains exactly what was recorded, and does
+// not check it.
 //
-// An item is one commit group of one key of one table: the unit that has versions. An item's
-// writes, sorted by version, are its chain. An item does not exist before the first write of its
-// chain. Thread safety: plain values; one thread builds a history, then all may read it.
+// An item is the unit that has versions: one column group of the row with a given key in a table.
+// An item's writes, sorted by version, are its chain. An item does not exist before the first write
+// of its chain. Thread safety: plain values; one thread builds a history, and then all threads may
+// read it.
 #pragma once
 
 #include <compare>
@@ -31,7 +32,7 @@ struct RecordedOperation {
 
 struct RecordedRow {
   Key key = 0;
-  uint64_t version = 0;  // version of commit group 0, or of the group in an adjacent read of the row; 0: the transaction's own write
+  uint64_t version = 0;  // version of column group 0, or of the group in the row's recorded read; 0: the transaction's own write
 };
 
 struct RecordedScan {
@@ -42,7 +43,7 @@ struct RecordedScan {
   bool reverse = false;
 };
 
-// A row in the order of a secondary index.
+// An entry of a secondary index. Entries are ordered by value, and then by key.
 struct IndexEntry {
   uint64_t value = 0;
   Key key = 0;
@@ -57,10 +58,10 @@ struct RecordedIndexScan {
   uint32_t table = 0;
   uint32_t index = 0;
   bool reverse = false;
-  bool stopped = false;  // the covered range ends at its last row
+  bool stopped = false;  // the scan was stopped, so the range that it covered ends at its last row
 };
 
-// The value of a row in a secondary index since a commit.
+// The value that a row has in a secondary index after a commit.
 struct RecordedIndexValue {
   IndexEntry entry;
   uint32_t table = 0;
@@ -90,9 +91,10 @@ struct RecordedTransaction {
 
 struct RecordedTable {
   std::string name;
-  uint32_t groups = 1;  // number of commit groups
-  // The byte keys and the ends of ranges, in ascending order. Key 2 * i + 1 is the i-th of them.
-  // Key 2 * i is the end of a range that ends before the i-th. Empty if the table has number keys.
+  uint32_t groups = 1;  // number of column groups
+  // All byte keys and ends of ranges that occur in the history, in ascending order. The number 2 *
+  // i + 1 represents the i-th of them, and 2 * i the end of a range that ends before the i-th.
+  // Empty if the table has number keys.
   std::vector<std::string> byte_keys;
 };
 
@@ -100,7 +102,7 @@ struct RecordedTable {
 std::string key_text(const RecordedTable& table, Key key);
 
 struct RecordedHistory {
-  std::vector<RecordedTable> tables;    // by position
+  std::vector<RecordedTable> tables;    // indexed by table
   std::vector<std::string> procedures;  // names
   std::vector<RecordedTransaction> transactions;
   std::vector<RecordedOperation> operations;

@@ -1,4 +1,4 @@
-// PresenceSet: a subset of n items. It finds the next present item in a few steps.
+// PresenceSet: a subset of n items that finds the next member after a given item in a few steps.
 //
 // It is a bitmap with several levels of summaries; the last level is one word. Each word of a
 // summary covers 64 words, so a set of a hundred million items has five levels. The replay of range

@@ -83,13 +83,15 @@ class Replayer {
     suspect_writer(item, seen, current);
   }
 
-  // Transaction `txn` found the key absent. Returns the absence that it saw.
+  // Checks that the item was absent when transaction `txn` found it absent, and records the absence
+  // for the graph.
   void check_absence(uint32_t txn, uint32_t item, const char* how) {
     WriteIndex seen = current_[item];
     if (!chains_.absent_at(seen)) {
       fail(txn, how + chains_.name_of_item(item) + ", but it existed" + by(seen));
       suspect_writer(item, kInitial, seen);
-      // The latest possible absence constrains the order the least.
+      // Assumes that it saw the latest earlier absence, because this constrains the order the
+      // least.
       while (!chains_.absent_at(seen)) seen = seen == chains_.chain_begin(item) ? kInitial : seen - 1;
     }
     if (replay_.absences.size() < absences_max_) replay_.absences.push_back({txn, {item, seen}});
@@ -166,7 +168,7 @@ class Replayer {
       for (const IndexEntry& entry : returned_entries_) {
         if (indexes_.writer(scan.table, scan.index, entry).has_value() || chains_.may_have_written_row(txn, scan.table, entry.key))
           continue;
-        fail(txn, "was given " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it did not contain at that time");
+        fail(txn, "scanned and got " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which the index did not contain then");
       }
       indexes_.for_each(scan.table, scan.index, first, last, [&](const IndexEntry& entry, uint32_t writer) {
         if (std::binary_search(returned_entries_.begin(), returned_entries_.end(), entry) ||
@@ -179,14 +181,15 @@ class Replayer {
 
   // Reports a phantom: `txn` did not see the value that `writer` had given the row.
   void missed(uint32_t txn, const RecordedIndexScan& scan, const IndexEntry& entry, uint32_t writer) {
-    fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which it contained since " +
+    fail(txn, "scanned and did not get " + chains_.name_of_entry(scan.table, scan.index, entry) + ", which the index contained since " +
                   chains_.name_of_txn(writer));
     suspect(writer);
     index_phantoms_ = true;
     precedes(txn, scan.table, entry.key, writer);
   }
 
-  // Adds that `txn` saw the row, or its absence, as it was before `writer` wrote it.
+  // Records for the graph that `txn` saw the row, or its absence, as it was before `writer` wrote
+  // it.
   void precedes(uint32_t txn, uint32_t table, Key key, uint32_t writer) {
     chains_.own_writes(writer, &writes_);
     for (const auto& [item, version] : writes_) {
@@ -199,10 +202,10 @@ class Replayer {
     }
   }
 
-  // If index scans missed rows, the commit order does not prove anything, and the graph decides. So
-  // the graph needs the rows that entered the range of a scan later.
+  // If index scans missed rows, the commit order does not prove that the history is correct, and
+  // the graph decides. For that, it also needs the rows that entered the range of a scan later.
   void add_later_index_values(const std::vector<uint32_t>& order) {
-    std::map<std::pair<uint32_t, uint32_t>, std::multimap<IndexEntry, uint32_t>> later;  // with the transaction that wrote the value
+    std::map<std::pair<uint32_t, uint32_t>, std::multimap<IndexEntry, uint32_t>> later;  // each entry with the transaction that wrote it
     for (auto at = order.rbegin(); at != order.rend(); ++at) {
       const RecordedTransaction& txn = history_.transactions[*at];
       for (uint64_t s = txn.index_scans_begin; s < txn.index_scans_begin + txn.index_scans_count; ++s) {

@@ -1,10 +1,10 @@
 // Replay: runs a history in its commit order against a model. This verifies the history in linear
 // time.
 //
-// The commit order proves that the history is strictly serializable under four conditions. Every
-// read sees the newest write. Every scan returns all rows of its range. Every write follows the
-// previous version. And no transaction precedes one that had ended before it began. If a condition
-// does not hold, the recorded order may be wrong and not the history, so the dependency graph
+// The history is strictly serializable if four conditions hold in the commit order: every read sees
+// the newest write, every scan returns all rows of its range, every write follows the previous
+// version, and no transaction precedes one that had ended before it began. If a condition does not
+// hold, the fault may be in the recorded order and not in the history, so the dependency graph
 // decides (graph.h).
 //
 // The replay also determines the version of each absence that Chains could not resolve.
@@ -32,10 +32,10 @@ struct ReplayFailure {
 
 struct Replay {
   uint64_t failures_count = 0;
-  std::vector<ReplayFailure> failures;    // the first ones
+  std::vector<ReplayFailure> failures;    // the first kFailuresKept failures
   std::vector<uint32_t> suspects;         // transactions at which the search for cycles begins
   std::vector<Absence> absences;          // in commit order
-  uint64_t absences_left_out = 0;         // beyond the bound below
+  uint64_t absences_left_out = 0;         // number of absences above the limit `absences_max`
   bool holds() const { return failures_count == 0; }
 };
 

@@ -75,7 +75,7 @@ void add_chopping(Command app) {
       .one_of({"text", "json", "dot", "declaration"})
       .shows_default();
   report
-      .option("--granularity", chosen->granularity, "Two operations conflict if they share a table, a commit group of columns, or a column")
+      .option("--granularity", chosen->granularity, "Two operations conflict if they access the same table, column group, or column")
       .one_of({"table", "group", "column"})
       .shows_default();
   report

@@ -19,7 +19,7 @@ Names tpcc_infos() {
   return names;
 }
 
-// The customer's data are in a separate commit group from the columns that a NewOrder reads.
+// The customer's data and the columns that a NewOrder reads are in separate column groups.
 // Otherwise a Payment, which writes the data, would conflict with a NewOrder.
 std::vector<chopping::Table> tpcc_tables() {
   const Names address{"name", "street_1", "street_2", "city", "state", "zip", "tax"};

@@ -1,5 +1,5 @@
 // Declarations of known workloads, for `elider chopping report` and the benchmarks that run them.
-// Thread safety: pure.
+// Thread safety: pure functions.
 #pragma once
 
 #include <string_view>

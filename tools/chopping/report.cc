@@ -116,7 +116,7 @@ class Writer {
       if (merge.why == Merge::Why::kBetween)
         print(", which must run between them\n");
       else if (merge.why == Merge::Why::kRollback)
-        print(", because it may roll back until then\n");
+        print(", because the procedure may roll back until then\n");
       else
         print(", for this cycle:\n");
       std::vector<std::string> advice;
@@ -127,7 +127,7 @@ class Writer {
           advice.push_back(conflict->advice);
       }
       for (size_t i = 0; i < advice.size(); ++i) print("      {} {}\n", i == 0 ? "to avoid it:" : "or:", advice[i]);
-      if (advice.empty() && merge.why == Merge::Why::kCycle) print("      a declaration cannot avoid it\n");
+      if (advice.empty() && merge.why == Merge::Why::kCycle) print("      the merge cannot be avoided by changing the declaration\n");
     }
   }
 
@@ -161,7 +161,7 @@ Json list(const Writer& names, uint32_t p, const std::vector<uint32_t>& operatio
   return json;
 }
 
-// Draws the pieces of two calls as boxes. Each call has its own frame.
+// Draws two calls of each procedure. Each call has a frame, in which its pieces are boxes.
 class Drawing {
  public:
   explicit Drawing(const ChoppingReport& report) : plan_(report.plan), names_(report) {}
@@ -205,7 +205,8 @@ class Drawing {
     for (size_t i = 0; i + 1 < pieces.size(); ++i) out_ += fmt::format("    {} -- {};\n", node(p, call, i), node(p, call, i + 1));
     out_ += "  }\n";
   }
-  // Adds the edges between the two calls. Each pair of pieces gets only one edge.
+  // Adds the edges that two conflicting operations cause between the pieces of all drawn calls.
+  // Each pair of pieces gets only one edge.
   void edges(OperationId from, OperationId to, const char* style) {
     for (int a = 0; a < 2; ++a)
       for (int b = 0; b < 2; ++b) {

@@ -1,5 +1,5 @@
-// The results of analyzing a declaration, as text, JSON and a drawing (Graphviz).
-// Thread safety: pure.
+// The results of analyzing a declaration, as text, as JSON, or as a drawing (Graphviz).
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ struct ChoppingReport {
   const chopping::Choices& choices;
   const chopping::Plan& plan;
 
-  // Prints each procedure's pieces in order, every merge with the cycle that forced it, and what
-  // could avoid the merge.
+  // Lists each procedure's pieces in order, every merge of pieces with the cycle that forced it,
+  // and what could avoid the merge.
   std::string text() const;
   Json json() const;
-  // Draws two calls of each procedure: S-edges black, C-edges red, publishers and subscribers
-  // dashed.
+  // Returns a drawing of two calls of each procedure. S-edges are black, C-edges are red, and the
+  // edges between publishers and subscribers are dashed.
   std::string dot() const;
 };
 

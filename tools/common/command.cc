@@ -21,9 +21,9 @@ namespace {
 
 int chosen_exit_code = 0;
 
-// Returns a description of the error if the text is not a number in the range, or an empty text.
-// `Number` is wider than the type of the option. So a number that does not fit into that type is
-// reported as out of range and not as malformed.
+// Returns a description of the error if the text is not a number in the range, and otherwise an
+// empty string. `Number` is wider than the option's type, so that a number that does not fit into
+// this type is reported as out of range and not as malformed.
 template <class Number>
 std::string why_not_in(const std::string& text, Number min, Number max) {
   Number number{};
@@ -130,7 +130,8 @@ std::vector<std::string> commands_of(const CLI::App& app) {
 
 }  // namespace
 
-// Returns an error for the first word that is an unknown command or option, or "".
+// Returns an error message for the first argument that is an unknown command or option, or "" if
+// all are known.
 std::string Program::unknown_word(const std::vector<std::string>& arguments) const {
   const CLI::App* at = app_.get();
   std::string path = app_->get_name();
@@ -142,7 +143,7 @@ std::string Program::unknown_word(const std::vector<std::string>& arguments) con
     if (word == "--") return {};
     if (word.size() > 1 && word[0] == '-') {
       const std::string name = word.substr(0, word.find('='));
-      // A short option's value, or other short options, may follow without a blank.
+      // The value of a short option, or other short options, may follow without a space.
       const CLI::Option* option = at->get_option_no_throw(word.starts_with("--") ? name : word.substr(0, 2));
       if (option == nullptr) return unknown("option", name, options_of(*at));
       // Skips the value of the option.
@@ -150,7 +151,7 @@ std::string Program::unknown_word(const std::vector<std::string>& arguments) con
       continue;
     }
     const std::vector<std::string> commands = commands_of(*at);
-    if (commands.empty()) continue;  // a file, or another value
+    if (commands.empty()) continue;  // a positional argument
     if (std::find(commands.begin(), commands.end(), word) == commands.end()) return unknown("command", word, commands);
     at = at->get_subcommand(word);
     path += " " + word;
@@ -168,7 +169,7 @@ int Program::run(const std::vector<std::string>& arguments) {
     return kExitUsage;
   }
   try {
-    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // parse() takes them from the back
+    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // parse() expects them in reverse order
   } catch (const CLI::ParseError& error) {
     // The parser has an exit code for each kind of error. We use only one.
     return app_->exit(error) == 0 ? 0 : kExitUsage;

@@ -6,9 +6,10 @@
 //   ycsb.runs([options] { ... });
 //
 // Parsing checks each option separately; the command's function checks combinations
-// (refuse_option). A mistake is reported in one line that names the option or word and suggests a
-// correction. Only command.cc includes the parser (CLI11), which takes seconds to compile.
-// Thread safety: only main's thread.
+// (refuse_option). A mistake in the arguments is reported in one line, which names the option or
+// word and, if possible, suggests a correction. Only command.cc includes the parser (CLI11), which
+// takes seconds to compile.
+// Thread safety: only the main thread may use these classes.
 #pragma once
 
 #include <concepts>
@@ -32,12 +33,12 @@ inline constexpr int kExitUsage = 2;          // an option is invalid, and the c
 inline constexpr int kExitUnsupported = 3;    // this machine cannot run the command (elider-lab htm without hardware transactions)
 inline constexpr int kExitInterrupted = 130;  // the command was interrupted and reported its results; shells use this code for SIGINT
 
-// Sets and returns main's exit code, 0 by default.
+// Set and return the exit code of main(), which is 0 by default.
 void set_exit_code(int code);
 int exit_code();
 
-// Flushes the output at the end of the process. Returns `code`, or prints an error and returns
-// kExitFailed if flushing fails and `code` is 0.
+// Flushes the output before main() returns. If this fails, prints an error, and returns kExitFailed
+// if `code` is 0. Otherwise returns `code`.
 int flush_output(int code);
 
 // Ends the command before it runs: the program prints "<option>: <why>" and returns kExitUsage.
@@ -56,12 +57,12 @@ class Option {
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
   Option& between_commas();  // several values in one argument, separated by commas
-  Option& one_at_a_time();   // several values, each after the name of the option
+  Option& one_at_a_time();   // the option may be repeated, each time with one value
   Option& one_of(std::vector<std::string> words);
   Option& existing_file();
-  // `why` checks a text. It returns a description of the error, or an empty text.
+  // Checks the value with why(text), which returns a description of the error, or an empty string.
   Option& checked(std::function<std::string(const std::string& text)> why);
-  // Requires a number of this range. The error says whether the text is malformed or out of range.
+  // Requires a number in this range. The error says whether the text is malformed or out of range.
   template <std::integral T>
   Option& in(T min, T max) { return in_whole(static_cast<uint64_t>(min), static_cast<uint64_t>(max)); }
   template <std::integral T, std::integral U>
@@ -84,7 +85,7 @@ class Command {
   // Adds a command below this one, which then requires a subcommand.
   Command add(const char* name, const std::string& words);
 
-  // The variable that receives the value must live as long as the program.
+  // The variable that receives the value must outlive the Program.
   Option option(const char* name, uint32_t& value, const std::string& words);
   Option option(const char* name, int& value, const std::string& words);
   Option option(const char* name, uint64_t& value, const std::string& words);
@@ -120,7 +121,7 @@ class Program {
   // Runs the command that the arguments name, and returns main's exit code. `arguments` do not
   // include the program's name. Prints the help if they are empty.
   int run(const std::vector<std::string>& arguments);
-  // Parses and runs; returns a parse error, or "".
+  // Like run(), but returns the parser's error message, or "" if parsing succeeded.
   std::string refusal(const std::vector<std::string>& arguments);
 
  private:

@@ -6,7 +6,7 @@ namespace elider::tools {
 
 namespace {
 std::atomic<bool> came{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler writes it");
+static_assert(std::atomic<bool>::is_always_lock_free, "the signal handler writes this flag");
 void note(int) { came.store(true, std::memory_order_relaxed); }  // relaxed: the flag does not order other accesses
 }  // namespace
 

@@ -1,7 +1,7 @@
 // InterruptWatch: while it exists, the first SIGINT (Ctrl-C) is recorded, so that a run can end
-// early and report its results. The second SIGINT ends the process, unless another process handles
-// it. Thread safety: only one thread at a time may create a watch; all threads may call
-// interrupted().
+// early and report its results. The second SIGINT ends the process or, with Second::kIsNotedToo, is
+// also only recorded. A process whose child handles the signal uses this. Thread safety: only one
+// thread at a time may create a watch; all threads may call interrupted().
 #pragma once
 
 #include <csignal>
@@ -11,7 +11,7 @@ namespace elider::tools {
 class InterruptWatch {
  public:
   enum class Second { kEndsTheProcess, kIsNotedToo };
-  // Has no effect if `wanted` is false, or if the process ignores SIGINT.
+  // Does nothing if `wanted` is false, or if the process ignores SIGINT.
   explicit InterruptWatch(bool wanted, Second second = Second::kEndsTheProcess);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;

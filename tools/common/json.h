@@ -1,4 +1,4 @@
-// JSON output of commands: results and their environment.
+// Writes the results of commands, and the environment in which they were measured, as JSON.
 #pragma once
 
 #include <string>
@@ -11,10 +11,12 @@ namespace elider::tools {
 
 using Json = nlohmann::ordered_json;
 
-// Adds "commit", "compiler", "build" and "machine", the environment of a measurement.
+// Adds the members "commit", "compiler", "build" and "machine", which describe the environment of a
+// measurement.
 void add_environment(Json& configuration);
 
-// Writes a document to a file ("-": standard output). An error names the file.
+// Writes a document to the file `path`, or to standard output if `path` is "-". Error messages name
+// the file.
 Status write_json(const std::string& path, const Json& json);
 
 }  // namespace elider::tools

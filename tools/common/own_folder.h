@@ -1,5 +1,5 @@
 // own_folder(): the folder of the running program, where other built or installed files are found.
-// Thread safety: a pure read.
+// Thread safety: a pure function.
 #pragma once
 
 #include <filesystem>

@@ -10,8 +10,8 @@ namespace elider::tools {
 
 namespace {
 
-// The number of letters to insert, delete or change, or to swap with the next letter, that turns
-// one word into the other.
+// Returns the edit distance of two words: how many letters must be inserted, deleted, changed or
+// swapped with the next letter to turn one word into the other.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});
@@ -31,7 +31,7 @@ size_t distance(std::string_view a, std::string_view b) {
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
   const std::string* nearest = nullptr;
-  size_t least = word.size() / 3 + 2;  // words at this distance are not similar
+  size_t least = word.size() / 3 + 2;  // words at this distance or more are not similar
   for (const std::string& candidate : known) {
     // A prefix of a known word is similar, even if many letters are missing.
     const bool begins = word.size() > 3 && candidate.starts_with(word);

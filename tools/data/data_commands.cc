@@ -20,7 +20,7 @@ struct DataChosen {
   std::string to;
   uint64_t to_snapshot = files::kNewest;
   bool dry_run = false;
-  std::string json;  // the file of --json; "-" is standard output; empty without --json
+  std::string json;  // the argument of --json: a file, or "-" for standard output; empty without --json
 };
 
 const char* name_of(RecoveryProgress::Step step) {
@@ -72,7 +72,7 @@ void print(const Recovery& r) {
   for (const std::string& words : r.skipped) fmt::print("damaged checkpoint   {}\n", words);
   for (const std::string& words : r.cuts) fmt::print("cut off by a crash   {}\n", words);
   if (r.records_void != 0)
-    fmt::print("void                 {} records that were incomplete and never acknowledged as durable\n", r.records_void);
+    fmt::print("void                 {} records after the last complete number, never acknowledged as durable\n", r.records_void);
 }
 
 Json json_of(const Recovery& r) {
@@ -148,7 +148,7 @@ std::vector<std::string> Place::folders() const {
 
 void add_folders(Command command, Place& place, const char* name, const char* what) {
   command.option(name, place.first, what).required();
-  command.option("--also", place.also, "Another folder of a database with several; repeat in order").one_at_a_time().type("DIR");
+  command.option("--also", place.also, "Another folder, if the database has several; repeat in order").one_at_a_time().type("DIR");
 }
 
 void add_json(Command command, std::string& file) {
@@ -207,7 +207,7 @@ void add_check(Command app) {
   Command command = app.add("check", "Read all files of a closed database, load its rows, and compare the indexes with them");
   add_folders(command, chosen->place);
   add_json(command, chosen->json);
-  command.footer(std::string("  elider check data\n\nIt needs as much memory as the database, and does not change the files.\n") +
+  command.footer(std::string("  elider check data\n\nThe check needs as much memory as the database, and does not change the files.\n") +
                  kDataExitCodes);
   command.runs([chosen] { run_check(*chosen); });
 }
@@ -217,15 +217,17 @@ void add_recover(Command app) {
   Command command = app.add("recover", "Recover a closed database as opening it would, and report what was found");
   add_folders(command, chosen->place);
   command.flag("--dry-run", chosen->dry_run, "Do not change the folder");
-  command.option("--to-snapshot", chosen->to_snapshot, "Recover the state after this number; later commits are deleted, unless --dry-run")
+  command
+      .option("--to-snapshot", chosen->to_snapshot,
+              "Recover the state after this number; later commits are deleted, unless --dry-run is given")
       .checked(check_whole_number)
       .type("N");
   add_json(command, chosen->json);
   command.footer(
       std::string("  elider recover --dry-run data                      what would opening it find?\n"
-                  "  elider recover --dry-run --to-snapshot 4711 data   and as of then?\n"
+                  "  elider recover --dry-run --to-snapshot 4711 data   what would the state after number 4711 be?\n"
                   "  elider backup data before && elider recover --to-snapshot 4711 data\n\n"
-                  "A commit's number: RunPolicy::commit_number gives it, and elider log dump shows it. States before the oldest\n"
+                  "RunPolicy::commit_number returns the number of a commit, and elider log dump prints it. States before the oldest\n"
                   "checkpoint are not in the files (Options::checkpoints_kept).\n") +
       kDataExitCodes);
   command.runs([chosen] { run_recover(*chosen); });

@@ -14,17 +14,18 @@
 namespace elider::tools {
 
 inline constexpr const char* kDataExitCodes =
-    "Exit code: 0 success; 1 files are damaged, or cannot be read or written; 2 the command is not possible: there is\n"
-    "not a database, it is open elsewhere, the target is not empty, or the files do not contain the requested state.";
+    "Exit code: 0 success; 1 files are damaged, or cannot be read or written; 2 the command is not possible: the\n"
+    "database does not exist or is in use, the target is not empty, or the files do not contain the requested state.";
 
-// The database's folders, from the options DIR and --also. Must live as long as the command.
+// The database's folders, from the argument DIR and the option --also. The object must outlive the
+// command.
 struct Place {
   std::string first;
   std::vector<std::string> also;
   std::vector<std::string> folders() const;
 };
 void add_folders(Command command, Place& place, const char* name = "DIR", const char* what = "The database's folder");
-// Adds --json, with the same meaning as in benchmarks.
+// Adds the option --json FILE, which stores its argument in `file`.
 void add_json(Command command, std::string& file);
 // Prints an error and sets the exit code unless the status is ok. Returns status.ok().
 bool finish(const Status& status);

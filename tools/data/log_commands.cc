@@ -21,7 +21,7 @@ struct LogChosen {
   Place folders;
   std::string table;
   uint64_t first = 0, last = files::kNewest, limit = files::kNewest;
-  std::string json;  // the file of --json; "-" is standard output; empty without --json
+  std::string json;  // the argument of --json: a file, or "-" for standard output; empty without --json
 };
 
 template <class T>
@@ -86,8 +86,8 @@ std::string table_of(const files::LoggedChange& change) {
   return change.table_name.empty() ? fmt::format("#{}", change.table) : shown(change.table_name);
 }
 
-// Returns the key as JSON. A byte key becomes a text in which each byte is the character with this
-// number.
+// Returns the key as JSON. A byte key becomes a string in which each byte is the character with
+// that code point.
 Json key_of(const files::LoggedChange& change) {
   if (!change.byte_key) return change.key;
   std::string utf8;
@@ -147,8 +147,8 @@ bool concerns(const files::LoggedRecord& record, const std::string& table) {
                      [&](const files::LoggedChange& change) { return table_of(change) == table; });
 }
 
-// Returns true if the table exists, otherwise prints the existing tables. "#7" is a table that
-// files do not describe.
+// Returns true if the log contains the table; otherwise prints which tables it contains and returns
+// false. A name such as "#7" is always accepted: it is a table that is not described in the files.
 bool check_table(const LogChosen& chosen) {
   if (chosen.table.empty() || chosen.table.starts_with('#')) return true;
   std::vector<std::string> names;
@@ -220,7 +220,7 @@ void add_log(Command app) {
   dump.option("--first", dumped->first, "First snapshot number").checked(check_whole_number).type("N");
   dump.option("--last", dumped->last, "Last snapshot number").checked(check_whole_number).type("N");
   dump.option("--limit", dumped->limit, "Maximum number of records").checked(check_whole_number).type("COUNT");
-  dump.option("--table", dumped->table, "Only records that concern this table").type("NAME");
+  dump.option("--table", dumped->table, "Print only records that create or change this table").type("NAME");
   dump.option("--json", dumped->json, "Write one JSON object per line to this file (- for standard output)").type("FILE");
   dump.footer(std::string("  elider log dump data --limit 10\n  elider log dump data --table accounts --first 4000 --json -\n"
                           "  elider log dump data2/log-00000001-01-00000000 --also data\n\n"
@@ -231,7 +231,7 @@ void add_log(Command app) {
   Command verify = log.add("verify", "Read the whole log of a closed database: check checksums, order and completeness");
   add_folders(verify, verified->folders);
   add_json(verify, verified->json);
-  verify.footer(std::string("  elider log verify data\n\nIt does not load rows; elider check does.\n") + kDataExitCodes);
+  verify.footer(std::string("  elider log verify data\n\nThis does not load rows; elider check does.\n") + kDataExitCodes);
   verify.runs([verified] { run_verify(*verified); });
 }
 

@@ -57,7 +57,7 @@ void print(const HeapStatus& status) {
   fmt::print("log        {}\n", size_of(status.log_bytes));
   fmt::print("written    up to transaction {}\n", status.last_number);
   fmt::print("replayed   up to transaction {}\n", status.replayed_number);
-  fmt::print("pending    {} transactions in the log, which opening it will replay\n", status.recovered);
+  fmt::print("pending    {} transactions in the log, to be replayed when the heap is opened\n", status.recovered);
   fmt::print("dropped    {} transactions that a crash cut off before they were durable\n", status.dropped);
   for (const HeapRoot& root : status.roots) fmt::print("root       '{}': {}, {}\n", root.name, root.type, size_of(root.bytes));
 }
@@ -83,7 +83,7 @@ void run_check(const HeapChosen& chosen) {
   show(chosen, *checked);
   if (checked->lost_bytes != 0)
     static_cast<void>(finish(
-        {Code::kCorrupt, fmt::format("'{}' is damaged: {} bytes are lost: not in use and not free", chosen.file, checked->lost_bytes)}));
+        {Code::kCorrupt, fmt::format("'{}' is damaged: {} bytes are lost: neither in use nor free", chosen.file, checked->lost_bytes)}));
 }
 
 void run_status(const HeapChosen& chosen) {
@@ -107,14 +107,14 @@ void add_heap(Command app) {
   add(heap, "check", "Check all blocks, free lists and roots of a heap that is not open, and report its contents",
       "  elider heap check book.heap\n"
       "  elider heap check book.heap --json -\n\n"
-      "It checks the heap as the next program will find it, with the transactions that are still in the log. It does not\n"
-      "change the file. Each byte must be in use, free, or not yet divided into blocks; lost bytes mean damage.\n"
+      "The check includes the transactions that are still in the log, and does not change the file.\n"
+      "Each byte must be in use, free, or not yet divided into blocks; lost bytes mean damage.\n"
       "It counts objects but cannot check their contents, because it does not know their types.",
       run_check);
-  add(heap, "status", "Print the sizes of a heap and its log, the transactions that opening it will replay, and its roots",
+  add(heap, "status", "Print the sizes of a heap and its log, how many transactions opening it will replay, and its roots",
       "  elider heap status book.heap\n\n"
-      "A program asks its open heap: Heap::status(). For each root it prints the name, the type as the program's compiler\n"
-      "recorded it, and the size of the object itself. check reads all blocks; status reads only the log and the roots.",
+      "For an open heap, its program can call Heap::status(). For each root, this command prints the name, the type as the\n"
+      "program's compiler recorded it, and the size of the object itself. It reads only the log and the roots.",
       run_status);
 }
 

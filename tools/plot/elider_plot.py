@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Draws benchmark results: FILE.json... (what --json wrote) into one PNG or SVG.
+"""Plots benchmark results (files written with --json) as one PNG or SVG.
 
-Runs whose configurations differ only in the seed are one group: its median is drawn, with its
-minimum and maximum as an error bar. Each benchmark has panels of its own: its transactions are not those of another one. Run by `elider plot`; exit code 0 drawn, 1 a library is missing or the
-drawing cannot be written, 2 bad arguments, or a file that no benchmark wrote.
+Runs whose configurations differ only in the seed form a group. The plot shows each group's median, with the minimum and maximum
+as an error bar. Each benchmark has separate panels, because different benchmarks run different transactions. `elider plot` runs
+this script. Exit codes: 0 success, 1 a library is missing or the plot cannot be written, 2 an argument is wrong or a file was not
+written by a benchmark.
 """
 import argparse
 import json
@@ -21,7 +22,7 @@ MEMORY_PARTS = ["rows", "versions", "blocks", "indexes", "free"]
 
 
 class Problem(Exception):
-    """What the user should be told, in one line, and the exit code."""
+    """An error: a message of one line for the user, and the exit code."""
 
     def __init__(self, words, code=1):
         super().__init__(words)
@@ -33,7 +34,7 @@ def is_run(run):
 
 
 def read(path):
-    """The results in one file, as a list; a Problem names it if it holds none."""
+    """Returns the list of results in a file. If the file does not contain any, raises a Problem that names the file."""
     try:
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
@@ -43,14 +44,14 @@ def read(path):
         raise Problem(f"{path}: not JSON: {error}", 2) from error
     if isinstance(result, dict) and "figures" in result and "configuration" in result:
         return [result]
-    runs = result.get("runs", [result]) if isinstance(result, dict) else [result]  # several of them: bench elision
+    runs = result.get("runs", [result]) if isinstance(result, dict) else [result]  # `elider-lab elision` writes several runs
     if not isinstance(runs, list) or not runs or not all(is_run(run) for run in runs):
         raise Problem(f"{path}: not a benchmark's result (it lacks throughput_txns_per_s or configuration)", 2)
     return runs
 
 
 class Group:
-    """Runs of one configuration."""
+    """Runs with the same configuration, apart from the seed."""
 
     def __init__(self, configuration):
         self.configuration = configuration
@@ -77,7 +78,7 @@ def group_runs(results):
 
 
 def differing(groups):
-    """The configuration's names whose values are not the same in all groups."""
+    """Returns the names of the settings whose values differ between the groups."""
     names = []
     for group in groups:
         names += [name for name in group.configuration if name not in names]
@@ -112,12 +113,12 @@ def benchmark_of(result):
 
 
 def benchmarks_of(results):
-    """Without repetitions, in the order of the files."""
+    """Returns the names of the benchmarks without duplicates, in the order of the files."""
     return list(dict.fromkeys(benchmark_of(result) for result in results))
 
 
 def sizes_of(groups):
-    """What one benchmark ran: "tpcc, 2 warehouses"; a size that is not the same in all groups is in their labels."""
+    """Describes a benchmark's size, such as "tpcc, 2 warehouses". Omits sizes that differ between groups, because the labels show them."""
     first, differs = groups[0].configuration, differing(groups)
     parts = [str(first.get("benchmark", "benchmark"))]
     if "warehouses" in first and "warehouses" not in differs:
@@ -128,7 +129,7 @@ def sizes_of(groups):
 
 
 def spread(values):
-    """Median, and how far minimum and maximum lie from it."""
+    """Returns the median, and its distances from the minimum and the maximum."""
     middle = statistics.median(values)
     return middle, middle - min(values), max(values) - middle
 
@@ -141,7 +142,7 @@ def unit_of(value):
 
 
 def draw_bars(axes, labels, values, colours=None):
-    """Bars of median throughputs, each with its spread and its figure."""
+    """Draws a bar for each median throughput, with the minimum and maximum as an error bar and the value as a label."""
     spreads = [spread(each) for each in values]
     unit, scale = unit_of(max(middle for middle, _, _ in spreads))
     heights = [middle / scale for middle, _, _ in spreads]
@@ -187,7 +188,7 @@ def draw_over_threads(axes, groups):
 
 
 def draw_latency(axes, groups):
-    """p50, p99 and p99.9 of each transaction type, by the group's median run."""
+    """Draws p50, p99 and p99.9 of each transaction type, each as the median over the group's runs."""
     rows = []
     for group in groups:
         for name in group.runs[0].get("latency_us", {}):
@@ -220,7 +221,7 @@ def draw_latency(axes, groups):
 
 
 def draw_aborts(axes, groups):
-    """Aborts by cause, as a share of all attempts."""
+    """Draws the aborts of each group's first run by cause, as a share of all attempts."""
     causes = []
     for group in groups:
         causes += [c for c, n in group.runs[0].get("aborts", {}).items() if c != "total" and n > 0 and c not in causes]
@@ -244,7 +245,7 @@ def draw_aborts(axes, groups):
 
 
 def draw_memory(axes, groups):
-    """Memory in use by part."""
+    """Draws the memory in use in each group's first run, by part."""
     with_memory = [group for group in groups if group.runs[0].get("memory_bytes", {}).get("total", 0) > 0]
     if not with_memory:
         return False
@@ -264,7 +265,7 @@ def draw_memory(axes, groups):
 
 
 def workload_title(run):
-    """What the stores did: "workload a: 50% read, 50% update, zipfian"; results from before there were workloads have mixes alone."""
+    """Describes the workload, such as "workload a: 50% read, 50% update, zipfian". Older results contain only a mix."""
     if run.get("workload", "mix") == "mix":
         return f"{run['mix']} read / read-modify-write"
     shares = ", ".join(f"{share:g}% {kind}" for kind, share in run["shares"].items())
@@ -278,7 +279,7 @@ def draw_compare(axes, result, run):
 
 
 def draw_figure(axes, result, figure):
-    """A published figure made again, over what the paper reports; a wide range of x by powers of two or ten."""
+    """Draws a reproduction of a published figure. The title quotes the published result. A wide x axis is logarithmic."""
     points = [point["x"] for line in figure["series"] for point in line["points"] if point["x"] > 0]
     for position, line in enumerate(figure["series"]):
         axes.plot(
@@ -298,7 +299,7 @@ def draw_figure(axes, result, figure):
 
 
 def panels_of(results):
-    """The drawings to make, each a function of its axes that says whether there was anything to draw."""
+    """Returns a list of functions, each of which draws a panel on the given axes and returns False if it did not draw anything."""
     compares = [result for result in results if "results" in result]
     runs = [result for result in results if "results" not in result and "figures" not in result]
     panels = []
@@ -318,7 +319,7 @@ def panels_of(results):
 
 
 def draw_titled(axes, draw, groups, about):
-    """Draws a panel, and puts what it is about before its title."""
+    """Draws a panel, and adds the prefix `about` to its title."""
     if draw(axes, groups) is False:
         return False
     axes.set_title(about + axes.get_title(), fontsize=10)
@@ -326,7 +327,7 @@ def draw_titled(axes, draw, groups, about):
 
 
 def footer(results):
-    """Where the figures are from: every machine and commit among them."""
+    """Describes all machines and commits that produced the results, one per line."""
     seen = []
     for result in results:
         configuration = result["configuration"]
@@ -344,7 +345,7 @@ def footer(results):
 
 
 def title_of(results):
-    """The benchmarks; if there is one alone, with its sizes, which the titles of the panels have otherwise."""
+    """Returns the benchmarks' names. If there is only one, adds its size, which the titles of the panels show otherwise."""
     benchmarks = benchmarks_of(results)
     return sizes_of(group_runs(results)) if len(benchmarks) == 1 else ", ".join(benchmarks)
 
@@ -352,7 +353,7 @@ def title_of(results):
 def draw(pyplot, results, title, output):
     drawn = []
     panels = panels_of(results)
-    pyplot.rcParams["svg.fonttype"] = "none"  # text stays text
+    pyplot.rcParams["svg.fonttype"] = "none"  # keeps text as text, instead of converting it to paths
     figure, grid = pyplot.subplots(len(panels), 1, figsize=(9, 3.2 * len(panels) + 1), squeeze=False)
     for axes, panel in zip(grid[:, 0], panels):
         axes.grid(axis="both", color="#E5E5E5", linewidth=0.6)
@@ -363,7 +364,7 @@ def draw(pyplot, results, title, output):
             figure.delaxes(axes)
         else:
             drawn.append(axes)
-    # Empty panels do not leave a gap; many panels are placed in two columns.
+    # Panels without data do not leave a gap. More than four panels are placed in two columns.
     columns = 1 if len(drawn) <= 4 else 2
     rows = -(-len(drawn) // columns)
     for position, axes in enumerate(drawn):
@@ -377,7 +378,7 @@ def draw(pyplot, results, title, output):
 
 
 def load_pyplot():
-    """matplotlib.pyplot, of this Python or of the system's, which Debian's package serves alone."""
+    """Imports matplotlib.pyplot. If this Python lacks it, runs the script with the system's Python, for which Debian packages it."""
     try:
         import matplotlib
     except ImportError:
@@ -403,7 +404,7 @@ def main():
     except OSError as error:
         raise Problem(f"{arguments.output}: {error.strerror}") from error
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError) as error:
-        # The outer structure is right but an inner value is not, so a benchmark did not write the file.
+        # The file's outer structure is right but an inner value is not, so a benchmark did not write the file.
         words = " ".join(f"{type(error).__name__}: {error}".split())
         raise Problem(f"{', '.join(arguments.files)}: not what a benchmark wrote ({words})", 2) from error
 

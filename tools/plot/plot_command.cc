@@ -1,6 +1,5 @@
-// `elider plot` plots benchmark results. A Python script with matplotlib does the work. The script
-// is next to this program, in its installation, or in the source tree; this file finds and runs the
-// script.
+// The command `elider plot`: finds and runs a Python script, which plots benchmark results with
+// matplotlib. The script is in this program's folder, in its installation, or in the source tree.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -26,7 +25,7 @@ namespace {
 constexpr const char* kScript = "elider_plot.py";
 
 constexpr const char* kHelp =
-    "Plots throughput (by thread count if the runs differ in it), latencies, aborts and memory. For\n"
+    "Plots throughput (by thread count if it differs between runs), latencies, aborts and memory. For\n"
     "bench compare, it plots the stores side by side. Runs with equal settings are plotted as one, with\n"
     "their spread. Each benchmark has its own panels. Needs python3-matplotlib (Debian).\n"
     "\n"
@@ -39,7 +38,7 @@ struct PlotOptions {
   std::string title;
 };
 
-// Returns "" if the script is not found.
+// Returns the script's path, or "" if it is not found.
 std::string find_script() {
   std::vector<std::filesystem::path> folders;
   if (const auto folder = own_folder(); !folder.empty()) {
