@@ -1,9 +1,9 @@
-// The stock of a shop, as an example of column groups, additions, a secondary index and scans.
+// The stock of a shop: an example of column groups, additions, a secondary index and scans.
 //
 // Each article has columns that rarely change (supplier, price) and two counters that change often
-// (in stock, views). The counters are separate column groups. So a customer who looks at the price
-// does not conflict with a customer who buys, and with `add` any number of customers can count
-// views concurrently.
+// (in stock, views). Each counter has its own column group, so a customer who looks at the price
+// does not conflict with a customer who buys. Views are counted with `add`, so any number of
+// customers can view an article concurrently.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -54,7 +54,8 @@ Status run() {
     return {};
   }));
 
-  // Every visitor looks at an article's price. One in ten buys the article, if it is in stock.
+  // Every visit reads the price of an article. Every tenth visit also buys the article, if it is in
+  // stock.
   std::atomic<uint64_t> sold{0}, revenue_cents{0}, failures{0};
   const auto visit = [&](uint64_t seed) {
     for (uint64_t i = 0; i < kVisits; ++i) {
@@ -83,7 +84,7 @@ Status run() {
     std::jthread one(visit, 1), other(visit, 1234);
   }
 
-  // Checks the totals on one snapshot, once through the key index and once through the index by
+  // Checks the totals on one snapshot, first through the key index and then through the index by
   // supplier.
   uint64_t views = 0, rows_by_supplier = 0;
   int64_t left = 0, left_by_supplier = 0;
@@ -100,9 +101,10 @@ Status run() {
   std::printf("%llu visits counted, %llu articles sold for %llu.%02llu, %lld left\n", static_cast<unsigned long long>(views),
               static_cast<unsigned long long>(sold), static_cast<unsigned long long>(revenue_cents / 100),
               static_cast<unsigned long long>(revenue_cents % 100), static_cast<long long>(left));
-  std::printf("%llu attempts met a conflict and ran again\n", static_cast<unsigned long long>(db.statistics().conflicts_total()));
+  std::printf("%llu attempts were retried after a conflict\n", static_cast<unsigned long long>(db.statistics().conflicts_total()));
 
-  // Finds the three most expensive articles of supplier 3 by a reverse scan of the index.
+  // Finds the last three articles of supplier 3, in key order, by a reverse scan of the index.
+  // These are also the supplier's most expensive ones.
   ELIDER_TRY(db.run_read_only([&](Transaction& txn) {
     return txn.scan(by_supplier, {3, 3}, {.limit = 3, .reverse = true}, [](Key key, const View<Article>& a) {
       std::printf("  supplier 3, article %llu: %u.%02u, %lld in stock\n", static_cast<unsigned long long>(key), a->price_cents / 100,

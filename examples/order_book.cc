@@ -1,9 +1,9 @@
-// An order book in a durable heap: orders to buy and to sell shares, matched by price and then by
-// age. A child process places orders and is killed with kill -9 at a random moment, repeatedly.
-// Each time the parent opens the book again and checks it: no acknowledged order is lost or
-// incomplete, and the totals of cash and shares are unchanged.
+// An order book in a durable heap: orders to buy and to sell shares are matched by price and then
+// by age. The parent process repeatedly starts a child that places orders, and kills it with
+// SIGKILL at a random moment. After each kill, the parent opens the book again and checks that no
+// acknowledged order is lost or incomplete, and that the totals of cash and shares are unchanged.
 //
-//   example_order_book [FILE]    FILE: the file of the heap; its orders are kept for the next run
+//   example_order_book [FILE]    FILE is the heap's file, which keeps its orders for the next run
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,22 +40,23 @@ struct Order {
 struct Account {
   int64_t cents, shares;
 };
-// The only root of the heap. Initially all bytes are 0, which represents empty maps.
+// The only root of the heap. All its bytes are 0 at first, which makes its maps empty.
 struct Book {
   uint64_t orders;        // number of orders placed; ids begin at 1
   int64_t traded_shares;
   elider::HeapMap<uint64_t, Order> by_id;
-  elider::HeapOrderedMap<uint64_t, uint64_t> buys, sells;  // ids of open orders, by their rank
+  elider::HeapOrderedMap<uint64_t, uint64_t> buys, sells;  // ids of open orders, by rank
   elider::HeapMap<uint64_t, Account> accounts;
 };
 
-// Orders with the best price come first; among equal prices, the oldest order comes first.
+// Returns the key that sorts the orders of one side: the best price comes first, and among equal
+// prices the oldest order.
 uint64_t rank_of(const Order& order) {
   const int64_t price = order.buys ? INT32_MAX - order.cents : order.cents;
   return static_cast<uint64_t>(price) << 32 | order.id;
 }
 
-// Generates the order with this number. The same number always gives the same order.
+// Generates the order with this id. The same id always gives the same order.
 Order generated(uint64_t id) {
   std::mt19937_64 random(id);
   const auto below = [&](uint64_t bound) { return static_cast<int64_t>(random() % bound); };
@@ -68,8 +69,8 @@ Status add_to(HeapTransaction& txn, Book& book, uint64_t trader, int64_t cents, 
   return book.accounts.put(txn, trader, {account.cents + cents, account.shares + shares});
 }
 
-// Trades with the best orders of the other side while the prices match. The rest of the order stays
-// in the book.
+// Trades with the best orders of the other side while the prices match. Whatever is left of the
+// order stays in the book.
 Status place(HeapTransaction& txn, Book& book, Order order) {
   auto& others = order.buys ? book.sells : book.buys;
   while (order.shares > 0) {
@@ -92,8 +93,8 @@ Status place(HeapTransaction& txn, Book& book, Order order) {
   return book.by_id.put(txn, order.id, order);
 }
 
-// Runs in the child. Places orders, each in one transaction, and sends the number of each order to
-// the parent once the order is durable. It never ends by itself.
+// Runs in the child. Places orders, each in one transaction, and sends the id of each order to the
+// parent when the order is durable. Returns only after an error.
 Status work(const std::string& file, int pipe) {
   ELIDER_ASSIGN(Heap heap, Heap::open(file, 1 << 20));
   for (uint64_t id = 0;;) {
@@ -137,14 +138,14 @@ Status check_book(const HeapReader& reader, const Book& book, uint64_t acknowled
   if (buy.ok()) { ELIDER_ASSIGN(highest, book.by_id.get(reader, buy->value)); }
   if (sell.ok()) { ELIDER_ASSIGN(lowest, book.by_id.get(reader, sell->value)); }
   DEMAND(!buy.ok() || !sell.ok() || highest.cents < lowest.cents);
-  std::printf("%llu orders acknowledged, %llu there; %llu open, best to buy %.2f, best to sell %.2f; %lld shares traded\n",
+  std::printf("%llu orders acknowledged, %llu found; %llu open, best bid %.2f, best offer %.2f; %lld shares traded\n",
               static_cast<unsigned long long>(acknowledged), static_cast<unsigned long long>(orders),
               static_cast<unsigned long long>(open_buys + open_sells), static_cast<double>(highest.cents) / 100,
               static_cast<double>(lowest.cents) / 100, static_cast<long long>(bought));
   return {};
 }
 
-// Opening the heap replays the log. Each order must be complete or absent.
+// Opens the heap, which replays the log, and checks that each order is complete or absent.
 Status check(const std::string& file, uint64_t acknowledged) {
   ELIDER_ASSIGN(Heap heap, Heap::open(file, 1 << 20));
   return heap.read([&](HeapReader& reader) -> Status {
@@ -153,8 +154,8 @@ Status check(const std::string& file, uint64_t acknowledged) {
   });
 }
 
-// Lets a child place some orders and then kills it. *acknowledged receives the number of the last
-// order that the child reported.
+// Starts a child, lets it place some orders, and kills it. *acknowledged receives the id of the
+// last order that the child reported.
 Status kill_one(const std::string& file, std::mt19937_64& random, uint64_t* acknowledged) {
   int ends[2];
   if (::pipe(ends) != 0) return Status::rollback("no pipe");
@@ -187,7 +188,7 @@ Status run(const std::string& file) {
     std::printf("kill %d: ", kill);
     ELIDER_TRY(check(file, acknowledged));
   }
-  std::printf("nothing that was acknowledged is lost, no order is there in part, cash and shares are conserved\n");
+  std::printf("no acknowledged order was lost, no order is incomplete, and cash and shares are conserved\n");
   return {};
 }
 

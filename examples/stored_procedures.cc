@@ -1,5 +1,5 @@
-// Procedures with typed arguments. A server can call them by name for any client. The program
-// itself calls them through a handle.
+// Procedures with typed arguments. A server can call them by name on behalf of clients, and the
+// program itself can call them through a handle.
 #include <cstdint>
 #include <cstdio>
 #include <string>

@@ -1,9 +1,9 @@
-// Text in rows: names by which rows are found, lists in pages, and notes of any length.
+// Text in rows: finding rows by name, reading a list page by page, and storing notes of any length.
 //
-// Keys and index values are 64-bit numbers. So rows are found by an index on a hash of the whole
-// text, and the text in the row is then compared. An index on the first 8 bytes of the text would
-// be slow if many texts begin in the same way ("https://", "user-000"), because a lookup would read
-// all of their rows.
+// The keys of these tables, and the values of all indexes, are 64-bit numbers. Therefore, rows are
+// found through an index on a hash of the whole text, and the text in the row is then compared. An
+// index on the first 8 bytes of the text would be slow if many texts begin in the same way
+// ("https://", "user-000"), because a lookup would read all of their rows.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -35,8 +35,8 @@ constexpr uint32_t kCities = 3;
 constexpr size_t kNoteBytesMax = 4096;
 
 std::string_view text_of(const User& user) { return {user.name, strnlen(user.name, sizeof user.name)}; }
-// An index is rebuilt each time the database opens, so this hash may differ between builds of the
-// program. A hash that is used as a key must not differ.
+// An index is rebuilt each time the database opens, so this hash function may differ between builds
+// of the program. A hash function that computes keys must not change.
 uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
 struct Tables {
@@ -54,8 +54,8 @@ elider::SchemaOf<User> users() {
       .index("by_city", {"city"}, [](const User& user) { return uint64_t{user.city}; });
 }
 
-// Rows of different sizes do not have a struct. They would begin with their columns; these rows
-// have only text.
+// Rows of different sizes do not have a struct. If such a table has columns, each row begins with
+// them; these rows contain only text.
 elider::Schema notes() {
   elider::Schema schema;
   schema.name = "notes";
@@ -92,8 +92,8 @@ Status add(Transaction& txn, const Tables& tables, Key key, std::string_view nam
   return txn.insert(tables.users, key, user);
 }
 
-// Counts the users of a city page by page, each page in its own transaction. Many users share a
-// city, so the next page begins after a position that consists of a city and a key.
+// Counts the users of a city page by page, each page in its own transaction. Because many users
+// share a city, the next page begins after a position, which consists of a city and a key.
 Status count_in_pages(elider::Database& db, const Tables& tables, uint32_t city, size_t* users, size_t* pages) {
   IndexRange rest(city, city);
   for (;;) {
@@ -156,7 +156,7 @@ Status run() {
   std::printf("%zu users on %zu pages; notes of %zu and %zu bytes\n", counted, pages, first.size(), second.size());
   const bool right = seven == 7 && again.code() == elider::Code::kDuplicateKey && counted == kUsers && pages == 4 * kCities &&
                      first == "short" && second == letter;
-  return right ? Status() : Status::invalid_argument("that is not what it should have been");
+  return right ? Status() : Status::invalid_argument("the example computed unexpected results");
 }
 
 }  // namespace

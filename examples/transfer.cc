@@ -1,5 +1,5 @@
-// Two threads transfer money between a thousand accounts. A third thread repeatedly adds up all
-// accounts. The sum must be the same every time.
+// Two threads transfer money between a thousand accounts, while a third thread repeatedly adds up
+// all accounts. The sum must be the same every time.
 #include <cstdint>
 #include <cstdio>
 #include <thread>
@@ -51,7 +51,7 @@ elider::Status run() {
   const elider::Statistics statistics = db.statistics();
   std::printf("%llu transactions committed, %llu conflicts retried\n", static_cast<unsigned long long>(statistics.commits),
               static_cast<unsigned long long>(statistics.conflicts_total()));
-  std::printf("%llu looks at all %llu accounts while the money moved: %llu found a wrong sum\n", static_cast<unsigned long long>(looks),
+  std::printf("%llu scans of all %llu accounts during the transfers, %llu with a wrong sum\n", static_cast<unsigned long long>(looks),
               static_cast<unsigned long long>(kAccounts), static_cast<unsigned long long>(wrong));
   return wrong == 0 && looks > 0 ? elider::Status() : elider::Status::rollback("money appeared or was lost");
 }

@@ -1,11 +1,12 @@
 // Bytes, ByteRange: keys that are byte strings, and ranges of such keys.
 //
 // A table has number keys or byte keys (Schema::key_kind). A byte key has 0 to kKeyBytesMax bytes.
-// Byte keys are ordered bytewise, and bytes are compared as unsigned numbers. A prefix is less than
-// a longer key. The empty key is valid, and it is the smallest key.
+// Byte keys are compared byte by byte, as unsigned numbers. A key that is a prefix of another key
+// is smaller. The empty key is valid, and is the smallest key.
 //
 // Bytes and ByteRange refer to the caller's bytes and do not own them. The bytes must remain valid
-// until the call that takes the object returns. Thread safety: values and pure functions.
+// until the call that takes the object returns. Thread safety: the types are values, and the
+// functions are pure.
 #pragma once
 
 #include "elider/language.h"
@@ -31,8 +32,8 @@ namespace elider {
 
 inline constexpr uint32_t kKeyBytesMax = 1024;
 
-// A view of a byte string. Every type that converts to std::string_view converts to Bytes. So do
-// spans of std::byte. A string literal ends at its first zero character, as for std::string_view.
+// A view of a byte string. Spans of std::byte, and all types that convert to std::string_view,
+// convert to Bytes. As with std::string_view, a string literal ends at its first zero character.
 class Bytes {
  public:
   constexpr Bytes() = default;  // an empty string
@@ -53,7 +54,7 @@ class Bytes {
   std::string to_string() const { return std::string(text()); }
   constexpr std::span<const std::byte> span() const { return {data_, size_}; }
 
-  // Compares bytewise. Bytes are compared as unsigned numbers.
+  // Compares byte by byte, as unsigned numbers.
   friend std::strong_ordering operator<=>(const Bytes& a, const Bytes& b) {
     const size_t common = std::min(a.size_, b.size_);
     if (const int order = common == 0 ? 0 : std::memcmp(a.data_, b.data_, common); order != 0) return order <=> 0;
@@ -69,28 +70,27 @@ class Bytes {
 // A range of byte keys.
 class ByteRange {
  public:
-  // Contains the keys from `first` to `last`, including both. Empty if first > last.
+  // Contains the keys from `first` to `last`, inclusive. Empty if first > last.
   ByteRange(Bytes first, Bytes last) : from_(first), to_(last), end_(End::kThrough) {}
   static ByteRange all() { return {Bytes(), Bytes(), End::kNone}; }
   static ByteRange from(Bytes first) { return {first, Bytes(), End::kNone}; }
-  // Returns the range of all keys from `first` on that are smaller than `end`.
+  // Returns the range of all keys k with first <= k < end.
   static ByteRange until(Bytes first, Bytes end) { return {first, end, End::kBefore}; }
-  // Returns the range of all keys that begin with these bytes. It includes the key that consists of
-  // exactly these bytes.
+  // Returns the range of all keys that begin with `bytes`, including the key that equals `bytes`.
   static ByteRange prefix(Bytes bytes) { return {bytes, bytes, End::kPrefix}; }
 
-  // Contains all keys that are tuples and begin with the fields of this prefix, which is a result
-  // of elider::prefix() (elider/tuple.h). The prefix must remain valid as long as the range, because
-  // the range refers to it. If the status() of the prefix is not ok, a scan of the range returns
-  // that status.
+  // Contains all encoded tuples that begin with the fields of `prefix`, which is a result of
+  // elider::prefix() (elider/tuple.h). The range refers to `prefix`, so `prefix` must outlive the
+  // range. If prefix.status() is not ok, a scan of the range returns that status.
   template <class TuplePrefix>
     requires requires(const TuplePrefix& prefix) { Bytes(prefix.from()), Bytes(prefix.to()), prefix.to_end(), prefix.status(); }
   ByteRange(const TuplePrefix& prefix)
       : from_(prefix.from()), to_(prefix.to()), end_(prefix.to_end() ? End::kNone : End::kBefore),
         refusal_(prefix.status().ok() ? nullptr : &prefix.status()) {}
 
-  // Returns the keys of this range that are greater, or smaller, than `key`. They are the rest of a
-  // scan, or of a reverse scan, that has reached this key. The key need not exist in the table.
+  // after() returns the part of this range with keys greater than `key`, from which a scan that has
+  // reached `key` continues. before() returns the part with smaller keys, for a reverse scan. `key`
+  // need not exist in the table.
   ByteRange after(Bytes key) const {
     ByteRange rest = *this;
     if (key < from_) return rest;
@@ -113,7 +113,7 @@ class ByteRange {
   friend class detail::ByteRangeKeys;
   enum class End : uint8_t { kNone, kBefore, kThrough, kPrefix };
   ByteRange(Bytes from, Bytes to, End end) : from_(from), to_(to), end_(end) {}
-  // Returns whether the key is smaller than the first key after the range.
+  // Returns whether `key` lies before the end of the range.
   bool below_end(Bytes key) const {
     if (end_ == End::kNone) return true;
     if (end_ == End::kBefore) return key < to_;
@@ -122,7 +122,7 @@ class ByteRange {
   }
 
   Bytes from_, to_;
-  bool after_ = false;  // `from_` is not part of the range
+  bool after_ = false;  // the range begins after `from_`, not at it
   End end_;
   const Status* refusal_ = nullptr;
 };
@@ -137,11 +137,11 @@ struct ByteIndexPosition {
 class ByteIndexRange {
  public:
   ByteIndexRange() = default;  // the whole index
-  // Contains all rows whose value is from `first` to `last`, including both. Empty if first > last.
+  // Contains all rows with a value from `first` to `last`, inclusive. Empty if first > last.
   ByteIndexRange(uint64_t first, uint64_t last) : first_(first), last_(last) {}
   ByteIndexRange(KeyRange values) : ByteIndexRange(values.first, values.last) {}
 
-  // Returns the rows of this range whose position is greater, or smaller, than `position`.
+  // after() returns the part of this range after `position`, and before() the part before it.
   ByteIndexRange after(ByteIndexPosition position) const {
     ByteIndexRange rest = *this;
     if (position.value < first_ || (starts_after_ && position.value == first_ && position.key < from_)) return rest;
@@ -163,28 +163,28 @@ class ByteIndexRange {
   friend class detail::ByteIndexRangeKeys;
   uint64_t first_ = 0, last_ = ~uint64_t{0};
   Bytes from_, to_;
-  bool starts_after_ = false;  // the range starts after (first_, from_), otherwise with all rows of first_
-  bool ends_before_ = false;   // the range ends before (last_, to_), otherwise after all rows of last_
+  bool starts_after_ = false;  // the range starts after (first_, from_); if false, with the first row of value first_
+  bool ends_before_ = false;   // the range ends before (last_, to_); if false, with the last row of value last_
 };
 
 namespace detail {
 
-// Stores a byte key in the format of the engine. It can also store the end of a range, which may be
-// one byte longer than a key.
+// A buffer for a byte key in the engine's format. It also has room for the end of a range, which
+// may be one byte longer than the longest key.
 class KeyBuffer {
  public:
   KeyBuffer() {}  // NOLINT: the bytes remain uninitialized
   explicit KeyBuffer(Bytes key) { set(key); }
-  // Stores at most the first kKeyBytesMax of these bytes, and then the given number of zeros, which
-  // is at most 1.
+  // Stores `key`, truncated to kKeyBytesMax bytes, followed by `zeros` (0 or 1) zero bytes.
   void set(Bytes key, uint32_t zeros = 0) {
     const auto size = static_cast<uint32_t>(std::min<size_t>(key.size(), kKeyBytesMax));
     auto* bytes = new (memory_) KeyBytes{size + zeros};
     if (size != 0) std::memcpy(bytes->data(), key.data(), size);
     if (zeros != 0) bytes->data()[size] = std::byte{0};
   }
-  // Stores the first key after all keys that begin with these bytes. Returns false if such a key
-  // does not exist.
+  // Stores the smallest byte string that is greater than every key that begins with `prefix`.
+  // Returns false if such a string does not exist, because `prefix` contains only 0xff bytes or is
+  // empty.
   bool set_after_prefix(Bytes prefix) {
     size_t size = std::min<size_t>(prefix.size(), kKeyBytesMax);
     while (size > 0 && prefix.data()[size - 1] == std::byte{0xff}) --size;
@@ -206,9 +206,9 @@ class KeyBuffer {
 
 inline Bytes bytes_of(KeyRef key) { return key.bytes() == nullptr ? Bytes() : Bytes(key.bytes()->data(), key.bytes()->size); }
 
-// Stores the two ends of a range. Bytes after the first kKeyBytesMax are ignored, because keys are
-// not longer. Therefore a range from a longer string begins after the key that consists of the
-// first kKeyBytesMax bytes of the string.
+// The two ends of a range in the engine's format. If an end is longer than the longest key, its
+// first kKeyBytesMax bytes and a zero byte are stored, so that it remains greater than the key with
+// the same first bytes.
 class ByteRangeKeys {
  public:
   explicit ByteRangeKeys(const ByteRange& range) {
@@ -220,7 +220,7 @@ class ByteRangeKeys {
       case End::kBefore: to_.set(range.to_, too_long(range.to_) ? 1 : 0); break;
       case End::kThrough: to_.set(range.to_, 1); break;
       case End::kPrefix:
-        if (too_long(range.to_)) to_.set(Bytes());  // a key cannot have this prefix
+        if (too_long(range.to_)) to_.set(Bytes());  // the range is empty, because keys are shorter than this prefix
         else to_end_ = !to_.set_after_prefix(range.to_);
         break;
     }
@@ -255,9 +255,10 @@ class ByteIndexRangeKeys {
   bool ends_before_;
 };
 
-// Converts between this key type and the engine's keys. It is not defined for number keys.
-// Argument is the type of the keys that calls take, given() makes a key for the caller, and
-// fields() is Schema::key_fields. elider/tuple_key.h defines it for tuples, with encode().
+// Converts between keys of type KeyType and the engine's keys. The primary template is empty,
+// because number keys do not need a conversion. Argument is the type in which operations take keys.
+// given() returns a key to the caller. fields() returns Schema::key_fields. elider/tuple_key.h has
+// the specialization for tuples, which also has encode().
 template <class KeyType>
 struct KeyFace {};
 template <>
@@ -275,8 +276,8 @@ struct KeyFace<std::string_view> {
 
 }  // namespace detail
 
-// The types of byte keys are std::string_view, Bytes and std::tuple<...> (elider/tuple_key.h).
-// Scans and views return keys of this type.
+// A type for byte keys: std::string_view, Bytes or std::tuple<...> (elider/tuple_key.h). Scans and
+// views of a table return keys of the table's key type.
 template <class KeyType>
 concept ByteKeyType = requires(detail::KeyRef key) { detail::KeyFace<KeyType>::given(key); };
 template <class KeyType>

@@ -1,4 +1,4 @@
-// A Database is an in-memory transactional database inside this process.
+// A Database is a transactional in-memory database that runs inside the process.
 //
 //   auto db = elider::Database::open();
 //   auto accounts = db->create_table(elider::SchemaOf<Account>("accounts")
@@ -6,18 +6,18 @@
 //   elider::Status status = db->run([&](elider::Transaction& txn) -> elider::Status { ... });
 //
 // A default-constructed or moved-from database is closed. The functions of a closed database do
-// nothing. Those that return a Status or a Result return kFinished, and the others return an empty
+// nothing: those that return a Status or a Result return kFinished, and all others return an empty
 // value.
 //
-// Thread safety: all threads may call all functions except the destructor at any time. Threads need
-// not register. Tables live as long as the database.
+// Thread safety: any thread may call any function at any time, except the destructor and the move
+// operations. Threads need not be registered. Tables live as long as the database.
 //
 // fork(): a child process cannot use a database that its parent has opened. In the child, functions
-// that return a Status return kInvalidArgument, and the others return an empty value or do nothing.
-// The destructor returns memory to the system, but does not touch the files or the parent's locks.
-// A program that forks, such as a daemon, should open its databases after the fork. If a process
-// forks within a transaction, the child must not return into the transaction. It must end with
-// exec(), exit() or _exit().
+// that return a Status return kInvalidArgument, and all others return an empty value or do nothing.
+// The child's destructor frees the memory, but does not touch the files or the parent's locks. A
+// program that forks, such as a daemon, should open its databases after the fork. If a process
+// forks within a transaction, the child must not continue the transaction. It must call exec(),
+// exit() or _exit() instead.
 #pragma once
 
 #include "elider/language.h"
@@ -51,8 +51,8 @@ namespace detail {
 struct GroupCalls;
 class Engine;
 class EngineWorker;
-// Destroys the engine of an open database. In a forked child, it only returns the engine's memory
-// to the system.
+// The deleter of Database::engine_. It destroys the engine; in a forked child, it only frees the
+// engine's memory.
 struct EndEngine {
   void operator()(Engine* engine) const;
 };
@@ -63,8 +63,8 @@ namespace detail {
 Transaction* ended_transaction();
 }
 
-// An interactive transaction, which Database::begin() returns. The destructor rolls the transaction
-// back if it was not committed. A thread may have several transactions open.
+// An interactive transaction, as returned by Database::begin(). The destructor rolls back a
+// transaction that was not committed. A thread may have several transactions open.
 class ActiveTransaction {
  public:
   ActiveTransaction() = default;
@@ -73,21 +73,21 @@ class ActiveTransaction {
   ~ActiveTransaction();
 
   explicit operator bool() const { return txn_ != nullptr; }
-  // After commit() or rollback(), or after this object was moved from, every operation returns
-  // kFinished.
+  // After commit() or rollback(), and on a moved-from object, every operation of the transaction
+  // returns kFinished.
   Transaction& operator*() const { return *operator->(); }
   Transaction* operator->() const { return txn_ != nullptr ? txn_ : detail::ended_transaction(); }
 
-  // Commits. The transaction ends, whatever the result. `durability` and `commit_number` are as in
-  // RunPolicy.
+  // Tries to commit. Afterwards, the transaction has ended, even if the commit failed. `durability`
+  // and `commit_number` have the same meaning as in RunPolicy.
   //   kConflict         nothing took effect; begin a new transaction
   //   kFinished         the transaction had already ended
-  //   kInvalidArgument  an edit() was not followed by edited(), or the database cannot give this
-  //                     durability; nothing took effect
+  //   kInvalidArgument  edit() was called without edited() (elider/transaction.h), or the database
+  //                     does not support `durability`; nothing took effect
   //   kMemoryLimit, kProcedureThrew
   //                     an earlier operation failed with this status; nothing took effect
-  //   kIoError          the log could not be written (see wait_durable()). With kGroup, the commit
-  //                     may still have taken effect (see run())
+  //   kIoError          the log could not be written (see wait_durable()). With Durability::kGroup,
+  //                     the commit may nevertheless have taken effect (see run())
   Status commit(Durability durability, SnapshotNumber* commit_number = nullptr);
   Status commit(SnapshotNumber* commit_number = nullptr) { return commit(Durability::kDefault, commit_number); }
   void rollback();
@@ -104,42 +104,46 @@ class Database {
   // Opens the database in Options::data_folders, or a new database in memory if data_folders is
   // empty. The message of a failure names the option, the folder, the file, or the first difference
   // between the schemas.
-  //   kInvalidArgument  an option is wrong; another database has the folder open; the folder holds
-  //                     a database (Options::error_if_exists), or files of another program
-  //   kNotFound         the folder does not hold a database, and Options::create_if_missing is
+  //   kInvalidArgument  an option is invalid; another Database has the folder open; the folder
+  //                     contains a database, and Options::error_if_exists is set; or the folder
+  //                     contains files of another program
+  //   kNotFound         the folder does not contain a database, and Options::create_if_missing is
   //                     false
   //   kCorrupt, kIoError
   //                     a file is damaged, or could not be read or written
   //   kUnsupported      a file has an unknown version; or Options::htm requests RTM, which
   //                     the processor lacks
-  //   kMemoryLimit      the system does not have enough memory for prefault_bytes, the data or the
-  //                     recovery; or recovery needs more workers than workers_max.
-  //                     memory_limit_bytes does not apply to data that is already stored
-  //   kSchemaMismatch   Options::schemas leaves out a table that has indexes (but see
-  //                     leave_out_indexes), or describes a table differently than the folder does
-  // If open() fails, the folders are unchanged, with one exception. If recovery succeeded but the
-  // new log could not be started, the manifest may have been replaced. The new manifest discards
-  // what a crash left incomplete and, with Options::recover_to, the commits after that number.
+  //   kMemoryLimit      the system does not have enough memory for Options::prefault_bytes, the
+  //                     data or the recovery; or recovery needs more workers than
+  //                     Options::workers_max. Options::memory_limit_bytes does not apply to the
+  //                     data that open() loads
+  //   kSchemaMismatch   a table with secondary indexes is missing from Options::schemas (but see
+  //                     Options::leave_out_indexes), or a schema differs from the stored one
+  // If open() fails, the folders are unchanged, with one exception: if recovery succeeded but the
+  // new log could not be started, open() may already have replaced the manifest. The new manifest
+  // discards incomplete writes of a crash and, if Options::recover_to is set, all commits after
+  // that number.
   static Result<Database> open(const Options& options = {});
 
   Database();  // closed
-  Database(Database&& other) noexcept;  // `other` is closed afterwards, also after an assignment
+  Database(Database&& other) noexcept;  // leaves `other` closed, as does the assignment
   Database& operator=(Database&& other) noexcept;
-  // Requires that no transaction is running. The destructor first writes all commits to the disk.
-  // It cannot report an error, so call wait_durable() first if the program must know whether
-  // writing succeeded.
+  // The caller must ensure that no transaction is running. The destructor writes all commits to
+  // disk before it returns. It cannot report errors, so call wait_durable() first if you need to
+  // know whether the writes succeeded.
   ~Database();
   bool is_open() const;
 
   // -- tables -------------------------------------------------------------------------------------
 
-  // Creates the table, or returns the existing one of this name if its schema is the same.
-  // Transactions may run at the same time. Names that begin with "elider_" are reserved for the
-  // database's own tables. A new table may have such a name only if its schema is that of the
-  // database's own table, so that a program can copy a database table by table. Existing tables
-  // with such names, which an older version created, keep working.
-  //   kSchemaMismatch   the message names the first difference
-  //   kInvalidArgument  the message names what is wrong
+  // Creates a table, or returns the existing table of this name if its schema is the same.
+  // Transactions may run concurrently. Names that begin with "elider_" are reserved for internal
+  // tables. Such a name is accepted only with the internal table's own schema, so that a program
+  // can copy a database table by table. Tables with such names that were created by an older
+  // version keep working.
+  //   kSchemaMismatch   the existing table has a different schema; the message names the first
+  //                     difference
+  //   kInvalidArgument  the schema is invalid; the message says why
   //   kIoError          the log could not be written; the table was not created
   template <class Row, class KeyType>
   Result<Table<Row, KeyType>> create_table(const SchemaOf<Row, KeyType>& schema) {
@@ -180,15 +184,15 @@ class Database {
   }
   Result<IndexRef> index(const TableRef& table, std::string_view name) const { return find_index(table, name); }
 
-  // Finds columns by name, for callers without the struct.
-  //   kInvalidArgument  a column is unknown (the message names the column), or the table belongs to
+  // Finds columns by name, for callers that do not have the row struct.
+  //   kInvalidArgument  a column does not exist (the message names it), or the table belongs to
   //                     another database
   Result<ColumnsRef> columns(const TableRef& table, std::span<const std::string> names) const;
 
-  // Finds the sequence of this name, or creates it. The sequence lives as long as the database.
-  // Names have 1 to 64 bytes. Sequences are stored in a table of the database, `elider_sequences`,
-  // so sequence() may also return the statuses of create_table() and run().
-  //   kInvalidArgument  the message names the wrong argument
+  // Returns the sequence with this name, and creates it if it does not exist. The sequence lives as
+  // long as the database. Names have 1 to 64 bytes. Sequences are stored in the table
+  // `elider_sequences`, so sequence() may also return the statuses of create_table() and run().
+  //   kInvalidArgument  an argument is invalid; the message names it
   Result<Sequence> sequence(std::string_view name, const SequenceOptions& options);
   Result<Sequence> sequence(std::string_view name, uint32_t chunk = Sequence::kChunk) {
     return sequence(name, SequenceOptions{.chunk = chunk});
@@ -196,22 +200,22 @@ class Database {
 
   // -- transactions -------------------------------------------------------------------------------
 
-  // Runs procedure(Transaction&), which returns a Status or nothing, and commits. After a conflict,
-  // run() runs the procedure again, as `policy` says. If the procedure returns an error or throws,
-  // its writes are undone. run() then checks what the procedure has read. If that was consistent,
-  // run() returns the error (kProcedureThrew for an exception); otherwise, it runs the procedure
-  // again. run() may also return
-  //   kDeadline         conflicts used up the policy's attempts or time, or other transactions kept
-  //                     a lock for LaboratoryOptions::lock_timeout_us; nothing took effect
-  //   kMemoryLimit      there is not enough memory for the writes of the transaction
-  //                     (memory_limit_bytes, or the heap of the process), or too many transactions
-  //                     are open (workers_max); nothing took effect
-  //   kInvalidArgument  a single-threaded database has a transaction open in another thread, or
-  //                     RunPolicy::procedure_id, durability or partitions is wrong; nothing took
+  // Calls procedure(Transaction&), which returns a Status or nothing, and commits. After a
+  // conflict, run() calls the procedure again, within the limits of `policy`. If the procedure
+  // returns an error or throws, run() undoes its writes and validates its reads. If the reads are
+  // valid, run() returns the error (kProcedureThrew for an exception); otherwise, it calls the
+  // procedure again. run() may also return
+  //   kDeadline         conflicts exhausted the attempts or the time that `policy` allows, or other
+  //                     transactions held a lock for LaboratoryOptions::lock_timeout_us; nothing took effect
+  //   kMemoryLimit      the transaction's writes exceed Options::memory_limit_bytes or the
+  //                     available memory of the process, or too many transactions are open
+  //                     (Options::workers_max); nothing took effect
+  //   kInvalidArgument  another thread has a transaction open in a single-threaded database, or
+  //                     RunPolicy::procedure_id, durability or partitions is invalid; nothing took
   //                     effect
   //   kIoError          the log could not be written (see wait_durable()). Nothing took effect,
-  //                     unless run() was already waiting for the disk (kGroup). In that case the
-  //                     commit took effect, but a crash may lose it
+  //                     unless run() was already waiting for the disk (Durability::kGroup). In that
+  //                     case, the commit has taken effect, but a crash may lose it
   template <class F>
   Status run(F&& procedure, const RunPolicy& policy = {}) {
     return run_any(procedure, policy, false);
@@ -225,25 +229,24 @@ class Database {
     return run_any(procedure, policy, true);
   }
 
-  // Runs `calls` calls, each of them a separate transaction, and overlaps their cache misses. If
-  // the rows are not in the cache, run_group() is several times as fast as run() (docs/groups.md).
-  // Like run(), run_group() receives the code of the transactions as arguments. To run installed
-  // procedures, use call_group(). For call i,
+  // Runs a number of calls, each as a separate transaction, and overlaps their cache misses. If the
+  // rows are not in the cache, run_group() is several times as fast as a run() for each call
+  // (docs/groups.md). To call installed procedures, use call_group(). For call i,
   //   touch(i, Touches&)          names in advance the rows that the call will access
   //                               (elider/touches.h)
   //   procedure(i, Transaction&)  runs the transaction, and returns a Status or nothing, as for
   //                               run()
-  //   outcomes[i]                 is set to what run() would return; the span is empty or has
-  //                               `calls` elements
-  // Calls run in groups of GroupPolicy::size, in this thread and one at a time, so a call must not
-  // wait for another call. Calls may commit in any order, because a call that conflicts is retried
-  // after all others have been tried. touch() is then called again for that call. If touch(i)
-  // throws, call i does not run, and its outcome is kProcedureThrew. With durability kGroup, the
-  // thread waits for the disk once, at the end. Returns ok if all outcomes are ok, and otherwise
-  // the first outcome that is not ok.
+  //   outcomes[i]                 receives the status that run() would return. The span is empty or
+  //                               has `calls` elements
+  // The calls are divided into groups of GroupPolicy::size. This thread runs all calls, one at a
+  // time, so a call must not wait for another call. A call that conflicts is retried, beginning
+  // with touch(), after all other calls have been tried, so the calls may commit in any order. If
+  // touch(i) throws, call i does not run, and its outcome is kProcedureThrew. With
+  // Durability::kGroup, the thread waits for the disk only once, at the end. Returns ok if all
+  // outcomes are ok, and otherwise the first outcome that is not ok.
   //   kInvalidArgument  `outcomes` has another size, or GroupPolicy::size is out of range
-  // After this status, or one that run() would return before it runs the procedure, no call has
-  // run, and every outcome is that status.
+  // If run_group() returns this status, or one that run() returns before it calls its procedure, no
+  // call has run, and every outcome is the returned status.
   template <class Touch, class F>
     requires std::is_invocable_v<Touch&, size_t, Touches&>
   Status run_group(size_t calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {}, const GroupPolicy& policy = {}) {
@@ -251,8 +254,8 @@ class Database {
       return run_calls(calls, touch, [&](size_t i, Transaction& txn) { return procedure(i, txn), Status(); }, outcomes, policy);
     else return run_calls(calls, touch, procedure, outcomes, policy);
   }
-  // Like run_group() above, with one call for each element of a span: touch(element, Touches&),
-  // procedure(element, Transaction&).
+  // Like run_group() above, but makes one call for each element of the span `calls`: touch(element,
+  // Touches&) and procedure(element, Transaction&).
   template <class Arguments, class Touch, class F>
     requires std::is_invocable_v<Touch&, Arguments&, Touches&>
   Status run_group(std::span<Arguments> calls, Touch&& touch, F&& procedure, std::span<Status> outcomes = {},
@@ -262,104 +265,108 @@ class Database {
         [&](size_t i, Transaction& txn) { return procedure(calls[i], txn); }, outcomes, policy);
   }
 
-  // Begins an interactive transaction, which is not retried.
+  // Begins an interactive transaction. The engine does not retry it after a conflict.
   //   kMemoryLimit      too many transactions are open (Options::workers_max)
   //   kInvalidArgument  a single-threaded database has a transaction open in another thread
   //   kIoError          the log has failed, and Options::log_failure is kStop
   Result<ActiveTransaction> begin();
   Result<ActiveTransaction> begin_read_only();
-  // Begins a transaction that reads a held snapshot, like RunPolicy::snapshot.
+  // Begins a read-only transaction at a held snapshot (see RunPolicy::snapshot).
   //   kInvalidArgument  `at` is empty, or belongs to another database
   Result<ActiveTransaction> begin_read_only(const HeldSnapshot& at);
 
   // Pins the newest snapshot, which includes every commit that completed before this call. If that
   // snapshot includes incomplete calls of chopped procedures, waits until these calls are complete.
   // Returns the statuses of begin(), and
-  //   kInvalidArgument  this thread is executing an operation of a procedure
+  //   kInvalidArgument  the function was called from within an operation of a procedure
+  //                     (elider/procedure.h)
   Result<HeldSnapshot> hold_snapshot();
 
-  // Returns a number for this name, to be passed as RunPolicy::procedure_id. Returns 0 after 256
-  // names.
+  // Returns the number under which statistics are counted for this name, to be passed as
+  // RunPolicy::procedure_id. After 256 names, returns 0, the number of unnamed transactions.
   uint32_t procedure_id(std::string_view name);
 
   // -- durability ---------------------------------------------------------------------------------
 
   // Waits until everything that was committed before this call is on the disk. Without a log it
   // returns ok at once.
-  //   kIoError  a file could not be written; the message names it. After that, commits with writes
-  //             return this status, and Options::log_failure determines whether reads continue. A
-  //             failed write or sync is not retried, so the database must be opened again before it
-  //             can be written. Opening it may lose commits that were not acknowledged
+  //   kIoError  a file could not be written; the message names it. From then on, commits with
+  //             writes return this status, and Options::log_failure determines whether reads
+  //             continue. A failed write or sync is not retried, so the database must be closed and
+  //             opened again before it accepts writes. Commits that were not acknowledged may then
+  //             be lost
   Status wait_durable();
   // Waits only until the commits with numbers up to `commit_number` are on the disk
   // (RunPolicy::commit_number).
   Status wait_durable(SnapshotNumber commit_number);
-  // Calls told(status) once, when wait_durable(commit_number) would return, with the status that it
-  // would return. The call is made at once in this thread, or later in a thread of the log, but
-  // never after the database is closed. The log waits until `told` returns, so `told` must be
-  // short. `told` must not throw, and may call only statistics() of this database.
+  // The asynchronous form of wait_durable(commit_number): calls told(status) once, with the status
+  // that wait_durable() would return. The call comes either immediately, from this thread, or
+  // later, from a log thread, but never after the database is closed. Because the log thread waits
+  // for it, `told` must return quickly. `told` must not throw, and may call only statistics() of
+  // this database.
   void when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told);
-  // Returns what opening the database found.
+  // Returns a report of the recovery that open() performed.
   const Recovery& recovery() const;
-  // Writes a checkpoint of the current rows to the data folders while transactions run. The log
-  // before the checkpoint is then deleted. If another checkpoint is in progress, waits until that
-  // one is complete and then writes a new one. Statistics::checkpoints describes the last
+  // Writes a checkpoint of all current rows to the data folders, concurrently with transactions,
+  // and then deletes the log that recovery no longer needs. If another checkpoint is in progress,
+  // waits for it to complete and then writes a new one. Statistics::checkpoints describes the last
   // checkpoint.
   //   kInvalidArgument  the database does not have a data folder, or does not write to it
   //                     (Durability::kNone), or is single-threaded and has a transaction open in
   //                     another thread
   //   kIoError, kMemoryLimit
-  //                     the checkpoint failed. No checkpoint is damaged, and the message says which
-  //                     of these is the case:
+  //                     the checkpoint failed, but existing checkpoints are intact. The message
+  //                     says which of these cases applies:
   //                     - nothing has changed, and the old checkpoint is valid
   //                     - the new checkpoint is valid, but an old file could not be removed. The
   //                       message names the file, and the next checkpoint tries again to remove it
-  //                     - the manifest could not be renamed or synced; the next open() shows which
-  //                       of the two checkpoints is valid
-  // If a folder cannot be synced, the log fails as well, as in wait_durable().
+  //                     - the manifest could not be renamed or synced. Only the next open()
+  //                       determines whether the old or the new checkpoint is valid
+  // If a folder cannot be synced, the log fails as well (see wait_durable()).
   Status checkpoint();
-  // Writes the current rows to another folder, as a database that can be opened. Creates that
-  // folder if necessary. Also works for a database in memory, and after the log has failed.
+  // Writes a copy of the database, with all current rows, to another folder, which open() can then
+  // open. Creates the folder if necessary. backup() also works for an in-memory database, and after
+  // the log has failed.
   //   kInvalidArgument  the folder is not empty, or a single-threaded database has a transaction
   //                     open in another thread
-  //   kIoError          the message names the file
-  //   kMemoryLimit      there is not enough memory, or Options::workers_max are in use
+  //   kIoError          a file could not be written; the message names it
+  //   kMemoryLimit      there is not enough memory, or all Options::workers_max workers are in use
   // If backup() fails, it removes the files that it has written. If it cannot remove them, the
   // remaining files are either a complete backup or are refused by open().
   Status backup(const std::string& folder);
 
   // -- procedures (elider/procedure.h) ------------------------------------------------------------
 
-  // Installs all of these procedures, or none if it fails. The procedures stay installed until the
+  // Installs all of these procedures or, if it fails, none of them. They stay installed until the
   // database is closed. Procedures with a body can be installed at any time, in any number of
   // calls. Procedures with operations are analyzed together, so all of them must be installed in
-  // one call, after their tables were created. If `plan` is not null, it is set to the result of
-  // the analysis, in which the procedures with operations are in the order in which they were
-  // added.
+  // one call, after their tables were created. If `plan` is not null, *plan receives the result of
+  // the analysis, which lists the procedures with operations in the order in which they were added.
   //   kInvalidArgument  the message names the procedure and the mistake: its name is empty or
-  //                     taken; it has neither a body nor operations, or both; it has operations and
-  //                     is read_only(); chopping::analyze() refuses the declaration; a table does
-  //                     not exist; the options cannot be executed; procedures with operations are
-  //                     installed already
+  //                     taken; it has neither a body nor operations, or has both; it has operations
+  //                     and is read_only(); chopping::analyze() refuses the declaration; a table
+  //                     does not exist; `options` are not supported; procedures with operations are
+  //                     already installed
   Status install(Procedures procedures, const InstallOptions& options = {}, chopping::Plan* plan = nullptr);
   // Returns all installed procedures, in the order in which they were installed.
   std::vector<ProcedureInfo> procedures() const;
 
-  // Calls a procedure. Its bodies read `arguments` and store the results there. A call is a
-  // transaction, so it is strictly serializable with all other transactions (except under
-  // InstallOptions::answers_at_once). After a conflict, the call is retried, as `policy` says. If
-  // the status is not ok, ignore the results.
-  // Returns the statuses of run(), and
+  // Calls an installed procedure. Its bodies read `arguments` and store their results in the same
+  // struct. A call is a transaction, so it is strictly serializable with all other transactions
+  // (except under InstallOptions::answers_at_once). After a conflict, the call is retried within
+  // the limits of `policy`. If the status is not ok, ignore the results. Returns the statuses of
+  // run(), and
   //   kInvalidArgument  the procedure is not installed in this database, or the handle is empty;
-  //                     this thread is executing an operation of another call; an operation made an
-  //                     access that it does not declare (InstallOptions::check_accesses)
-  //   kCorrupt          an operation failed after other calls may have seen a part of its call. The
-  //                     call is incomplete, and the database has stopped (elider/procedure.h)
+  //                     call() was called from within an operation of another call; an operation
+  //                     made an undeclared access (InstallOptions::check_accesses)
+  //   kCorrupt          an operation failed when other calls may already have seen earlier effects
+  //                     of this call. The call is therefore incomplete, and the database has
+  //                     stopped (elider/procedure.h)
   template <class Arguments>
   Status call(ProcedureHandle<Arguments> procedure, std::type_identity_t<Arguments>& arguments, const RunPolicy& policy = {}) {
     return call_any(procedure.its_, &arguments, policy);
   }
-  // Like call() above, for a caller that does not need the results.
+  // Like call() above, but discards the results.
   template <class Arguments>
   Status call(ProcedureHandle<Arguments> procedure, std::type_identity_t<Arguments>&& arguments, const RunPolicy& policy = {}) {
     return call_any(procedure.its_, &arguments, policy);
@@ -372,13 +379,14 @@ class Database {
   //                     names the argument); or the procedure can be called only through its handle
   Status call(std::string_view name, std::span<const Value> arguments, std::vector<Value>* reply = nullptr,
               const RunPolicy& policy = {});
-  // Runs many calls as run_group() does. Each call is a transaction of its own, and the cache
-  // misses of the rows that Procedure::touch names overlap. The calls may be of different
-  // procedures, typed or by name. If call() would refuse a call, the outcome is that status, and
-  // the other calls run. Replies are as in call(). `outcomes`, `policy` and the returned status are
-  // as in run_group(), except for procedures with operations:
+  // Runs calls of installed procedures as run_group() does. Each call is a separate transaction,
+  // and the cache misses for the rows that Procedure::touch names overlap. A group may contain
+  // calls of different procedures, both typed calls and calls by name. If call() would refuse a
+  // call, its outcome is that status, and the other calls still run. Replies are set as by call().
+  // `outcomes`, `policy` and the returned status are as in run_group(), except for procedures with
+  // operations:
   //   - GroupPolicy::read_only and Touches::read_only() do not apply to such procedures.
-  //   - Under Protocol::kChopped, a call that writes runs to its end, including its retries and
+  //   - Under Protocol::kChopped, a call that writes runs to completion, including its retries and
   //     waits, before the next call begins.
   Status call_group(std::span<const ProcedureCall> calls, std::span<Status> outcomes = {}, const GroupPolicy& policy = {});
 
@@ -391,12 +399,12 @@ class Database {
   // kElided.
   HtmBackend htm() const;
   Protocol protocol() const;
-  // Frees memory that no transaction can need any more. The engine does this continuously, so a
-  // call is useful only before the program reads memory figures. The calling thread must not have a
+  // Frees memory that transactions can no longer access. The engine does this continuously, so a
+  // call is useful only before reading memory statistics. The calling thread must not have a
   // running transaction.
   void collect_garbage();
-  // Checks every invariant of every index and row, for tests and tools. Requires that no
-  // transaction is running. The message of a failure names the invariant.
+  // Checks every invariant of every index and row, for tests and tools. The caller must ensure that
+  // no transaction is running. If a check fails, the message names the violated invariant.
   Status verify();
 
  private:
@@ -413,13 +421,11 @@ class Database {
   Status run_calls(const detail::GroupCalls& calls, const GroupPolicy& policy);
   class CallsOfGroup;
   Status call_any(const detail::ProcedureName& procedure, void* arguments, const RunPolicy& policy);
-  // If row_bytes is 0, rows of any size and keys of any kind are accepted.
-  // `typed` has the size of the caller's rows and the kind and types of its keys, or is null.
+  // `typed` describes the caller's row size and key type. If it is null, all tables are accepted.
   Result<TableRef> find_table(std::string_view name, const Schema* typed) const;
   Result<IndexRef> find_index(const TableRef& table, std::string_view name) const;
   Status refuse_unusable() const;  // fails if the database is closed or was opened before a fork
-  // Never null. A closed database has an engine that refuses every call, so the calls need not
-  // check for null.
+  // Never null: a closed database has an engine that refuses every call.
   std::unique_ptr<detail::Engine, detail::EndEngine> engine_;
 };
 

@@ -1,4 +1,5 @@
-// Everything a program needs.
+// Includes the headers that most programs need. The durable heap has its own headers
+// (elider/heap.h).
 #pragma once
 
 #include "elider/language.h"

@@ -3,17 +3,17 @@
 //
 // The functions do not need schemas, because the files describe tables and columns. The files do
 // not contain the key functions of secondary indexes, so these functions ignore such indexes;
-// opening the database with its schemas builds them again.
+// opening the database with its schemas rebuilds them.
 //
 // The functions refuse a folder that a database has open, and a database cannot open a folder while
 // a function uses it (kInvalidArgument). Functions that only read can share a folder: check,
-// recover with dry_run, backup, restore, verify_log, dump_log and logged_tables. If the last two
-// read a single file, they do not lock it. Relative paths are resolved once, at the beginning of
-// the call.
+// recover with dry_run, backup, restore, verify_log, dump_log and logged_tables. When dump_log or
+// logged_tables reads a single file, it does not lock the file. Relative paths are resolved once,
+// at the beginning of the call.
 //
-// `folders` have the meaning of Options::data_folders. A pointer to a result may be null; the
-// result is then discarded. Messages contain the absolute path of the file and the offset. All
-// functions may return:
+// `folders` has the same meaning as Options::data_folders. A pointer to a result may be null if the
+// caller does not need the result. Messages contain the absolute path of the file and the offset.
+// All functions may return:
 //   kIoError      a file operation failed; the message names the file
 //   kMemoryLimit  the process does not have enough memory
 //   kCorrupt      a file is damaged; the message says where
@@ -40,14 +40,14 @@ using Folders = std::vector<std::string>;
 using Tell = std::function<void(const RecoveryProgress&)>;  // called periodically; may be empty
 inline constexpr SnapshotNumber kNewest = ~uint64_t{0};
 
-// Recovers the state after number `to_snapshot`, as opening the database would. Removes what a
-// crash left incomplete, and permanently removes later commits. With dry_run, the folders are not
-// changed.
+// Recovers the state as of commit number `to_snapshot`, as opening the database would. Permanently
+// removes later commits, and incomplete writes of a crash. If `dry_run` is true, the folders are
+// not changed.
 //   kInvalidArgument  the files do not contain that state; the message says which states they
 //                     contain
 Status recover(const Folders& folders, SnapshotNumber to_snapshot, bool dry_run, const Tell& tell, Recovery* report);
 
-// Takes a checkpoint, after which opening the database does not read a log.
+// Takes a checkpoint, so that the next opening of the database need not read a log.
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
 
 // Writes the state of the folders as one checkpoint to the folder `to`, which is created if it is
@@ -60,7 +60,7 @@ struct Copied {
   uint64_t files = 0, bytes = 0;
 };
 // Checks all files of `folders` and copies them to the folder `to`, which is created if it is
-// missing and must be empty otherwise. A failure has the same consequences as for backup().
+// missing and must be empty otherwise. If restore() fails, it cleans up like backup().
 Status restore(const Folders& folders, const std::string& to, Copied* copied);
 
 struct Checked {
@@ -77,9 +77,9 @@ Status check(const Folders& folders, const Tell& tell, Checked* report);
 
 struct Segment {
   std::string file;
-  uint64_t bytes = 0, whole_bytes = 0;  // a crash left the bytes after whole_bytes incomplete
+  uint64_t bytes = 0, whole_bytes = 0;  // the bytes after whole_bytes are incomplete because of a crash
   uint64_t frames = 0, records = 0;
-  SnapshotNumber first_number = 0, last_number = 0;  // of the segment's records; 0 if it does not have any
+  SnapshotNumber first_number = 0, last_number = 0;  // of the segment's records; 0 if the segment is empty
   SnapshotNumber cut = 0;                        // records with larger numbers are void; kNewest if all are valid
 };
 struct Log {
@@ -91,7 +91,8 @@ struct Log {
 // Reads and checks the whole log without loading rows. Does not change the files.
 Status verify_log(const Folders& folders, Log* report);
 
-// A column that a commit wrote, with its new bytes or, for an addition, the 8 bytes of the addend.
+// A column that a commit wrote. `bytes` has its new contents or, for an addition, the 8 bytes of
+// the addend.
 struct LoggedColumn {
   std::string name;  // empty for bytes that no column describes
   ColumnType type = ColumnType::kBytes;
@@ -114,16 +115,17 @@ struct LoggedRecord {
   std::string file;
   uint64_t offset = 0;        // the offset of its frame
   SnapshotNumber number = 0;
-  bool counts = true;         // false if the record is void, because another log file lacks a part
+  bool counts = true;         // false if the record is void, because an earlier part of the log is missing in another file
   bool made_table = false;    // the record creates a table with `schema` and id `table`
   uint32_t table = 0;
   Schema schema;
   std::vector<LoggedChange> changes;  // the changes of a commit
 };
 // Calls visit() for each record of the log with a number from `first` to `last`, file by file,
-// until visit() returns false. `places` are the data folders, or one file of a log followed by
-// folders. A single file is shown as it is. The folders provide the schemas of tables that the
-// file's own folder does not describe. dump_log() does not change the files.
+// until visit() returns false. `places` are either the data folders, or a single log file followed
+// by any number of folders. In a single file, all records count as valid, and the folders provide
+// the schemas of tables that the file's own folder does not describe. dump_log() does not change
+// the files.
 Status dump_log(const Folders& places, SnapshotNumber first, SnapshotNumber last, FunctionRef<bool(const LoggedRecord&)> visit);
 // Returns the names of the tables that these files describe, in the order of their ids. `places`
 // are as in dump_log().

@@ -20,18 +20,18 @@ struct Hardware {
   std::string vendor, name;
   uint32_t family = 0, model = 0, stepping = 0;
   bool rtm = false;                // leaf 7, EBX[11]: XBEGIN, XEND, XABORT and XTEST exist
-  bool hle = false;                // leaf 7, EBX[4]: lock prefixes that elide; not used
+  bool hle = false;                // leaf 7, EBX[4]: the lock elision prefixes XACQUIRE and XRELEASE exist; not used
   bool rtm_always_aborts = false;  // leaf 7, EDX[11]: the instructions exist, but every region aborts
   bool tsx_force_abort = false;    // leaf 7, EDX[13]: the microcode fixes a memory-ordering defect
-  bool tsxldtrk = false;           // leaf 7, EDX[16]: loads can be left out of the read set; the durable heap uses it
+  bool tsxldtrk = false;           // leaf 7, EDX[16]: the tracking of loads can be suspended; the durable heap uses this
   std::string defect;              // the known defect for which this processor is refused; empty if none
 
-  // The kernel's settings; empty if it does not report them.
+  // The kernel's settings; empty if the kernel does not report them.
   std::string tsx_async_abort;  // /sys/devices/system/cpu/vulnerabilities/tsx_async_abort
   std::string tsx_parameter;    // tsx=... and tsx_async_abort=... of the kernel's command line
 
   // A self-test of about a thousand tiny regions. It runs only if the processor has RTM and the
-  // values above do not exclude it.
+  // values above do not rule it out.
   bool self_test_run = false;
   uint32_t self_test_regions = 0;
   uint32_t self_test_committed = 0;
@@ -43,7 +43,7 @@ struct Hardware {
   std::string automatic_reason;                  // why `automatic` was chosen, in words
   HtmBackend automatic_htm = HtmBackend::kNone;  // the default backend for kElided
 
-  std::string to_text() const;  // several lines for people
+  std::string to_text() const;  // several lines of readable text
   std::string to_json() const;
 };
 

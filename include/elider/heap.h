@@ -1,6 +1,6 @@
-// Heap: transactions on ordinary memory, whose effects survive a crash (DUMBO). A heap is a file of
-// C++ objects, which transactions change. After a crash, the file contains either all or none of
-// the changes of each transaction.
+// Heap: durable transactions on C++ objects in ordinary memory (DUMBO). A heap is a file that
+// contains the objects. After a crash, the file contains either all changes of a transaction or
+// none of them.
 //
 //   auto heap = elider::Heap::open("book.heap", 64 << 20);
 //   struct Counter { uint64_t hits; };
@@ -11,19 +11,20 @@
 //   });
 //
 // Rules: objects are trivially copyable, and contain HeapPtr instead of pointers. Read them only
-// with read(), and write them only with write(). txn[p] only refers to an object, and does not
-// access the object. Objects may be at another address in the next process, because a HeapPtr is an
-// offset.
+// with read(), and write them only with write(). txn[p] only forms a reference to an object, and
+// does not access the object. A HeapPtr is an offset, so the next process may map the objects at
+// other addresses.
 //
 // fork(): a child process cannot use a heap that its parent has opened. In the child, every call
-// that returns a Status returns kInvalidArgument. The destructor only unmaps memory, and does not
-// touch the file or the parent's lock. Open the heap after fork(). A child that was forked within a
-// transaction must not return into the transaction. It must end with exec(), exit() or _exit().
+// that returns a Status returns kInvalidArgument. The child's destructor only unmaps memory, and
+// does not touch the file or the parent's lock. Open the heap after fork(). A child that was forked
+// within a transaction must not continue the transaction. It must call exec(), exit() or _exit()
+// instead.
 //
 // A Heap is independent of Database and its tables. The comments below cite sections of the paper.
 // docs/heap.md lists the differences from the paper.
-// Thread safety: all threads may use a Heap. Only the procedure that receives a HeapTransaction or
-// HeapReader may use it.
+// Thread safety: any thread may use a Heap at any time. A HeapTransaction or HeapReader may be used
+// only by the procedure that receives it.
 #pragma once
 
 #include "elider/language.h"
@@ -48,8 +49,8 @@
 namespace elider {
 
 // The position of an object, relative to its heap. A HeapPtr stays valid in files and in the next
-// process, wherever the heap is mapped. It is null by default, and has 8 bytes. Objects of a heap
-// may contain HeapPtrs.
+// process, wherever the heap is mapped. A default-constructed HeapPtr is null. A HeapPtr occupies 8
+// bytes. Objects in a heap may contain HeapPtrs.
 template <class T>
 class HeapPtr {
  public:
@@ -72,34 +73,37 @@ class HeapPtr {
   uint64_t offset_ = 0;
 };
 
-// Types that a heap can store. Their bytes are copied, and their alignment is at most 8 bytes.
+// The types that a heap can store: trivially copyable types with an alignment of at most 8 bytes.
 template <class T>
 concept HeapObject = std::is_trivially_copyable_v<T> && alignof(T) <= 8;
 
 enum class HeapIsolation : uint8_t {
   kSerializable,  // transactions take effect one after the other, in real-time order; each sees a single state while it runs (opacity)
-  kSnapshot,      // a transaction reads a single state; concurrent ones never write the same 64-byte cache line; allows write skew
+  kSnapshot,      // each reads a single state; if concurrent ones write the same 64-byte cache line, only one commits; allows write skew
 };
 
-// Where a transaction must be written before it counts as durable, and what a durable transaction
-// survives.
+// The storage to which a transaction must be written before it is durable, and the failures that it
+// then survives.
 enum class HeapMedium : uint8_t {
   kFile,   // a file, with fdatasync shared by threads; survives power failures
   kDax,    // a mapped file on persistent memory, with cache-line write-back and fences; survives power failures. Otherwise kUnsupported
-  kDelay,  // for studies: a mapped file; flushing a cache line takes 310 ns (HeapOptions::flush_ns). Survives the process, not the machine
+  kDelay,  // for studies: a mapped file; flushing a cache line takes 310 ns (HeapOptions::flush_ns). Survives a crash of the process only
 };
 
 enum class HeapDurability : uint8_t {
   kWait,   // transaction() returns when its changes and what it read are durable; read() when what it read is durable
-  kLater,  // both return at once, and Heap::persist() waits. After a crash, all that a surviving transaction has read has survived as well
+  kLater,  // both return at once; Heap::persist() waits. If a transaction survives a crash, everything that it has read survives as well
 };
 
-// Whose durability a transaction waits for. kTotal and kOwn are for comparison.
+// The transactions that must be durable before a transaction returns. kTotal and kOwn are for
+// comparison.
 enum class HeapWait : uint8_t {
   kPruned,  // the transactions that it may have read from (DUMBO, section 3.2)
   kTotal,   // all transactions that ended before it or run concurrently, as in SPHT (DUMBO, section 2.2)
-  kOwn,     // only its own, and before its writes become visible, as in Pisces (DUMBO, section 4.1). A read may wait at its beginning
-            // for a commit that is becoming durable, but not at its end. Needs the software backend
+  // Only the transaction itself, before its writes become visible, as in Pisces (DUMBO, section
+  // 4.1). A read may wait at its beginning for a commit that is not yet durable, but does not wait
+  // at its end. Needs the software backend.
+  kOwn,
 };
 
 std::string_view name_of(HeapIsolation isolation);    // "serializable", "snapshot"
@@ -117,16 +121,16 @@ struct HeapOptions {
   HeapMedium medium = HeapMedium::kFile;
   HeapDurability durability = HeapDurability::kWait;
   HeapWait wait = HeapWait::kPruned;
-  // What runs update transactions. kNone and kAutomatic select software. The other backends run
-  // each transaction in place as one hardware transaction. If the hardware transaction does not
-  // succeed, the transaction runs alone in software. A backend that is named explicitly is not
-  // tested first.
+  // The backend that runs update transactions. kNone and kAutomatic select the software
+  // implementation. The other backends run each transaction in place, as one hardware transaction.
+  // If the hardware transaction does not succeed, the transaction runs alone in software. A backend
+  // that is named explicitly is used without a self-test.
   //   kUnsupported  this processor or build does not have the backend
   HtmBackend backend = HtmBackend::kAutomatic;
-  // If false, regions of kRtm track what they read while they wait, even on processors with
-  // TSXLDTRK. Turn it off only for studies.
+  // If true, hardware transactions of kRtm suspend the tracking of their reads while they wait, on
+  // processors with TSXLDTRK. Turn it off only for studies.
   bool suspended_reads = true;
-  uint64_t capacity_bytes = uint64_t{64} << 30;  // maximum size; reserves address space; 1 MiB to 16 TiB
+  uint64_t capacity_bytes = uint64_t{64} << 30;  // maximum size, for which address space is reserved; 1 MiB to 16 TiB
   // The next three members apply to a new file; an existing file keeps its own values.
   // The size of each thread's redo log, 64 KiB to 4 GiB. A transaction may use half of its thread's
   // log. It uses 8 bytes per written word, and 8 bytes for each run of adjacent words.
@@ -142,8 +146,8 @@ struct HeapOptions {
 // A named object.
 struct HeapRoot {
   std::string name;
-  std::string type;    // as written in C++
-  uint64_t bytes = 0;  // size of the object, without those that it points to
+  std::string type;    // the C++ name of the type
+  uint64_t bytes = 0;  // size of the object, without other objects that it points to
 };
 
 struct HeapStatus {
@@ -154,13 +158,13 @@ struct HeapStatus {
   uint64_t replayed_number = 0;  // the file contains the writes of transactions up to this number
   std::string medium;            // "file"
   std::string promise;           // what a durable transaction survives, in words
-  std::string backend;           // what update transactions use, and what it can suspend: "software", "RTM, reads suspended"
+  std::string backend;           // how update transactions run: "software", "RTM", "RTM, reads suspended", ...
   std::vector<HeapRoot> roots;   // the newest first
   // The failure that made the heap read-only. Empty if transactions can commit.
   std::string read_only_because;
   // Since the heap was opened:
   uint64_t recovered = 0;  // transactions that were replayed when it was opened
-  uint64_t dropped = 0;    // transactions found when it was opened that had not become durable
+  uint64_t dropped = 0;    // transactions that were discarded when it was opened, because they had not become durable
   uint64_t commits = 0, reads = 0, conflicts = 0, serial = 0;
   uint64_t region_commits = 0;                              // commits in hardware transactions
   std::array<uint64_t, kRegionCauseCount> region_aborts{};  // by region_cause_name()
@@ -168,7 +172,7 @@ struct HeapStatus {
   uint64_t replays = 0, replayed_words = 0;
 };
 
-// The contents of a heap's file, found without opening it (`elider heap check`).
+// What Heap::check() and `elider heap check` find in a heap's file.
 struct HeapCheck {
   uint64_t blocks = 0, block_bytes = 0;      // in use
   uint64_t free_blocks = 0, free_bytes = 0;  // in free lists
@@ -188,7 +192,8 @@ template <class T>
 std::string_view heap_type_name() {
   return typeid(T).name();
 }
-// Calls the visitor of a structure's for_each. Returns false if the visitor returns false.
+// Calls the visitor of a for_each() function. Returns whether the iteration continues, which is
+// false only if the visitor returns false.
 template <class Visit, class... Args>
 bool visit_and_go_on(Visit& visit, const Args&... args) {
   if constexpr (std::is_void_v<std::invoke_result_t<Visit&, const Args&...>>) {
@@ -200,15 +205,15 @@ bool visit_and_go_on(Visit& visit, const Args&... args) {
 }
 }  // namespace detail
 
-// The argument of a procedure of Heap::read. The procedure sees a single state, and does not use
-// hardware transactions.
+// The argument that Heap::read() passes to its procedure. The procedure sees a single state, and
+// runs without hardware transactions.
 class HeapReader {
  public:
   HeapReader(const HeapReader&) = delete;
   HeapReader& operator=(const HeapReader&) = delete;
 
-  // Refers to an object, for read(). Do not load from the object directly, because a direct load
-  // may see half of a commit.
+  // Returns a reference that can be passed to read(). Do not read the object directly through the
+  // reference, because you may see half of a commit.
   template <class T>
   const T& operator[](HeapPtr<T> pointer) const {
     return *reinterpret_cast<const T*>(base_ + pointer.offset());
@@ -218,8 +223,8 @@ class HeapReader {
     return HeapPtr<T>::at(static_cast<uint64_t>(reinterpret_cast<const std::byte*>(&object) - base_));
   }
 
-  // Returns the value in the transaction's state, including its own writes. A place outside of the
-  // heap is copied as it is.
+  // Returns the value of `place` in the transaction's state, including the transaction's own
+  // writes. If `place` is outside of the heap, read() simply copies it.
   template <HeapObject T>
   T read(const T& place) const {
     if (plain_) [[likely]]
@@ -256,29 +261,29 @@ struct HeapFootprint {
   uint64_t lines_written = 0;
 };
 
-// The argument of a procedure of Heap::transaction.
+// The argument that Heap::transaction() passes to its procedure.
 class HeapTransaction : public HeapReader {
  public:
-  // Refers to an object, for read() and write(). Do not assign to the object directly, because the
-  // assignment bypasses the transaction and is lost.
+  // Returns a reference that can be passed to read() and write(). Do not assign to the object
+  // directly, because the assignment would bypass the transaction and be lost.
   template <class T>
   T& operator[](HeapPtr<T> pointer) const {
     return *reinterpret_cast<T*>(base_ + pointer.offset());
   }
 
-  // Writes the value. The transaction's own reads see it at once, other transactions after the
-  // commit. If the place is outside of the heap, or comes from a null HeapPtr, the transaction ends
-  // with kInvalidArgument.
+  // Writes `value` to `place`. The transaction's own reads see the value at once, and other
+  // transactions see it after the commit. If `place` is outside of the heap, or comes from a null
+  // HeapPtr, the transaction ends with kInvalidArgument.
   template <HeapObject T>
   void write(T& place, const std::type_identity_t<T>& value) {
     write_bytes(&place, std::as_bytes(std::span(&value, 1)));
   }
   void write_bytes(void* place, std::span<const std::byte> bytes);
 
-  // Conflicts like a write of these bytes, but does not change them. Under kSnapshot, call it
-  // before you copy words elsewhere and free their old place; otherwise, concurrent writes to the
-  // old place are lost. Under kSerializable, reading these words is enough, and claim() does not
-  // have an effect.
+  // Conflicts with other transactions as a write of these bytes would, but does not change them.
+  // Under HeapIsolation::kSnapshot, claim an object before you copy it elsewhere and free the
+  // original; otherwise, concurrent writes to the original are lost. Under kSerializable, reading
+  // the object is enough, and claim() does nothing.
   template <HeapObject T>
   void claim(const T& place) {
     claim_bytes(&place, sizeof(T));
@@ -289,8 +294,8 @@ class HeapTransaction : public HeapReader {
   // whatever its size. If the transaction does not commit, the memory is freed.
   //   kMemoryLimit  HeapOptions::capacity_bytes is reached, or the size is above 8 TiB; the
   //                 transaction can no longer commit
-  //   kIoError      the disk is too full for the larger file; the message names the file and the
-  //                 size
+  //   kIoError      the disk does not have enough space to enlarge the file; the message names the
+  //                 file and the size
   //   kCorrupt      the heap's free lists are damaged
   template <HeapObject T>
   Result<HeapPtr<T>> allocate(uint64_t count = 1) {
@@ -326,9 +331,9 @@ class HeapTransaction : public HeapReader {
   //   kNotFound  the name does not exist
   Status remove_root(std::string_view name);
 
-  // Returns the number of cache lines accessed until now, which is the size of an equivalent
-  // hardware transaction (DUMBO, table 1). May throw std::bad_alloc. If the transaction is a
-  // hardware transaction, it starts again in software.
+  // Returns the number of cache lines that the transaction has accessed, which is the size of an
+  // equivalent hardware transaction (DUMBO, table 1). May throw std::bad_alloc. If the transaction
+  // is a hardware transaction, it starts again in software.
   HeapFootprint footprint() const;
 
  private:
@@ -346,11 +351,11 @@ class Heap {
   Heap& operator=(Heap&&) noexcept;
   ~Heap();  // waits until all commits are durable, and replays the log; transactions must have ended
 
-  // Opens the heap in a file, or creates a heap of `bytes` (at least 1 MiB), which grows as needed.
-  // If a crash left transactions in the log, these transactions are replayed first. Disk space for
-  // the whole file is reserved. If there is too little space for an existing file, the heap opens
-  // for reading only. Transactions then return kIoError, and HeapStatus::read_only_because contains
-  // the reason.
+  // Opens the heap in the file `path`. If the file does not exist, creates a heap of `bytes` bytes
+  // (at least 1 MiB), which grows as needed. If a crash left transactions in the log, they are
+  // replayed first. Disk space for the whole file is reserved. If the disk does not have enough
+  // space for an existing file, the heap is opened read-only: transactions return kIoError, and
+  // HeapStatus::read_only_because contains the reason.
   //   kInvalidArgument  an option is invalid (the message names it), or the file is already open
   //   kCorrupt          the file is not a heap, or is damaged or truncated. The file is not
   //                     changed, except that the log is replayed if only the list of roots is
@@ -367,23 +372,23 @@ class Heap {
   // conflict, it runs the procedure again. After several conflicts, it runs the procedure alone. If
   // the procedure returns an error or throws, all its changes are rolled back.
   //   kProcedureThrew   the procedure threw; the message contains what()
-  //   kMemoryLimit      the transaction allocates or writes too much for capacity_bytes or
-  //                     log_bytes
-  //   kInvalidArgument  the procedure wrote outside of the heap or freed a root or something that
-  //                     is not an object; or transaction() was called within a procedure of this or
+  //   kMemoryLimit      the transaction allocates more than HeapOptions::capacity_bytes or writes
+  //                     more than HeapOptions::log_bytes allows
+  //   kInvalidArgument  the procedure wrote outside of the heap, or freed a root or something other
+  //                     than an object; or transaction() was called within a procedure of this or
   //                     another heap
   //   kCorrupt          the allocator found damage; make a backup and run `elider heap check`
   //   kIoError          the file cannot be written. The heap is read-only from now on, and keeps
   //                     the state that is in memory. If the transaction was already waiting for the
   //                     disk, it has taken effect, but a crash may lose it
-  // Exceptions that end a thread (pthread_cancel) are passed on.
+  // The exception by which pthread_cancel() ends a thread is rethrown.
   template <class F>
   Status transaction(F&& procedure) {
     return run([&](HeapTransaction& txn) -> Status { return as_status(procedure, txn); });
   }
   // Runs procedure(HeapReader&) once, on a single state that includes all transactions that ended
   // before this call. Commits wait until the procedure returns, so keep it short.
-  //   kIoError  a transaction whose writes the procedure has read could not become durable
+  //   kIoError  a transaction whose writes the procedure has read could not be made durable
   template <class F>
   Status read(F&& procedure) {
     return run_reader([&](HeapReader& reader) -> Status { return as_status(procedure, reader); });
@@ -393,12 +398,12 @@ class Heap {
   //   kIoError          some commits may not be durable
   //   kInvalidArgument  called within a procedure
   Status persist();
-  // Writes the changes in the log to their places in the file, and then empties the log. The heap
-  // also does this automatically.
+  // Applies the changes in the log to the file, and then empties the log. The heap also does this
+  // automatically.
   Status replay();
   HeapStatus status() const;
 
-  // Inspect the file of a heap that is not open, without changing it.
+  // These functions inspect the file of a heap that is not open, without changing it.
   //   kCorrupt  the file is damaged; the message says what and where
   static Result<HeapCheck> check(const std::string& path);
   static Result<HeapStatus> status_of(const std::string& path);

@@ -3,14 +3,14 @@
 //   ELIDER_ASSIGN(auto map, txn.root<HeapMap<uint64_t, Account>>("accounts"));
 //   ELIDER_TRY(txn[map].put(txn, 42, account));
 //
-// The map is a tree over the hash of the keys. Its levels are 256 places in the object itself, then
-// nodes of 64 places, then leaves of up to 16 entries. A full leaf becomes a node, so growth
-// changes only one place, and puts of different keys rarely conflict. The size is stored in 32
-// parts for the same reason. A get follows two or three pointers. An empty leaf is freed at once;
-// nodes are freed only by clear().
-// A HeapMap whose bytes are all zero is empty. The object has 4 KiB. A HeapMap must be stored in
-// the heap. Use it only through `txn[pointer]`. Keys are compared with == and hashed by their
-// bytes, so they must not have padding. Thread safety: that of the transaction.
+// The map is a trie over the hashes of its keys. The root is an array of 256 slots in the object
+// itself. Below it are nodes of 64 slots, and leaves of up to 16 entries. A full leaf is replaced
+// by a node, which changes only one slot, so puts of different keys rarely conflict. For the same
+// reason, the size is the sum of 32 counters. A get follows two or three pointers. An empty leaf is
+// freed at once; nodes are freed only by clear(). A HeapMap whose bytes are all zero is empty. The
+// object occupies 4 KiB. A HeapMap must be stored in the heap. Use it only through `txn[pointer]`.
+// Keys are compared with == and hashed by their bytes, so they must not have padding. Thread
+// safety: that of the transaction.
 #pragma once
 
 #include <cstddef>
@@ -97,7 +97,8 @@ class HeapMap {
   }
 
  private:
-  // A place contains 0, the offset of a leaf, or the offset of a node plus 1.
+  // A slot (an element of `places_` or Node::places) contains 0, the offset of a leaf, or the
+  // offset of a node plus 1.
   static constexpr int kRootBits = 8, kNodeBits = 6, kHashBits = 64;
   static constexpr uint64_t kLeafMax = 16;
   struct Node {
@@ -113,9 +114,9 @@ class HeapMap {
     uint64_t apart[7] = {};
   };
   struct Found {
-    const uint64_t* place;  // the place for the key's leaf
+    const uint64_t* place;  // the slot for the key's leaf
     const Entry* entry;     // null if the key does not exist
-    int bits;               // bits of the hash that were used to reach the place
+    int bits;               // number of hash bits that were used to reach the slot
   };
 
   static Status missing() { return {Code::kNotFound, "the map does not contain the key"}; }
@@ -155,7 +156,7 @@ class HeapMap {
     return {place, nullptr, bits};
   }
 
-  // Converts a result of find() for write().
+  // Converts a const reference from find() to a reference that write() accepts.
   template <class T>
   static T& writable(HeapTransaction& txn, const T& found) {
     return txn[txn.pointer_to(found)];
@@ -182,7 +183,8 @@ class HeapMap {
     count_one(txn, hash, 1);
     return {};
   }
-  // Adds to the leaf at the place. The place may be empty, and the leaf may be full.
+  // Adds the entry to the leaf in this slot. Allocates a leaf if the slot is empty, and enlarges or
+  // splits the leaf if it is full.
   Status add_at(HeapTransaction& txn, uint64_t* place, int bits, uint64_t hash, const Entry& entry) {
     const uint64_t at = txn.read(*place);
     HeapPtr<Leaf> leaf = leaf_of(at);

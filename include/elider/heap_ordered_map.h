@@ -54,17 +54,18 @@ class HeapOrderedMap {
     return count > 1 ? Status() : remove_leaf(txn, at.leaf, path);
   }
 
-  // Return the smallest and the largest key.
+  // first() returns the entry with the smallest key, and last() the entry with the largest key.
   //   kNotFound  the map is empty
   Result<Entry> first(const HeapReader& reader) const { return end_of(reader, false); }
   Result<Entry> last(const HeapReader& reader) const { return end_of(reader, true); }
-  // Return the first key >= `key`, and the last key <= `key`.
-  //   kNotFound  no such key exists
+  // at_least() returns the first entry whose key is >= `key`, and at_most() the last entry whose
+  // key is <= `key`.
+  //   kNotFound  no such entry exists
   Result<Entry> at_least(const HeapReader& reader, const K& key) const { return nearest(reader, key, false); }
   Result<Entry> at_most(const HeapReader& reader, const K& key) const { return nearest(reader, key, true); }
 
-  // Calls visit(key, value) for each entry in ascending order, from `from` or from the first key
-  // on, until visit() returns false. visit() must not change the map.
+  // Calls visit(key, value) for each entry in ascending order until visit() returns false. Begins
+  // at key `from`, or at the first key if `from` is not given. visit() must not change the map.
   template <class Visit>
   void for_each(const HeapReader& reader, const K& from, Visit&& visit) const {
     if (const Position at = find(reader, from); at.leaf) scan(reader, at.leaf, at.index, visit);
@@ -73,7 +74,7 @@ class HeapOrderedMap {
   void for_each(const HeapReader& reader, Visit&& visit) const {
     if (const HeapPtr<Leaf> leaf = leaf_at_end(reader, false); leaf) scan(reader, leaf, 0, visit);
   }
-  // Like for_each(), in descending order, from `from` or from the last key on.
+  // Like for_each(), but in descending order, beginning at key `from` or at the last key.
   template <class Visit>
   void for_each_reversed(const HeapReader& reader, const K& from, Visit&& visit) const {
     const Position at = find(reader, from);
@@ -111,7 +112,7 @@ class HeapOrderedMap {
     HeapPtr<Leaf> next, previous;
     Entry entries[kEntries];
   };
-  // children[i] contains the keys below keys[i], and children[count] the others.
+  // children[i] leads to the keys smaller than keys[i], and children[count] to the remaining keys.
   struct Inner {
     uint64_t count;
     uint64_t children[kChildren];
@@ -119,10 +120,10 @@ class HeapOrderedMap {
   };
   struct Position {
     HeapPtr<Leaf> leaf;  // null if the map is empty
-    uint64_t index = 0;  // position of the first key that is not below
+    uint64_t index = 0;  // position of the first key that is not smaller than the key that was searched for
     bool found = false;
   };
-  // The inner nodes above a leaf, and the position of the child in each.
+  // The path from the root to a leaf: the inner nodes, and the position of the next child in each.
   struct Path {
     uint64_t depth = 0;
     HeapPtr<Inner> nodes[kHeightMax];
@@ -133,7 +134,8 @@ class HeapOrderedMap {
   static HeapPtr<Inner> inner(uint64_t offset) { return HeapPtr<Inner>::at(offset); }
   static HeapPtr<Leaf> leaf(uint64_t offset) { return HeapPtr<Leaf>::at(offset); }
 
-  // Among `count` ascending keys key_at(i), returns the first i for which `before(key)` is false.
+  // Returns the first position i below `count` for which before(i) is false, or `count`. Before
+  // that position, before() must be true.
   template <class Before>
   static uint64_t partition(uint64_t count, Before&& before) {
     uint64_t low = 0;
@@ -181,7 +183,7 @@ class HeapOrderedMap {
     }
     const uint64_t count = txn.read(txn[at.leaf].count);
     if (count == kEntries) {
-      // If keys are inserted in ascending order, the old leaf stays full.
+      // If keys are inserted in ascending order, the old leaf stays full instead of being halved.
       const uint64_t kept = at.index == kEntries && !txn.read(txn[at.leaf].next) ? kEntries : (kEntries + 1) / 2;
       ELIDER_ASSIGN(const HeapPtr<Leaf> right, split(txn, at.leaf, kept));
       const K separator = kept == kEntries ? key : txn.read(txn[right].entries[0].key);
@@ -217,7 +219,8 @@ class HeapOrderedMap {
     return *made;
   }
 
-  // Inserts a child to the right of the path's child, at each level that splits.
+  // Inserts `child` to the right of the path's child in the lowest node. If that node is full,
+  // splits it and continues with its parent.
   Status add_child(HeapTransaction& txn, Path& path, K key, uint64_t child) {
     while (path.depth != 0) {
       --path.depth;
@@ -229,7 +232,7 @@ class HeapOrderedMap {
         insert_child(txn, *node, count, place, key, child);
         return {};
       }
-      // The node is full, so it is split, and keys[middle] moves up between the halves.
+      // The node is full, so it is split, and keys[middle] moves up as the separator of the halves.
       const uint64_t middle = count / 2;
       ELIDER_ASSIGN(const HeapPtr<Inner> right, txn.allocate<Inner>());
       const K up = txn.read(node->keys[middle]);
@@ -278,12 +281,11 @@ class HeapOrderedMap {
       const HeapPtr<Inner> at = path.nodes[path.depth];
       Inner& node = txn[at];
       const uint64_t count = txn.read(node.count), place = path.children[path.depth];
-      if (count == 0) {  // it was the only child
+      if (count == 0) {  // the removed child was the only one
         ELIDER_TRY(txn.free(at));
         continue;
       }
-      // The key to the left of the child is removed with the child. The first child does not have
-      // such a key, so the key to its right is removed.
+      // Removes the child and the key to its left or, for the first child, the key to its right.
       for (uint64_t i = place == 0 ? 0 : place - 1; i + 1 < count; ++i) txn.write(node.keys[i], txn.read(node.keys[i + 1]));
       for (uint64_t i = place; i < count; ++i) txn.write(node.children[i], txn.read(node.children[i + 1]));
       txn.write(node.count, count - 1);

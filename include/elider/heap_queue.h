@@ -1,6 +1,6 @@
 // HeapQueue: a first-in, first-out queue in a durable heap. A push and a pop conflict only if the
-// queue is empty, because they write to different cache lines and each place records whether it is
-// full.
+// queue is empty, because they write to different cache lines, and each slot has its own flag that
+// says whether it is occupied.
 //
 // A HeapQueue whose bytes are all zero is empty. A HeapQueue must be stored in the heap. Use it
 // only through `txn[pointer]`.
@@ -81,7 +81,7 @@ class HeapQueue {
 
  private:
   struct Place {
-    uint64_t full;  // set by push() and never reset, because pop() writes only to the head
+    uint64_t full;  // 1 after push(). Never reset, because pop() writes only to the head
     T value;
   };
   static constexpr uint64_t kPlaces = sizeof(Place) >= 256 ? 4 : 1024 / sizeof(Place);
@@ -91,7 +91,7 @@ class HeapQueue {
   };
   struct End {
     HeapPtr<Segment> segment;
-    uint64_t index = 0;       // position in the segment of the place that the next push or pop uses
+    uint64_t index = 0;       // position in the segment at which the next push or pop takes place
     uint64_t moved = 0;       // total number of elements that were pushed or popped
     uint64_t apart[13] = {};  // keeps the two ends on different 64-byte cache lines, because conflicts are detected per cache line
   };

@@ -27,13 +27,14 @@ class HeapString {
     reader.read_bytes(bytes(reader), std::as_writable_bytes(std::span(text.data(), text.size())));
     return text;
   }
-  // Negative if the string is before `other`, 0 if they are equal.
+  // Returns a negative number if the string is less than `other`, 0 if they are equal, and
+  // otherwise a positive number.
   int compare(const HeapReader& reader, std::string_view other) const { return std::string_view(str(reader)).compare(other); }
   bool equals(const HeapReader& reader, std::string_view other) const { return size(reader) == other.size() && str(reader) == other; }
 
   //   kMemoryLimit  the heap is full
   Status assign(HeapTransaction& txn, std::string_view text) {
-    txn.write(size_, 0);  // append() need not copy the old bytes
+    txn.write(size_, 0);  // so that append() does not copy the old bytes
     return append(txn, text);
   }
   Status append(HeapTransaction& txn, std::string_view text) {

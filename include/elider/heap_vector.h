@@ -4,10 +4,10 @@
 //   ELIDER_TRY(txn[numbers].push_back(txn, 7));
 //
 // A HeapVector whose bytes are all zero is empty. A HeapVector must be stored in the heap. Use it
-// only through `txn[pointer]`. Functions that change the vector need the transaction, and functions
-// that read the vector need only a reader. push_back() returns kMemoryLimit if the heap is full.
-// When the capacity doubles, push_back() copies all elements, which must fit into one transaction
-// (HeapOptions::log_bytes).
+// only through `txn[pointer]`. Functions that change the vector take a HeapTransaction, and
+// functions that only read it take a HeapReader. push_back() returns kMemoryLimit if the heap is
+// full. When the capacity doubles, push_back() copies all elements, which must fit into one
+// transaction (HeapOptions::log_bytes).
 // Thread safety: that of the transaction.
 #pragma once
 

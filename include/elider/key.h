@@ -30,8 +30,8 @@ struct KeyRange {
   Key first = 0;
   Key last = kKeyMax;
 
-  // Return the keys of this range that are above or below `key`. They are the rest of an ascending
-  // or a descending scan that has reached `key`. The result never exceeds this range.
+  // after() returns the part of this range above `key`, from which an ascending scan that has
+  // reached `key` continues. before() returns the part below `key`, for a descending scan.
   constexpr KeyRange after(Key key) const { return key == kKeyMax ? KeyRange{1, 0} : KeyRange{std::max(first, key + 1), last}; }
   constexpr KeyRange before(Key key) const { return key == 0 ? KeyRange{1, 0} : KeyRange{first, std::min(last, key - 1)}; }
 };
@@ -49,9 +49,9 @@ class ByteRangeKeys;
 class ByteIndexRangeKeys;
 }  // namespace detail
 
-// A range of a secondary index. It is a range of values, or the rest of such a range after or
-// before a position. A range of values contains either all rows with a value or none of them. To
-// continue between rows with equal values, such as at the end of a page, use a position.
+// A range of a secondary index: a range of values, which after() and before() can restrict further.
+// A range of values contains either all rows with a given value or none of them. To continue a scan
+// between rows with equal values, for example at the end of a page, use a position.
 class IndexRange {
  public:
   constexpr IndexRange() = default;  // the whole index
@@ -59,9 +59,9 @@ class IndexRange {
   constexpr IndexRange(uint64_t first, uint64_t last) : from_{first, 0}, to_{last + 1, 0}, to_end_(last == ~uint64_t{0}) {}
   constexpr IndexRange(KeyRange values) : IndexRange(values.first, values.last) {}
 
-  // Return the rows of this range after or before `position`. They are the rest of an ascending or
-  // a descending scan that has reached `position`. The result never exceeds this range. The row at
-  // `position` need not exist any more, because it may have been removed or its value may have
+  // after() returns the part of this range after `position`, from which an ascending scan that has
+  // reached `position` continues. before() returns the part before it, for a descending scan. The
+  // row at `position` need not exist any more: it may have been removed, or its value may have
   // changed.
   constexpr IndexRange after(IndexPosition position) const {
     IndexRange rest = *this;
@@ -85,13 +85,14 @@ class IndexRange {
 
 namespace detail {
 
-// The size of a byte-string key. The bytes of the key follow directly.
+// The header of a byte key, with its size. The bytes of the key follow the header in memory.
 struct KeyBytes {
   uint32_t size = 0;
 
   const std::byte* data() const { return reinterpret_cast<const std::byte*>(this + 1); }
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
-  // The first eight bytes as a number. A smaller number means a smaller key.
+  // Returns the first eight bytes, padded with zeros, as a big-endian number. If the numbers of two
+  // keys differ, the key with the smaller number is smaller.
   uint64_t prefix() const {
     uint64_t number = 0;
     for (uint32_t i = 0; i < 8; ++i) number = number << 8 | (i < size ? std::to_integer<uint64_t>(data()[i]) : 0);
@@ -99,8 +100,8 @@ struct KeyBytes {
   }
 };
 
-// A key of either kind inside the engine: a number, or a pointer to bytes that the caller owns. The
-// table determines which kind of key it is.
+// The engine's representation of a key: a number, or a pointer to bytes that the caller owns.
+// Schema::key_kind of the table says which of the two it is.
 class KeyRef {
  public:
   KeyRef() = default;
@@ -108,7 +109,7 @@ class KeyRef {
   explicit KeyRef(const KeyBytes* bytes) : word_(reinterpret_cast<uint64_t>(bytes)) {}
   Key number() const { return word_; }
   const KeyBytes* bytes() const { return reinterpret_cast<const KeyBytes*>(word_); }
-  // Compares the numbers, or the pointers.
+  // Compares number keys by value, but byte keys only by address.
   bool operator==(const KeyRef&) const = default;
 
  private:
@@ -116,7 +117,7 @@ class KeyRef {
 };
 static_assert(sizeof(KeyRef) == sizeof(Key));
 
-// The keys from `from` to `to` exclusive, or all keys from `from` on.
+// All keys k with from <= k < to or, if `to_end` is true, all keys k >= from.
 struct KeyRefRange {
   KeyRefRange(KeyRange keys) : from(keys.first), to(keys.last + 1), to_end(keys.last == kKeyMax) {}
   KeyRefRange(KeyRef its_from, KeyRef its_to, bool its_end) : from(its_from), to(its_to), to_end(its_end) {}
@@ -124,8 +125,8 @@ struct KeyRefRange {
   bool to_end;
 };
 
-// The entries of a secondary index from (from_value, from) to (to_value, to) exclusive, or to the
-// end.
+// The entries of a secondary index from (from_value, from) up to, but not including, (to_value, to)
+// or, if `to_end` is true, up to the end of the index.
 struct EntryRange {
   EntryRange(const IndexRange& range)
       : from_value(range.from_.value), to_value(range.to_.value), from(range.from_.key), to(range.to_.key), to_end(range.to_end_) {}
@@ -140,9 +141,9 @@ struct EntryRange {
 
 template <unsigned... Widths>
 class KeyLayout {
-  static_assert(sizeof...(Widths) >= 1, "a key has at least one field");
-  static_assert(((Widths >= 1 && Widths <= 64) && ...), "a field has 1 to 64 bits");
-  static_assert((Widths + ...) <= 64, "a key has at most 64 bits");
+  static_assert(sizeof...(Widths) >= 1, "a key must have at least one field");
+  static_assert(((Widths >= 1 && Widths <= 64) && ...), "a field must have 1 to 64 bits");
+  static_assert((Widths + ...) <= 64, "a key must not have more than 64 bits");
 
  public:
   static constexpr size_t kFields = sizeof...(Widths);
@@ -168,7 +169,8 @@ class KeyLayout {
     return join(values);
   }
 
-  // All keys with these leading fields. Empty (first > last) if a field does not fit.
+  // Returns the range of all keys with these leading fields. Empty (first > last) if a field does
+  // not fit.
   template <std::convertible_to<uint64_t>... Fields>
     requires(sizeof...(Fields) >= 1 && sizeof...(Fields) < kFields)
   static constexpr KeyRange prefix(Fields... fields) {

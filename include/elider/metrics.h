@@ -23,13 +23,13 @@ struct MetricInfo {
     kGauge,
     kText,
   };
-  // The kind of element that has its own value.
+  // The kind of object for which the metric has a value of its own.
   enum class Of : uint8_t { kDatabase, kProcedure, kTable, kSite, kConflictedKey };
   std::string_view name;          // as in JSON; "memory.rows" is "rows" in the object "memory"
   Kind kind = Kind::kCounter;
   Of of = Of::kDatabase;
   bool by_cause = false;          // one value per cause; causes that have not occurred are left out
-  bool when_set = false;          // for texts that are left out if they are empty
+  bool when_set = false;          // for kText: the metric is left out if its text is empty
   std::string_view unit = {};     // "bytes", "us", "s"; empty for counts
   std::string_view words = {};
 };
@@ -49,8 +49,8 @@ struct Metric {
   uint64_t key = 0;          // for a conflicted key
 };
 
-// All values, element by element, in the order of the list. The values are valid as long as
-// `statistics`.
+// Calls visit() for all values, element by element, in the order of metric_table(). The strings in
+// a Metric are valid as long as `statistics`.
 void for_each_metric(const Statistics& statistics, FunctionRef<void(const Metric&)> visit);
 
 }  // namespace elider

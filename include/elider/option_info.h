@@ -1,5 +1,5 @@
 // OptionInfo describes the type, range, unit and effect of an option. An option is a member of
-// Options or HeapOptions that can be set from a text. The tables are in option_table.h and
+// Options or HeapOptions that can be set from text. The tables are in option_table.h and
 // heap_option_table.h.
 // Thread safety: the descriptions are constants.
 #pragma once
@@ -24,15 +24,15 @@ struct OptionInfo {
   Type type = Type::kNumber;
   std::string_view unit = {};     // for numbers: "bytes", "us", "s", "threads", ...
   uint64_t min = 0, max = 0;      // for numbers
-  std::string_view zero = {};     // the meaning of 0 if it is outside of the range, such as "no limit"; otherwise empty
+  std::string_view zero = {};     // if 0 is allowed although it is outside of the range, its meaning, such as "no limit"; otherwise empty
   bool power_of_two = false;      // for numbers: only powers of two are allowed
   bool automatic = false;         // for numbers: "automatic" is allowed, and is stored as 2^64 - 1
   std::string_view choices = {};  // "automatic, optimistic, latched, ..."
   std::string_view words = {};    // a sentence that describes the option
 };
 
-// The allowed values as a text: "1 to 4096", "0 (no limit) or at least 4M", "a power of two, 4K to
-// 1G", "true, false".
+// Returns the allowed values as text: "1 to 4096", "0 (no limit) or at least 4M", "a power of two,
+// 4K to 1G", "true, false".
 std::string range_text(const OptionInfo& option);
 
 }  // namespace elider

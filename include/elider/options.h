@@ -35,10 +35,10 @@ enum class SyncPolicy : uint8_t {
 enum class Protocol : uint8_t {
   kOcc,               // optimistic; locks are held only briefly, and reads are validated at commit
   kWholeTransaction,  // the papers' baseline; a procedure is one hardware transaction, or holds one global lock. Needs kElided
-  // The papers' second baseline (DBX, figures 8 and 11). It is like kOcc, but each commit holds a
-  // spinlock of the database, and so does each read of a row's columns outside of snapshots. Only
-  // operations on indexes still run as hardware transactions. A HistorySink is called while the
-  // lock is held and must not run a transaction. Needs kElided.
+  // The papers' second baseline (DBX, figures 8 and 11). Works like kOcc, except that each commit,
+  // and each read of a row outside of snapshots, holds a single database-wide spinlock. Only index
+  // operations still run as hardware transactions. A HistorySink is called while the lock is held
+  // and must not run a transaction. Needs kElided.
   kSpinlock,
   // The papers' third baseline (HyPer-HTM, section 6). Procedures that write run one at a time.
   // Open transactions and read-only procedures run concurrently with them. A procedure must not
@@ -54,7 +54,7 @@ enum class Protocol : uint8_t {
   // Like kTimestamp, but without read timestamps (section 4.3, "future work"). Instead, the commit
   // validates what was read. Needs kOptimistic.
   kTimestampValidated,
-  // A baseline, which is strict two-phase locking of rows, and of leaves to prevent phantoms. A
+  // A baseline: strict two-phase locking of rows, and of index leaves to prevent phantoms. A
   // transaction that requests a lock held by an older transaction is rolled back and retried with
   // its original age (wait-die). If the holder is younger, the requesting transaction waits. Needs
   // kOptimistic.
@@ -62,8 +62,8 @@ enum class Protocol : uint8_t {
   // A baseline like H-Store. Each partition of the database has one lock. A procedure that writes
   // locks the partitions that it declares (RunPolicy::partitions, Touches::partition) in the order
   // of their numbers, or all partitions if it declares none, and holds the locks until it ends. A
-  // procedure that waits for another thread's transaction may wait for ever, as under kSerial.
-  // Needs kOptimistic.
+  // procedure that waits for another thread's transaction may wait forever, as under kSerial. Needs
+  // kOptimistic.
   kPartitioned,
   // The protocol of DBX-TC. Procedures that are declared with operations and installed
   // (elider/procedure.h) run in pieces, which commit separately if calls conflict. Ordinary
@@ -108,7 +108,7 @@ std::string_view name_of(SyncPolicy sync);  // "automatic", "optimistic", "latch
 std::string_view name_of(Protocol protocol);      // "occ", "timestamp", "two-phase-locking", ...
 std::string_view name_of(Durability durability);  // "default", "none", "async", "group"
 std::string_view name_of(LogFailure failure);     // "read-only", "stop"
-// These return false if the name is unknown.
+// Each parse() returns false if the name is unknown.
 bool parse(std::string_view name, SyncPolicy* sync);
 bool parse(std::string_view name, Protocol* protocol);
 bool parse(std::string_view name, Durability* durability);
@@ -199,10 +199,11 @@ struct Options {
   // Takes a checkpoint after this many bytes of log since the last checkpoint, or after 16
   // openings, because each opening adds log files. At 64 openings, opening itself takes a
   // checkpoint. 0 turns this off; otherwise at least 65536. The default is a quarter of the last
-  // checkpoint's size, but at least 64 MiB. Log is applied at a quarter of the speed at which a
-  // checkpoint is loaded, so opening takes at most about twice as long as loading the checkpoint.
-  // Recovery applies about this much log, and the log written while the next checkpoint was taken.
-  // If checkpoints_kept is above 1, recovery also reads the log since the oldest checkpoint.
+  // checkpoint's size, but at least 64 MiB. Recovery applies log at a quarter of the speed at which
+  // it loads a checkpoint, so with the default, opening takes at most about twice as long as
+  // loading the checkpoint. Recovery applies about this much log, plus the log that was written
+  // while the next checkpoint was taken. If checkpoints_kept is above 1, recovery also reads the
+  // log since the oldest checkpoint.
   uint64_t checkpoint_log_bytes = kCheckpointLogAutomatic;
   // Takes a checkpoint after this many seconds, if anything was written. 0 (the default) turns this
   // off. Range 0 to 10^7.
@@ -241,9 +242,9 @@ struct Options {
   //   - Columns that no index reads can be written. Other writes (of whole rows or indexed columns)
   //     return kUnsupported, because the database cannot check unique indexes.
   //   - create_table() accepts schemas without key functions, so that a table can be copied to
-  //     another database. The whole copy can be written until that database is closed. A program
-  //     that opens the copy with the schemas builds the indexes, and gets kSchemaMismatch if rows
-  //     violate a unique index.
+  //     another database. Until that database is closed, all columns of the copy can be written. A
+  //     program that later opens the copy with the schemas builds the indexes, and gets
+  //     kSchemaMismatch if rows violate a unique index.
   // Files, checkpoints and backups keep the descriptions of the indexes, so a program that opens
   // them with the schemas has all indexes. By default, such folders are refused.
   bool leave_out_indexes = false;
@@ -269,14 +270,14 @@ struct RunPolicy {
   // backoff_min_us << (attempt - 3), and at most backoff_max_us. Microseconds; 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
-  // When run() returns after the commit. run() returns kInvalidArgument without running the
-  // procedure for kAsync or kGroup if Options::durability is kNone, and for kGroup without data
-  // folders.
+  // Determines when run() returns after the commit. kAsync and kGroup are refused if
+  // Options::durability is kNone, and kGroup is refused without data folders: run() then returns
+  // kInvalidArgument without running the procedure.
   Durability durability = Durability::kDefault;
   // If not null, run() stores the commit's number here when it succeeds, for
-  // Database::wait_durable() and when_durable(). After a read-only transaction, run() stores a
-  // number with this property: when the number is durable, everything that the transaction may have
-  // read is durable. 0 without a log.
+  // Database::wait_durable() and when_durable(). For a read-only transaction, run() stores a number
+  // such that everything that the transaction may have read is durable when this number is durable.
+  // Without a log, it stores 0.
   SnapshotNumber* commit_number = nullptr;
   // The snapshot that a read-only transaction reads (elider/held_snapshot.h); null for the newest.
   // run() returns kInvalidArgument without running the procedure if the HeldSnapshot is empty or
@@ -287,7 +288,8 @@ struct RunPolicy {
   // on the thread that runs the procedure. The function must not throw or use the database, and
   // must stay valid until run() returns. run_group() calls it for each call that has a conflict.
   const std::function<void(const Status&)>* on_conflict = nullptr;
-  // A result of Database::procedure_id; statistics are counted under its name.
+  // A result of Database::procedure_id(), which determines the name under which statistics are
+  // counted.
   uint32_t procedure_id = 0;
   // The partitions that the procedure reads or writes, in any order, each below
   // LaboratoryOptions::partitions (otherwise kInvalidArgument). If the span is empty or has more

@@ -19,12 +19,13 @@
 //   status = db.call("transfer", arguments, &reply);   // the same by name; reply[0] is `left`
 //
 // A call is one transaction, as Database::run() runs it. In addition, a procedure has a name for
-// statistics, can be called by name, and can tell the engine in advance what its calls do:
+// statistics, can be called by that name, and can describe to the engine in advance what its calls
+// do:
 //   - touch() names the rows that a call will access. In a group of calls (Database::call_group),
 //     the cache misses of these rows overlap (elider/touches.h, docs/groups.md).
-//   - operation() is used instead of body(). Each operation is a part of the procedure, and
-//     declares the tables and columns that it accesses. Under Protocol::kChopped, a call may then
-//     run in pieces (elider/chopping.h, docs/chopping.md). Under other protocols, a call is one
+//   - operation(), which is used instead of body(), adds one part of the procedure and declares the
+//     tables and columns that this part accesses. Under Protocol::kChopped, a call may then run in
+//     pieces (elider/chopping.h, docs/chopping.md). Under other protocols, a call is one
 //     transaction. The results are the same.
 //
 // Bodies. A body is called once per attempt, so it may run several times in one call. A body may
@@ -80,13 +81,13 @@ struct Parameter {
   ValueType type;
 };
 
-// The arguments of a procedure without a struct: Procedure<Values>. Use it if the parameters are
-// known only at run time, as in a server or a language binding.
+// Takes the place of the argument struct in a Procedure<Values>, whose parameters are known only at
+// run time, as in a server or a language binding.
 struct Values {
   std::span<const Value> arguments;  // one for each parameter, of its type
-  // Empty when a body begins. The operations of a call share one reply, which is empty when the
-  // call begins. Each operation must set its own elements, even if an earlier attempt has set them
-  // already.
+  // Empty when a body() begins. The operations of a call share one reply, which is empty when the
+  // call begins. Each operation must set its own elements of the reply, even if an earlier attempt
+  // has already set them.
   std::vector<Value>& reply;
 };
 
@@ -98,19 +99,19 @@ consteval ValueType value_type_of() {
   else if constexpr (std::same_as<T, uint64_t>) return ValueType::kUInt64;
   else if constexpr (std::same_as<T, double>) return ValueType::kDouble;
   else {
-    static_assert(std::same_as<T, std::string>, "a parameter or result is an int64_t, uint64_t, double or std::string");
+    static_assert(std::same_as<T, std::string>, "a parameter or result must be an int64_t, uint64_t, double or std::string");
     return ValueType::kText;
   }
 }
 
-// Identifies the procedure of a handle. The identity is unique in this process, so a handle can run
-// only its own procedure, and the arguments always have the type that this procedure expects.
+// Identifies the procedure that a handle calls. The identity is unique in this process, so a handle
+// cannot call another procedure, which would expect arguments of another type.
 struct ProcedureName {
   uint64_t identity = 0;  // 0: none
   uint32_t name_id = 0;   // the id of its name (intern_name), for messages
 };
 
-// A procedure without the C++ type of its arguments, which are passed as a pointer to that type.
+// A type-erased procedure, to which arguments are passed as a void pointer.
 struct ProcedureDefinition {
   using Body = std::function<Status(Transaction&, void*)>;
 
@@ -121,7 +122,7 @@ struct ProcedureDefinition {
   std::vector<Body> bodies;                             // one for each operation
   std::function<void(const void*, Touches&)> touch;     // may be empty
   bool read_only = false;
-  // These serve calls by name.
+  // The members below are used for calls by name.
   bool takes_values = false;                            // the type is Values
   std::vector<Parameter> parameters, results;
   std::shared_ptr<void> (*make_arguments)() = nullptr;  // if null, the procedure cannot be called by name, unless it takes Values
@@ -131,12 +132,12 @@ struct ProcedureDefinition {
 
 }  // namespace detail
 
-// Describes a procedure. Call the functions below, and then add the object to a Procedures.
-// `Arguments` is the struct that a typed call passes, with the arguments and the results as
-// members; or it is Values.
+// Describes a procedure. Call the functions below, and then add the object to a Procedures object.
+// `Arguments` is the struct that a typed call passes, whose members are the parameters and the
+// results, or Values.
 template <class Arguments>
 class Procedure {
-  static_assert(std::is_class_v<Arguments>, "the arguments of a procedure are a struct, or Values");
+  static_assert(std::is_class_v<Arguments>, "the arguments of a procedure must be a struct, or Values");
 
  public:
   explicit Procedure(std::string name) {
@@ -161,15 +162,15 @@ class Procedure {
     return *this;
   }
   // Runs each call on the newest snapshot, as run_read_only() does. Such a call never conflicts,
-  // and its writes are refused. Use read_only() only with body(), because operations declare
-  // themselves whether they only read.
+  // and its writes are refused. Use read_only() only with body(), because the declarations of
+  // operations already say whether they write.
   Procedure& read_only() {
     its_.read_only = true;
     return *this;
   }
   // Sets touch(const Arguments&, Touches&), which names the rows that a call in a group will
-  // access, as far as they follow from the arguments. Database::call does not run it. If touch()
-  // throws, the call does not run and fails with kProcedureThrew.
+  // access, as far as the keys follow from the arguments. Database::call() does not run touch(). If
+  // touch() throws, the call does not run and fails with kProcedureThrew.
   template <class Touch>
     requires std::is_invocable_v<const Touch&, const Arguments&, Touches&>
   Procedure& touch(Touch touch) {
@@ -197,8 +198,8 @@ class Procedure {
     its_.make_arguments = make;
     return *this;
   }
-  // Adds the next parameter of a Procedure<Values>. Its reply may have any number and types of
-  // elements.
+  // Adds the next parameter of a Procedure<Values>. The reply of such a procedure may have any
+  // number of elements of any ValueType.
   Procedure& parameter(std::string name, ValueType type)
     requires std::same_as<Arguments, Values>
   {
@@ -224,13 +225,13 @@ class Procedure {
   detail::ProcedureDefinition its_;
 };
 
-// Names a procedure for Database::call and ProcedureCall. It is valid in each database in which its
-// Procedures, or a copy of them, are installed. In every other database, a call through the handle
-// returns kInvalidArgument without running anything.
+// Names a procedure for Database::call and ProcedureCall. The handle is valid in each database in
+// which the Procedures object that returned it, or a copy of that object, was installed. In every
+// other database, a call through the handle returns kInvalidArgument without running anything.
 template <class Arguments>
 class ProcedureHandle {
  public:
-  ProcedureHandle() = default;  // names no procedure
+  ProcedureHandle() = default;  // an empty handle
 
  private:
   friend class Procedures;
@@ -243,7 +244,7 @@ class ProcedureHandle {
 // A set of procedures to install.
 class Procedures {
  public:
-  // Any procedure is accepted here; Database::install checks it.
+  // Accepts any procedure; Database::install() checks it later.
   template <class Arguments>
   ProcedureHandle<Arguments> add(Procedure<Arguments> procedure) {
     return ProcedureHandle<Arguments>(add_any(std::move(procedure.its_)));
@@ -285,11 +286,11 @@ class ProcedureCall {
   std::vector<Value>* reply_ = nullptr;
 };
 
-// Options for procedures with operations. Procedures with a body ignore them.
+// Options for procedures with operations. Procedures with a body ignore these options.
 struct InstallOptions {
-  // What the analysis may use (elider/chopping.h). Deferral is off by default. If it is on, a call
-  // that conflicts with a deferring procedure returns only after the deferred effects that the call
-  // may depend on have become visible, and this wait costs more than most conflicts.
+  // The techniques that the analysis may use (elider/chopping.h). Deferral is off by default. If it
+  // is on, a call that conflicts with a deferring procedure returns only after the deferred effects
+  // that the call may depend on have become visible, and this wait costs more than most conflicts.
   chopping::Choices choices = {.deferring = false};
   // Applies only with choices.deferring. If true, a call that has seen the immediate effects of a
   // deferring call does not wait for the deferred effects. Calls are then serializable, but not
@@ -303,9 +304,9 @@ struct InstallOptions {
   // in builds with assertions.
   bool check_accesses = false;
   // Under Protocol::kChopped, a call is one commit unless it conflicts with another call. After a
-  // conflict, the call commits piece by piece, and if conflicts are frequent, so do the next calls
-  // of its thread. If this option is set, every call commits piece by piece. For tests. Default:
-  // off.
+  // conflict, the call is retried piece by piece. If conflicts are frequent, the thread's next
+  // calls begin piece by piece as well. If this option is set, every call commits piece by piece.
+  // For tests. Default: off.
   bool always_in_pieces = false;
 };
 

@@ -1,5 +1,5 @@
-// Recovery: what opening a data folder found and did. RecoveryProgress: how far the recovery has
-// progressed.
+// Recovery: a report of what the recovery of a data folder found and did. RecoveryProgress: the
+// progress of a running recovery.
 // Thread safety: both are values.
 #pragma once
 
@@ -26,10 +26,11 @@ struct Recovery {
   uint64_t log_us = 0;           // time to apply the log after the checkpoint
   uint64_t index_us = 0;         // time to build secondary indexes
   uint64_t duration_us = 0;      // total time
-  // The incomplete ends of log files after a crash. They were ignored. Format: "'<file>' from byte
-  // <offset>: <count> bytes; <what is wrong with them>".
+  // The ends of log files that a crash left incomplete, and that recovery ignored. Format:
+  // "'<file>' from byte <offset>: <count> bytes; <what is wrong with them>".
   std::vector<std::string> cuts;
-  // Damaged checkpoints that were skipped. An older checkpoint and the log replaced them.
+  // Damaged checkpoints that were skipped, because recovery used an older checkpoint and the log
+  // instead.
   std::vector<std::string> skipped;
   // 'table'.'index' of secondary indexes that were not built (Options::leave_out_indexes).
   std::vector<std::string> indexes_left_out;

@@ -91,16 +91,17 @@ struct Schema {
   uint32_t row_bytes = 0;
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
-  // Rows have variable sizes, for example because they contain a text. A row ends anywhere from the
-  // end of the last described column to row_bytes. Use the calls without a row type. All columns
-  // are in group 0.
+  // Rows have variable sizes, for example because they contain text. A row extends at least to the
+  // end of the last described column, and has at most row_bytes bytes. Use the Transaction
+  // functions that do not need a row type. All columns are in group 0.
   bool sized_rows = false;
-  // The approximate number of inline rows, which are stored in the hash table at places that their
-  // keys determine. Only hashed tables of fixed-size rows of at most kInlineRowBytesMax bytes
-  // support inline rows. A lookup of an inline row takes one cache miss instead of two. About seven
-  // of eight rows find a free place. The others, and rows beyond this number, are stored as in
-  // other tables. 0 turns this off. The memory for all places is allocated when the table is
-  // created (docs/tables.md). same_as() ignores this member.
+  // The approximate number of rows to store inline, that is, in the hash table itself, at a
+  // position that the key determines. Only hashed tables of fixed-size rows of at most
+  // kInlineRowBytesMax bytes support inline rows. A lookup of an inline row takes one cache miss
+  // instead of two. About seven of eight rows find a free position. The others, and rows beyond
+  // this number, are stored as in other tables. 0 turns inline rows off. The memory for all
+  // positions is allocated when the table is created (docs/tables.md). same_as() ignores this
+  // member.
   uint64_t inline_rows = 0;
   // Stores rows contiguously in this number of zones, so that Transaction::scan_rows reads memory
   // sequentially and not through the index. Several zones let threads insert without contention.
@@ -150,10 +151,11 @@ uint32_t offset_of(Member Row::*member) {
 // Database::create_table.
 template <class Row, class KeyType = Key>
 class SchemaOf {
-  static_assert(std::same_as<KeyType, Key> || ByteKeyType<KeyType>, "a key is a uint64_t, a std::string_view, an elider::Bytes, or a std::tuple (elider/tuple_key.h)");
-  static_assert(std::is_trivially_copyable_v<Row>, "a row is copied byte by byte");
+  static_assert(std::same_as<KeyType, Key> || ByteKeyType<KeyType>,
+                "the key type must be uint64_t, std::string_view, elider::Bytes, or a std::tuple (elider/tuple_key.h)");
+  static_assert(std::is_trivially_copyable_v<Row>, "a row must be trivially copyable, because it is copied byte by byte");
   static_assert(sizeof(Row) <= kRowBytesMax);
-  static_assert(alignof(Row) <= kRowAlignmentMax, "copies of a row are not aligned more strictly");
+  static_assert(alignof(Row) <= kRowAlignmentMax, "the alignment of a row must not exceed kRowAlignmentMax");
 
  public:
   explicit SchemaOf(std::string name) {
@@ -178,15 +180,15 @@ class SchemaOf {
     schema_.columns.push_back({std::move(name), column_type_of<Member>(), offset_of(member), sizeof(Member), 0});
     return *this;
   }
-  // Moves these columns, which must be described before, into a new column group. Columns that are
-  // not in a group belong to group 0.
+  // Moves these columns, which must already have been described, into a new column group. Columns
+  // that are not in a group belong to group 0.
   SchemaOf& group(std::initializer_list<const char*> names) {
     ++groups_;
     for (const char* name : names) {
       bool found = false;
       for (Column& column : schema_.columns)
         if (column.name == name) { column.group = groups_; found = true; }
-      if (!found) schema_.columns.push_back({name, ColumnType::kBytes, 0, 0, groups_});  // create_table() refuses size 0, naming it
+      if (!found) schema_.columns.push_back({name, ColumnType::kBytes, 0, 0, groups_});  // size 0, which create_table() refuses
     }
     return *this;
   }

@@ -2,8 +2,8 @@
 // keys").
 //
 // A sequence is divided into zones. Each zone has a chunk of numbers, from which one thread or a
-// few threads take their numbers. Concurrent inserts therefore rarely reach the same leaf of an
-// index, and the threads of different zones contend only when they allocate chunks.
+// few threads take their numbers. Concurrent inserts therefore rarely go to the same index leaf,
+// and threads of different zones contend only when they allocate chunks.
 //
 //   unique   A number is never returned twice, neither to different threads nor after a restart or
 //            a crash. With data folders, each chunk is on disk before its first number is returned.
@@ -46,8 +46,8 @@ class Sequence {
   Result<uint64_t> next();
 
   // Raises the sequence, so that every next() that begins after this call has returned gives a
-  // number of at least `number`. Call it with the largest key + 1 after loading rows whose keys do
-  // not come from the sequence. at_least() never lowers the sequence. It runs a transaction of its
+  // number of at least `number`. After loading rows whose keys do not come from the sequence, call
+  // at_least() with the largest key + 1. It never lowers the sequence. It runs a transaction of its
   // own, and waits for the disk if there is a log. It may be called inside or outside a
   // transaction.
   //   kInvalidArgument  the sequence is empty, or the number is above kNumberMax
@@ -66,9 +66,9 @@ struct SequenceOptions {
   // The first number of a new sequence, 1 to Sequence::kNumberMax. An existing sequence ignores
   // this option; use Sequence::at_least to raise it.
   uint64_t start = 1;
-  // How many numbers a thread takes at a time, 1 to Sequence::kChunkMax. The last call of
-  // Database::sequence for a name determines its value. A higher value means fewer waits for the
-  // disk and larger gaps.
+  // How many numbers a thread takes at a time, 1 to Sequence::kChunkMax. If Database::sequence() is
+  // called several times for a name, the value of the last call applies. A higher value means fewer
+  // waits for the disk and larger gaps.
   uint32_t chunk = Sequence::kChunk;
 };
 

@@ -21,7 +21,7 @@ namespace elider {
 enum class Code : uint8_t {
   kOk = 0,
   kNotFound = 1,         // the key, table, index or procedure does not exist
-  kDuplicateKey = 2,     // the inserted key exists, or a unique index already has the row's value
+  kDuplicateKey = 2,     // the inserted key exists, or a unique index already contains the row's value
   kConflict = 3,         // another transaction won; a retry can succeed
   kInvalidArgument = 4,  // the call is wrong; the message names the input
   kSchemaMismatch = 5,   // a table of this name exists with a different schema
@@ -32,26 +32,26 @@ enum class Code : uint8_t {
   kUnsupported = 10,     // not supported by this table, build or machine, such as a key scan of a hashed table
   kFinished = 11,        // the transaction has already committed or rolled back
   kIoError = 12,         // a file cannot be opened, read, written or synced; the message names it
-  kCorrupt = 13,         // a file is damaged; the message names it and the offset. Or a call of a
-                         // chopped procedure is incomplete, and the database has stopped
+  // A file is damaged; the message names the file and the offset. Or a call of a chopped procedure
+  // is incomplete, and the database has stopped.
+  kCorrupt = 13,
 };
 inline constexpr int kCodeCount = 14;
 
-// Why a transaction could not commit. In the comments, `it` is that transaction. Statistics count
-// aborts by cause.
+// Why a transaction could not commit. Statistics count aborts by cause.
 enum class Cause : uint8_t {
   kNone = 0,
-  kReadChanged = 1,    // a row that it read has a newer version
-  kReadLocked = 2,     // a row that it read is being written
-  kWriteChanged = 3,   // a row that it read and then wrote has a newer version
-  kWriteLocked = 4,    // a row that it writes stayed locked by another transaction
-  kPhantom = 5,        // a range or an absent key that it read has changed
-  kRowRemoved = 6,     // a row that it writes was removed by another transaction
+  kReadChanged = 1,    // a row that the transaction read has a newer version
+  kReadLocked = 2,     // a row that the transaction read is being written
+  kWriteChanged = 3,   // a row that the transaction read and then wrote has a newer version
+  kWriteLocked = 4,    // a row that the transaction writes stayed locked by another one
+  kPhantom = 5,        // a range or an absent key that the transaction read has changed
+  kRowRemoved = 6,     // a row that the transaction writes was removed by another one
   kMemoryLimit = 7,
   kDeadline = 8,
   kUser = 9,           // the procedure returned an error or requested a rollback
   kException = 10,     // the procedure threw
-  kClaimed = 11,       // another transaction has claimed a row that it accesses, or has aborted it to use a row that it had claimed
+  kClaimed = 11,       // another transaction has claimed a row that this one accesses, or has aborted this one to use its row
 };
 inline constexpr int kCauseCount = 12;
 // Returns true if the cause is a conflict with another transaction.
@@ -73,7 +73,7 @@ class [[nodiscard]] Status {
 
   Status(Code code, Cause cause) : head_{code, cause} {}
   Status(Code code, std::string message) : head_{code, Cause::kNone, false, true}, detail_{.text = new Text(0, std::move(message))} {}
-  // Takes the table and the key from `at`.
+  // Copies the table and the key from `at`.
   Status(Code code, Cause cause, const Status& at, std::string message)
       : head_{code, cause, at.has_key(), true, at.head_.table_name_id},
         detail_{.text = new Text(at.key(), std::move(message), at.key_bytes(), at.key_form())} {}
@@ -108,7 +108,7 @@ class [[nodiscard]] Status {
   bool not_found() const { return head_.code == Code::kNotFound; }
   bool has_key() const { return head_.has_key; }
   uint64_t key() const { return head_.has_text ? detail_.text->key : detail_.key; }  // 0 if the key is not a number
-  // key_bytes() is the whole byte key. It is valid as long as the status.
+  // key_bytes() returns the complete byte key, which is valid as long as the status.
   bool has_key_bytes() const { return key_form() != KeyForm::kNumber; }
   std::string_view key_bytes() const { return has_key_bytes() ? std::string_view(detail_.text->key_bytes) : std::string_view(); }
   std::string_view table() const;  // empty if the status does not concern a table; valid until the process ends
@@ -117,8 +117,8 @@ class [[nodiscard]] Status {
   std::string message() const;
 
  private:
-  // A Status has only 16 bytes, because every operation returns one. If there is a message, the
-  // message and the key are allocated separately.
+  // A Status has only 16 bytes, because every operation returns one. A message, together with the
+  // key, is therefore allocated separately.
   enum class KeyForm : uint8_t { kNumber, kBytes, kTuple };
   struct Text {
     Text(uint64_t its_key, std::string its_words, std::string_view its_key_bytes = {}, KeyForm its_key_form = KeyForm::kNumber)
@@ -190,7 +190,8 @@ class [[nodiscard]] Result {
   T value_{};
 };
 
-// A process-wide table of names, so that a Status stores a table in four bytes. Thread-safe.
+// A process-wide table of names, so that a Status can store the name of a table as a four-byte id.
+// Thread-safe.
 uint32_t intern_name(std::string_view name);
 std::string_view interned_name(uint32_t id);
 

@@ -1,9 +1,9 @@
-// Table, Columns, View: typed handles to what the engine stores.
+// Table, Columns, View: typed handles to tables, columns and rows.
 //
 // A Table<Row> refers to a table of an open Database, and a Columns<Row> refers to some of its
-// columns. A View<Row> is a consistent copy of a row, or of some columns of a row, that a
-// transaction made. All of these types are small values without ownership. Tables and columns are
-// valid until the Database closes. Views are valid only until their transaction ends.
+// columns. A View<Row> is a transaction's copy of a row, or of some of its columns. All of these
+// types are small, non-owning values. Tables and columns are valid until the Database closes. Views
+// are valid only until their transaction ends.
 // Thread safety: all threads may use tables and columns; a view belongs to its transaction.
 #pragma once
 
@@ -26,20 +26,21 @@ namespace detail {
 class TableBase;  // the engine's table
 struct ColumnSet; // a compiled set of columns of a table
 
-// What the transaction knows about a view's row in addition to its bytes.
+// What a transaction knows about the row of a view, apart from the row's bytes.
 struct ImageHeader {
   void* row = nullptr;      // the engine's row
   KeyRef key;
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if the read is not tracked
   uint32_t groups = 0;      // bit set of the column groups that were read
   uint32_t bytes = 0;       // size of the row
-  uint32_t generation = 1;  // number, within its worker, of the transaction that made the image; views of the image have the same number
+  uint32_t generation = 1;  // number, within its worker, of the transaction that made the image; its views store the same number
 };
-// The header of an empty view. A view never has the generation of this header.
+// The header of empty views. Its generation differs from that of every view, so an empty view is
+// detected in the same way as one whose memory has been reused.
 inline constexpr ImageHeader kNoImage{};
 
-// Finds the columns whose bytes are exactly [offset, offset + size). The set is valid as long as
-// the table. If a column is unknown, every operation refuses the set.
+// Returns the set of the columns whose bytes are exactly these spans. The set is valid as long as
+// the table. If a span does not match any column, every operation refuses the set.
 struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
@@ -126,11 +127,11 @@ class Table : public TableRef {
 // other columns are not filled in. A view does not show writes that its own transaction makes
 // later.
 //
-// A view is valid until its transaction ends; in a scan's visitor, until the visitor returns. Using
-// an empty view, which converts to false, aborts the process with a message. Using a view after its
-// transaction has ended also aborts the process, as soon as another transaction has reused the
-// view's memory. A view therefore never shows the bytes of another row. In builds with assertions,
-// most such uses abort earlier.
+// A view is valid until its transaction ends or, if it was passed to a scan's visitor, until the
+// visitor returns. Using an empty view, which converts to false, aborts the process with a message.
+// Using a view after its transaction has ended also aborts the process if the view's memory has
+// been reused, so a view never shows the bytes of another row. In builds with assertions, most such
+// uses abort even before the memory is reused.
 class RawView {
  public:
   RawView() = default;
@@ -142,7 +143,7 @@ class RawView {
   // Returns the row's key in a table with byte keys. The key is valid as long as the view.
   Bytes key_bytes() const { return must_show(), detail::bytes_of(header_->key); }
   const detail::ImageHeader* header() const { return header_; }
-  // False for an empty view, and after the memory of its transaction has been reused.
+  // Returns false for an empty view, and after the view's memory has been reused.
   bool shows() const { return header_->generation == generation_; }
 
  protected:

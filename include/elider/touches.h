@@ -3,10 +3,11 @@
 //
 // Before the calls of a group run, the engine calls the touch function of each call. The engine
 // then looks up all touched rows together, so that their cache misses overlap. Each call then finds
-// its rows in the cache. Touches are hints, and the results do not depend on them. A row that is
-// touched but not used costs a lookup. A row that is used but not touched costs its cache misses.
-// Touch the rows whose keys follow from the arguments. A key that is stored in another row cannot
-// be touched.
+// its rows in the cache. Touches are hints, and the results do not depend on them. Touching a row
+// that the call does not use costs an unnecessary lookup. If the call uses a row that was not
+// touched, the cache misses of this row do not overlap with others. Touch the rows whose keys
+// follow from the arguments of the call. A row whose key is stored in another row cannot be
+// touched.
 //
 // Thread safety: a touch function may use its Touches only until the function returns.
 #pragma once
@@ -39,8 +40,8 @@ struct Touch {
 
 class Touches {
  public:
-  // Touches the row with this key, which the call inserts, or whose columns the call reads or
-  // writes. It is cheapest to touch rows in the order in which the call accesses them.
+  // Touches a row that the call will insert, or whose `columns` the call will read or write.
+  // Touching rows in the order in which the call accesses them is cheapest.
   void row(const TableRef& table, Key key, const ColumnsRef& columns = {}) noexcept {
     add({table.base(), columns.set(), key, 0, detail::Touch::Place::kRow});
   }
@@ -65,9 +66,9 @@ class Touches {
   void read_only(bool on = true) noexcept { read_only_ = on; }
   // Sets RunPolicy::procedure_id for this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
-  // Names a partition that this call reads or writes, for protocol partitioned. A number that is
-  // not below LaboratoryOptions::partitions makes the call's outcome kInvalidArgument. A call that
-  // names no partition, or more than 32 partitions, uses all partitions.
+  // Names a partition that this call reads or writes, for protocol partitioned. If `number` is not
+  // below LaboratoryOptions::partitions, the outcome of the call is kInvalidArgument. A call that names no
+  // partition, or more than 32 partitions, uses all partitions.
   void partition(uint32_t number) noexcept {
     try {
       partitions_.push_back(number);
@@ -101,7 +102,8 @@ class Touches {
     }
   }
 
-  // Copies the key. A key that is too long for a table is ignored.
+  // Copies the key. A key of more than kKeyBytesMax bytes is ignored, because no table can contain
+  // it.
   void add(const TableRef& table, const detail::ColumnSet* columns, Bytes key, detail::Touch::Place place) noexcept {
     if (key.size() > kKeyBytesMax) return;
     try {

@@ -1,20 +1,21 @@
-// Transaction: reads and writes of many rows that take effect together at one point in time, or not
-// at all.
+// Transaction: reads and writes rows of any tables atomically. All its effects become visible at
+// one point in time, or none do.
 //
 // Database::run passes a Transaction to a procedure, and Database::begin returns one to interactive
 // callers. Isolation is strict serializability, including phantoms and reads of absent keys
 // (docs/isolation.md; DBX, section 5). The default protocol is optimistic: reads copy rows, writes
-// are buffered, and the commit validates the reads. Before the commit, a procedure may therefore
-// see rows that never existed together. If that happens, the commit fails, the engine discards what
-// the procedure returned or threw, and the procedure runs again.
+// are buffered, and the commit validates the reads. A running procedure may therefore see rows that
+// never existed at the same time. In that case, the commit fails, and the engine discards what the
+// procedure returned or threw and runs the procedure again.
 // All operations, including scans, see the transaction's own writes.
 //
 // Every operation may return:
 //   kInvalidArgument  the table or columns belong to another database, or a row has a wrong size
-//   kConflict         this attempt cannot commit; return the status, and the engine retries
+//   kConflict         this attempt cannot commit; return the status, so that the engine retries
 //   kMemoryLimit      the memory limit is reached; the transaction is rolled back
-//   kProcedureThrew   a function of the caller (a change or an index's key function) threw
-//   kUnsupported      the write concerns a secondary index that was left out
+//   kProcedureThrew   a function that the caller provided (a change function or an index's key
+//                     function) threw
+//   kUnsupported      the write affects a secondary index that was not opened
 //                     (Options::leave_out_indexes)
 //   kFinished         the transaction has ended
 // After one of these statuses, except kInvalidArgument and kUnsupported, the transaction can only
@@ -62,8 +63,8 @@ class Transaction {
  public:
   // -- reading ------------------------------------------------------------------------------------
 
-  // Returns the row, or the given columns of it.
-  //   kNotFound  the key does not exist; the commit checks that this is still true
+  // Returns the row, or only the given columns.
+  //   kNotFound  the key does not exist; the commit validates that it still does not
   template <class Row>
   Result<View<Row>> get(const Table<Row>& table, Key key, const Columns<Row>& columns = {}) {
     RawView view;
@@ -77,14 +78,14 @@ class Transaction {
   template <class Row>
   Status multi_get(const Table<Row>& table, std::span<const Key> keys, std::span<View<Row>> views, const Columns<Row>& columns = {}) {
     static_assert(sizeof(View<Row>) == sizeof(RawView));
-    if (keys.size() != views.size()) return Status::invalid_argument("multi_get: as many views as keys are needed");
+    if (keys.size() != views.size()) return Status::invalid_argument("multi_get: the number of views must equal the number of keys");
     return do_multi_get(table, refs(keys.data()), keys.size(), columns, static_cast<RawView*>(views.data()));
   }
 
-  // Calls visit(Key, const View<Row>&) for each row of the range, in the order of keys. The visitor
-  // returns nothing, a bool or a Status. The scan ends when the visitor returns false, or a failed
-  // Status, which scan() then returns. The visitor may use this transaction. If the visitor ends
-  // the transaction, scan() returns kFinished and does not visit another row.
+  // Calls visit(Key, const View<Row>&) for each row of the range, in key order. The visitor returns
+  // nothing, a bool or a Status. The scan stops when the visitor returns false or an error; scan()
+  // returns that error. The visitor may use this transaction. If the visitor ends the transaction,
+  // scan() returns kFinished and does not visit another row.
   //   kUnsupported  the table is hashed
   template <class Row, class Visitor>
   Status scan(const Table<Row>& table, KeyRange range, const ScanOptions& options, Visitor&& visit) {
@@ -94,10 +95,10 @@ class Transaction {
 
   // Scans a secondary index in the order of (index value, primary key). The range is a range of
   // index values, such as {first, last} or a KeyRange. To continue a scan that has ended, use
-  // IndexRange::after(), or before() for a reverse scan. The visitor is the same as in a scan by
-  // key, and receives the primary key. Alternatively, the visitor receives the row's position in
-  // the index: visit(IndexPosition, const View<Row>&).
-  //   kInvalidArgument  the IndexRef's table does not have an index at its position
+  // IndexRange::after(), or before() for a reverse scan. The visitor works as in a scan by key: it
+  // receives the primary key or, as visit(IndexPosition, const View<Row>&), the row's position in
+  // the index.
+  //   kInvalidArgument  the table does not have an index at IndexRef::position
   template <class Row, class Visitor>
   Status scan(const Index<Row>& index, const IndexRange& range, const ScanOptions& options, Visitor&& visit) {
     const auto call = [&](detail::KeyRef key, uint64_t value, const RawView& view) {
@@ -109,11 +110,11 @@ class Transaction {
 
   // Scans all rows of a zoned table (SchemaOf::zoned), in a read-only transaction. Calls visit(Key,
   // const View<Row>&) or visit(Key, const View<Row>&, unsigned thread) for each row of the
-  // snapshot, in memory order. With several threads, all of them call the visitor concurrently,
-  // each with its thread number from 0; the visitor must not use the transaction.
-  // The visitor returns nothing or a bool. If it returns false, the scan ends, but other threads
-  // may visit a few more rows. scan_rows() rethrows an exception of the visitor. A view is valid
-  // until the visitor returns.
+  // snapshot, in memory order. If RowScanOptions::threads is above 1, the threads call the visitor
+  // concurrently, each with its own number, counted from 0. The visitor must then not use the
+  // transaction. The visitor returns nothing or a bool. If it returns false, the scan ends, but
+  // other threads may visit a few more rows. An exception that the visitor throws propagates to the
+  // caller of scan_rows(). A view is valid until the visitor returns.
   //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is
   //                     not from 1 to 256
   //   kFinished         the visitor ended the transaction, which also ended the scan
@@ -121,7 +122,7 @@ class Transaction {
   Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
     if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>>)
       static_assert(!std::is_same_v<std::invoke_result_t<Visitor&, Key, View<Row>>, Status>,
-                    "the visitor of scan_rows returns a bool or nothing");
+                    "the visitor of scan_rows must return a bool or nothing");
     const auto call = [&](Key key, RawView view, unsigned thread) {
       if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>, unsigned>) return visit(key, View<Row>(view), thread);
       else return visit(key, View<Row>(view));
@@ -135,23 +136,24 @@ class Transaction {
   // -- writing ------------------------------------------------------------------------------------
 
   // Inserts a row.
-  //   kDuplicateKey  the key exists, or a unique index already has the row's value; the row is not
-  //                  inserted
+  //   kDuplicateKey  the key exists, or a unique index already contains the row's value; the row is
+  //                  not inserted
   template <class Row>
   Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row, sizeof(Row)); }
 
-  // Inserts or replaces the row of this key.
-  //   kDuplicateKey  a unique index already has the row's value
+  // Inserts or replaces the row of this key. kDuplicateKey a unique index already contains the
+  // row's value
   template <class Row>
   Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row, sizeof(Row)); }
 
-  // Reads these columns, calls change(Row&) to modify them, and writes them back, with one lookup.
-  // change() must modify only these columns.
+  // Reads the given columns, lets change(Row&) modify them, and writes them, all with a single
+  // lookup. change() must not modify any other columns.
   //   kNotFound         the key does not exist
-  //   kDuplicateKey     a unique index already has the row's new value
-  //   kInvalidArgument  change() used this transaction, and a secondary index reads the columns
-  // An exception of change() propagates to the caller. The transaction can then only be rolled
-  // back, even if the exception is caught. All further operations and the commit return
+  //   kDuplicateKey     a unique index already contains the row's new value
+  //   kInvalidArgument  change() used this transaction, which is not allowed if a secondary index
+  //                     reads these columns
+  // An exception that change() throws propagates to the caller. The transaction can then only be
+  // rolled back, even if the exception is caught. All further operations and the commit return
   // kProcedureThrew.
   template <class Row, class Change>
     requires std::is_invocable_v<Change, Row&>
@@ -161,9 +163,9 @@ class Transaction {
     apply(change, *static_cast<Row*>(image), table, key);
     return do_edited(table, image);
   }
-  // Like update() by key, for a row that this transaction has read. This update does not need a
-  // lookup. A view must not outlive its transaction. Misuse is detected when possible, but not
-  // always.
+  // Like update() by key, but takes a view that this transaction has read, and therefore does not
+  // need a lookup. A view must not outlive its transaction. Misuse is detected when possible, but
+  // not always.
   //   kInvalidArgument  the view belongs to another transaction, another table, or a read-only
   //                     transaction
   template <class Row, class Change>
@@ -174,7 +176,7 @@ class Transaction {
     apply(change, *static_cast<Row*>(image), table, view.key());
     return do_edited(table, image);
   }
-  // Sets these columns to those of `row` without reading them first.
+  // Overwrites the given columns with those of `row`, without reading the old values.
   //   kNotFound  the key does not exist
   template <class Row>
   Status write(const Table<Row>& table, Key key, const Columns<Row>& columns, const std::type_identity_t<Row>& row) {
@@ -200,11 +202,11 @@ class Transaction {
   }
 
   // -- byte keys ----------------------------------------------------------------------------------
-  // These are the calls above for tables whose key type is std::string_view, Bytes or std::tuple. A
-  // key of the first two types can be anything that converts to Bytes, such as a string literal. A
-  // tuple can be given as {1, "eu"}. A key that a scan passes to its visitor is valid until the
-  // visitor returns. The key of a view is valid as long as the view. Tuples are copies, without
-  // such limits.
+  // These are the same operations for tables whose key type is std::string_view, Bytes or
+  // std::tuple. Keys of the first two types can be passed as any type that converts to Bytes, such
+  // as a string literal, and tuples as {1, "eu"}. A string_view or Bytes that a scan passes to its
+  // visitor is valid until the visitor returns. The key of a view is valid as long as the view.
+  // Tuples are copies, so they remain valid.
   //   kInvalidArgument  the key has more than kKeyBytesMax bytes, or text in a tuple is not UTF-8
 
   template <class Row, ByteKeyType KeyType>
@@ -218,7 +220,7 @@ class Transaction {
   Status multi_get(const Table<Row, KeyType>& table, std::span<const std::type_identity_t<KeyType>> keys,
                    std::span<View<Row, KeyType>> views, const Columns<Row>& columns = {}) {
     static_assert(sizeof(View<Row, KeyType>) == sizeof(RawView));
-    if (keys.size() != views.size()) return Status::invalid_argument("multi_get: as many views as keys are needed");
+    if (keys.size() != views.size()) return Status::invalid_argument("multi_get: the number of views must equal the number of keys");
     const auto put = [&](size_t i, std::span<std::byte> to) { return put_key<KeyType>(table, keys[i], to); };
     return multi_get_bytes(table, keys.size(), put, columns, static_cast<RawView*>(views.data()));
   }
@@ -232,8 +234,8 @@ class Transaction {
     const detail::ByteRangeKeys keys(range);
     return visited<detail::KeyRef, RawView>(call, [&](EachRow each) { return do_scan(table, keys.range(), options, each); });
   }
-  // Calls visit(KeyType, const View<Row, KeyType>&) for each row. The visitor can take a
-  // ByteIndexPosition instead of the key.
+  // Calls visit(KeyType, const View<Row, KeyType>&) for each row. Instead of the key, the visitor
+  // may take a ByteIndexPosition.
   template <class Row, ByteKeyType KeyType, class Visitor>
   Status scan(const Index<Row, KeyType>& index, const ByteIndexRange& range, const ScanOptions& options, Visitor&& visit) {
     const auto call = [&](detail::KeyRef key, uint64_t value, const RawView& view) {
@@ -287,9 +289,8 @@ class Transaction {
   }
 
   // -- the same operations without a row type -----------------------------------------------------
-  // `row` has schema().row_bytes bytes. In a table with Schema::sized_rows, it has any number of
-  // bytes. A call with a key of the wrong kind returns kInvalidArgument and does not change
-  // anything.
+  // `row` has schema().row_bytes bytes, or at most that many in a table with Schema::sized_rows. A
+  // call with a key of the wrong kind returns kInvalidArgument and does not change anything.
 
   Status get(const TableRef& table, Key key, const ColumnsRef& columns, RawView* view) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
@@ -344,7 +345,7 @@ class Transaction {
   Status insert(const TableRef& table, Bytes key, std::span<const std::byte> row);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Bytes key, std::span<const std::byte> row);
-  // Templates, so that they are not candidates for tables with a row type.
+  // These are templates so that overload resolution ignores them for tables with a row type.
   template <std::same_as<TableRef> Untyped>
   Status remove(const Untyped& table, Key key) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
@@ -354,9 +355,10 @@ class Transaction {
   Status remove(const Untyped& table, Bytes key) {
     return with_bytes(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
   }
-  // Sets *image to a buffer in the row's layout, with these columns filled in. Modify only these
-  // columns, before the next call on this transaction, and then call edited(). If a secondary index
-  // reads the columns and edited() is not called, the commit fails with kInvalidArgument.
+  // Sets *image to a buffer that has the layout of the row and contains the given columns. Modify
+  // only these columns in the buffer, and then call edited() before you use this transaction for
+  // anything else. If a secondary index reads the columns and edited() is not called, the commit
+  // fails with kInvalidArgument.
   Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
     return do_edit(table, key, columns, image);
@@ -364,13 +366,13 @@ class Transaction {
   Status edit(const TableRef& table, Bytes key, const ColumnsRef& columns, void** image) {
     return with_bytes(table, key, [&](detail::KeyRef ref) { return do_edit(table, ref, columns, image); });
   }
-  // Like edit() by key, for a row that this transaction has read.
+  // Like edit() by key, but takes a view that this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
     return do_edit_view(table, view, columns, image);
   }
   Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
-  //   kInvalidArgument  the table has variable-size rows, and `columns` are all columns; the size
-  //                     of the row is then unknown
+  //   kInvalidArgument  the table has variable-size rows and `columns` selects all columns, so that
+  //                     the row's size would be unknown
   Status write(const TableRef& table, Key key, const ColumnsRef& columns, const void* row) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
     return do_write(table, key, columns, row);
@@ -413,8 +415,8 @@ class Transaction {
   virtual Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edit_view(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) = 0;
   virtual Status do_edited(const TableRef& table, void* image) = 0;
-  // Called instead of do_edited() if the change threw. The transaction can then only be rolled
-  // back.
+  // Called instead of do_edited() if the change function threw. The transaction can then only be
+  // rolled back.
   virtual void do_edit_threw(const TableRef& table, detail::KeyRef key) = 0;
   virtual Status do_write(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, const void* row) = 0;
   virtual Status do_add(const TableRef& table, detail::KeyRef key, uint32_t offset, ColumnType type, const void* delta) = 0;
@@ -427,7 +429,7 @@ class Transaction {
   friend class txn::DeclaredTransaction;  // forwards calls to another transaction
   static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
   // Calls scan(each), where `each` calls the caller's visitor and converts its result to a bool.
-  // Returns the status that the caller of the scan receives.
+  // Returns the visitor's error if there is one, and otherwise the status of the scan.
   template <class... Arguments, class Call, class Scan>
   static Status visited(const Call& call, Scan&& scan) {
     using Answer = std::invoke_result_t<const Call&, Arguments...>;
@@ -447,20 +449,20 @@ class Transaction {
       return scan([&](Arguments... arguments) -> bool { return call(arguments...); });
     }
   }
-  // Returns ok if the table accepts the key, and otherwise the reason why it does not.
+  // Returns an error if the table does not accept the key.
   static Status check_bytes(const TableRef& table, Bytes key) {
     if (!table.byte_keys() || key.size() > kKeyBytesMax || table.tuple_keys()) [[unlikely]] return detail::check_bytes(table, key);
     return {};
   }
-  // Returns operation(key) with the key in the engine's format. If the table does not accept the
-  // key, returns the reason.
+  // Converts `key` to the engine's format and returns operation(key). If the table does not accept
+  // the key, returns an error instead.
   template <class Operation>
   static Status with_bytes(const TableRef& table, Bytes key, Operation&& operation) {
     if (Status status = check_bytes(table, key); !status.ok()) [[unlikely]] return status;
     const detail::KeyBuffer buffer(key);
     return operation(buffer.ref());
   }
-  // Like with_bytes(), but for a key of this type, whose form needs no check.
+  // Like with_bytes(), but takes a key of type KeyType. A tuple of this type needs no check.
   template <class KeyType, class Operation>
   static Status with_key(const TableRef& table, const KeyArgument<KeyType>& key, Operation&& operation) {
     if constexpr (TupleKeyType<KeyType>) {
@@ -473,8 +475,8 @@ class Transaction {
       return with_bytes(table, key, operation);
     }
   }
-  // Writes the key to `to`, which has kKeyBytesMax bytes, and returns its size. If the table does
-  // not accept the key, returns the reason.
+  // Writes the key to `to`, which has kKeyBytesMax bytes, and returns the key's size. If the table
+  // does not accept the key, returns an error instead.
   template <class KeyType>
   static Result<size_t> put_key(const TableRef& table, const KeyArgument<KeyType>& key, std::span<std::byte> to) {
     if constexpr (TupleKeyType<KeyType>) {
@@ -487,8 +489,9 @@ class Transaction {
       return key.size();
     }
   }
-  // put(i, to) -> Result<size_t> writes key i to `to`, which has kKeyBytesMax bytes. Each call of
-  // the engine gets as many keys as a buffer on the stack holds.
+  // put(i, to) writes key i to `to`, which has kKeyBytesMax bytes, and returns a Result<size_t> with
+  // the key's size. The keys are passed to the engine in batches that fit into a buffer on the
+  // stack.
   template <class Put>
   Status multi_get_bytes(const TableRef& table, size_t count, Put&& put, const ColumnsRef& columns, RawView* views) {
     if (!table.byte_keys()) [[unlikely]] return detail::check_bytes(table, {});

@@ -1,5 +1,5 @@
-// Tuples as keys. A tuple is a list of typed fields. It is encoded to bytes so that memcmp orders
-// the encodings in the order of the tuples.
+// Tuples as keys. A tuple is a list of typed fields. The encoding of a tuple is a byte string, and
+// memcmp orders these strings as the tuples are ordered.
 //
 //   using OrderKey = std::tuple<std::string, uint32_t, elider::Descending<elider::Timestamp>>;
 //   elider::EncodedTuple key;
@@ -16,23 +16,24 @@
 //   (u)int8_t to (u)int64_t, enumerations              integer; the width is not stored
 //   float; double                                      float or double, which are different types
 //   elider::Timestamp                                  timestamp, in microseconds
-//   std::string_view, std::string, const char*,        text: UTF-8, which may contain U+0000. An
-//     arrays of char                                     array ends at its first zero character
-//   std::span<const std::byte>, std::vector<std::byte>, bytes
-//     types with a span() of bytes
+//   std::string_view, std::string, const char*         text: UTF-8, which may contain U+0000
+//   arrays of char                                     text up to the first zero character
+//   std::span<const std::byte>, std::vector<std::byte> bytes
+//   types with a span() of bytes                       bytes
 //   elider::Uuid                                       UUID
 //   std::tuple<...>                                    nested tuple
 //   std::optional<T>                                   null or T
 //
-// Order. The first field in which two tuples differ decides. If all common fields are equal, the
-// shorter tuple comes first. Integers are compared as numbers, whatever their C++ types. Text and
-// bytes are compared bytewise. -0.0 is the same value as 0.0, and is decoded as 0.0. All NaNs are
-// the same value, which comes after infinity. Values of different types in the same place are in
-// the order of TupleType. Ascending fields come before descending fields in the same place.
+// Order. Tuples are compared field by field, and the first difference decides. If one tuple ends
+// before a difference is found, it comes first. Integers are compared as numbers, whatever their
+// C++ types. Text and bytes are compared bytewise. -0.0 is the same value as 0.0, and is decoded as
+// 0.0. All NaNs are the same value, which comes after infinity. If the values in the same position
+// have different types, they are in the order of TupleType. In the same position, ascending fields
+// come before descending fields.
 //
-// A tuple has exactly one encoding, so two tuples are equal if their bytes are equal. The decoders
-// refuse all other bytes. The encoding never changes. docs/formats.md, "Tuple encoding", describes
-// it.
+// A tuple has exactly one encoding, so two tuples are equal if and only if their encodings are
+// equal. The decoders refuse bytes that are not the encoding of a tuple. The encoding never
+// changes. docs/formats.md, "Tuple encoding", describes it.
 //
 // Errors. All functions return kInvalidArgument with a message that names the field and the reason.
 // Fields are counted from 0. "Field 2.1" is the second field of the nested tuple in field 2.
@@ -75,19 +76,20 @@ Result<size_t> encode_fields(std::span<std::byte> buffer, const Fields&... field
   static_assert(detail::kTupleDepth<std::tuple<Fields...>> <= kTupleDepthMax + 1, "tuples nest too deeply");
   const size_t room = std::min(buffer.size(), kTupleBytesMax);
   std::byte none[1];
-  std::byte* const begin = room == 0 ? none : buffer.data();  // not null, which means a failure
+  std::byte* const begin = room == 0 ? none : buffer.data();  // not null, because a null result of put_fields() means failure
   detail::EncodeFailure failure;
   std::byte* const end = detail::put_fields<false>(begin, begin + room, failure, fields...);
   if (end == nullptr) [[unlikely]] return detail::encode_status(failure, room);
   return static_cast<size_t>(end - begin);
 }
-// Encodes the elements of a std::tuple; otherwise like encode_fields().
+// Like encode_fields(), but encodes the elements of a std::tuple.
 template <class... Fields>
 Result<size_t> encode_tuple(std::span<std::byte> buffer, const std::tuple<Fields...>& tuple) {
   return std::apply([&](const auto&... fields) { return encode_fields(buffer, fields...); }, tuple);
 }
 
-// Holds an encoded tuple. The object has about 1 KiB, but a copy copies only the bytes in use.
+// Holds an encoded tuple. The object occupies about 1 KiB, but copying it copies only the bytes in
+// use.
 class EncodedTuple {
  public:
   EncodedTuple() {}  // NOLINT: the tuple without fields, whose encoding is empty
@@ -98,7 +100,8 @@ class EncodedTuple {
     return *this;
   }
 
-  // Encodes these fields, or the elements of this tuple. An error leaves the tuple without fields.
+  // set() encodes these fields, and set_tuple() the elements of a std::tuple. After an error, this
+  // object holds the tuple without fields.
   template <class... Fields>
   Status set(const Fields&... fields) {
     return take(encode_fields(bytes_, fields...));
@@ -109,7 +112,7 @@ class EncodedTuple {
   }
 
   size_t size() const { return size_; }
-  // Valid until this object changes or ends.
+  // The returned views are valid until this object is changed or destroyed.
   std::span<const std::byte> bytes() const { return {bytes_, size_}; }
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes_), size_}; }
 
@@ -123,12 +126,12 @@ class EncodedTuple {
   std::byte bytes_[kTupleBytesMax];
 };
 
-// The range of the keys that begin with certain fields. The range begins with from() and ends
-// before to(). If to_end() is true, the range ends with the last key. Check status() first. If
-// status() is not ok(), the range is not valid, and contains() returns false.
+// The range of all keys that begin with certain fields. These are the keys k with from() <= k <
+// to() or, if to_end() is true, all keys k >= from(). Check status() first. If status() is not
+// ok(), the range is not valid, and contains() returns false.
 class TuplePrefix {
  public:
-  // Call prefix() instead of this constructor.
+  // Do not call this function directly; use prefix() instead.
   template <class... Fields>
   static TuplePrefix of(const Fields&... fields) {
     TuplePrefix prefix;
@@ -202,14 +205,14 @@ constexpr bool starts_with_is_last() {
 }
 }  // namespace detail
 
-// The range of all tuples that begin with these fields, including the tuple of these fields alone.
-// Without fields, it is the range of all keys. A std::tuple is one field, which is a nested tuple.
-// To pass its elements as fields, use std::apply. The last field may be StartsWith{"ab"}, which
-// matches any text that begins with "ab". If the field is descending, use
-// Descending{StartsWith{"ab"}}.
+// Returns the range of all tuples that begin with these fields, including the tuple that consists
+// of exactly these fields. Without fields, it is the range of all keys. A std::tuple counts as one
+// field, a nested tuple; to pass its elements as separate fields, use std::apply. The last field
+// may be StartsWith{"ab"}, which matches any text that begins with "ab". If the field is
+// descending, use Descending{StartsWith{"ab"}}.
 template <class... Fields>
 TuplePrefix prefix(const Fields&... fields) {
-  static_assert(detail::starts_with_is_last<Fields...>(), "StartsWith is the last field of a prefix");
+  static_assert(detail::starts_with_is_last<Fields...>(), "StartsWith can only be the last field of a prefix");
   return TuplePrefix::of(fields...);
 }
 
@@ -221,7 +224,7 @@ TuplePrefix prefix(const Fields&... fields) {
 // again.
 template <class Tuple>
 Result<Tuple> decode_tuple(std::span<const std::byte> bytes, TupleScratch& scratch) {
-  static_assert(detail::kIsTuple<Tuple>, "a tuple is decoded to a std::tuple");
+  static_assert(detail::kIsTuple<Tuple>, "the template argument of decode_tuple must be a std::tuple");
   static_assert(detail::kTupleDepth<Tuple> <= kTupleDepthMax + 1, "tuples nest too deeply");
   Tuple tuple{};
   detail::DecodeFailure failure;
@@ -242,7 +245,7 @@ Result<Tuple> decode_tuple(std::span<const std::byte> bytes, TupleScratch& scrat
   }
   return tuple;
 }
-// Like the function above, for tuples that hold their text and bytes in std::string and
+// Like the function above, but without a scratch. Text and bytes must be decoded to std::string and
 // std::vector<std::byte>.
 template <class Tuple>
 Result<Tuple> decode_tuple(std::span<const std::byte> bytes) {
@@ -278,18 +281,17 @@ struct TupleField {
 //   if (!reader.status().ok()) ...
 //
 // If a field is a nested tuple, next() returns a field of type kTuple, then the fields of the
-// nested tuple, and then kTupleEnd. The object has about 1 KiB. The text of a field is valid as
-// long as both the reader and `bytes` exist.
+// nested tuple, and then kTupleEnd. The object occupies about 1 KiB. The text of a field is valid
+// as long as both the reader and `bytes` exist.
 class TupleReader {
  public:
   explicit TupleReader(std::span<const std::byte> bytes);
 
-  // Reads the next field. Returns false after the last field, and status() is then ok(). Also
-  // returns false if the bytes are not an encoded tuple; then status() says why, and at which
-  // offset.
+  // Reads the next field. Returns false after the last field, with an ok status(). Also returns
+  // false if the bytes are not an encoded tuple; status() then says why, and at which offset.
   bool next(TupleField* field);
   const Status& status() const { return status_; }
-  // The number of nested tuples that have begun and not ended.
+  // The number of nested tuples that have begun but not ended.
   size_t depth() const { return depth_; }
   // The number of bytes read.
   size_t offset() const { return static_cast<size_t>(input_.at - begin_); }
@@ -301,13 +303,13 @@ class TupleReader {
   const std::byte* const begin_;
   detail::TupleInput input_;
   size_t depth_ = 0;
-  uint64_t flips_ = 0;  // one bit per nested tuple, the lowest for the innermost tuple; set if bytes are inverted
+  uint64_t flips_ = 0;  // one bit per nested tuple, the lowest for the innermost tuple; set if the bytes of the tuple are inverted
   Status status_;
   TupleScratch scratch_;
 };
 
-// Encodes a tuple field by field, for fields that are not known when the program is compiled. After
-// an error, further calls have no effect, and finish() returns the first error.
+// Encodes a tuple field by field, if the fields are not known at compile time. After an error,
+// further calls do nothing, and finish() returns the first error.
 class TupleWriter {
  public:
   // Uses at most kTupleBytesMax bytes of the buffer.

@@ -1,8 +1,8 @@
-// Internals of elider/tuple.h: how a C++ value becomes a field of an encoded tuple, and back.
+// Internals of elider/tuple.h: how C++ values are encoded as fields of a tuple, and decoded.
 //
 // Programs include elider/tuple.h instead. docs/formats.md, "Tuple encoding", describes the bytes.
-// All bytes of a descending field are inverted. The functions have a parameter kFlip, which is true
-// in such fields. Thread safety: all functions are pure.
+// All bytes of a descending field are inverted. The template parameter kFlip is true for such
+// fields. Thread safety: all functions are pure.
 #pragma once
 
 #include "elider/language.h"
@@ -34,8 +34,8 @@ inline constexpr size_t kTupleBytesMax = 1024;
 // The maximum nesting depth of tuples. The depth of a tuple without nested tuples is 0.
 inline constexpr size_t kTupleDepthMax = 32;
 
-// A time in microseconds since 1970-01-01 00:00 UTC. Earlier times are negative. Convert the time
-// of a finer clock with std::chrono::floor<std::chrono::microseconds>.
+// A time in microseconds since 1970-01-01 00:00 UTC. Earlier times are negative. To convert a time
+// with a finer resolution, use std::chrono::floor<std::chrono::microseconds>.
 using Timestamp = std::chrono::sys_time<std::chrono::microseconds>;
 
 // A UUID in the byte order of its text form. UUIDs are ordered by these bytes.
@@ -81,8 +81,8 @@ enum class TupleType : uint8_t {
 };
 std::string_view name_of(TupleType type);  // "null", "bool", "integer", ...
 
-// Memory for decoded text and bytes. Text and bytes that contain the bytes 0 or 1, or are
-// descending, differ from their encoding, so a view of them cannot refer to the key. The scratch
+// Memory for decoded text and bytes. If text or bytes contain the bytes 0 or 1, or are descending,
+// they differ from their encoding, so a view of them cannot refer to the encoded key. The scratch
 // has 1 KiB, which is enough for every tuple, and is not initialized.
 class TupleScratch {
  public:
@@ -128,16 +128,16 @@ struct TuplePath {
   std::string text() const;  // "tuple field 2.1"
 };
 
-// Why a tuple was not encoded.
+// Why a tuple could not be encoded.
 struct EncodeFailure {
   enum class Reason : uint8_t { kNoRoom, kNotUtf8, kNullPointer };
   Reason reason;
   TupleType type;
-  size_t bytes;   // of text or bytes
+  size_t bytes;   // size of the text or bytes
   size_t offset;  // of the first byte that is not UTF-8
   TuplePath path;
 
-  // Returns null, which the caller returns.
+  // Returns null, which the caller then returns as well.
   [[gnu::cold]] std::byte* set(Reason its_reason, TupleType its_type, size_t its_bytes = 0, size_t its_offset = 0) {
     reason = its_reason;
     type = its_type;
@@ -149,7 +149,7 @@ struct EncodeFailure {
 // `room` is the size of the buffer.
 [[gnu::cold]] Status encode_status(const EncodeFailure& failure, size_t room);
 
-// Whether a C++ type is of a certain kind.
+// Traits that classify the C++ types of fields.
 template <class T>
 inline constexpr bool kIsDescending = false;
 template <class T>
@@ -206,7 +206,8 @@ inline constexpr size_t kTupleDepth<std::tuple<Ts...>> = [] {
 template <class T>
 inline constexpr bool kNoTupleField = false;
 
-// Stores and loads numbers in big-endian byte order, in which memcmp orders them.
+// These functions store and load numbers in big-endian byte order, so that memcmp orders the bytes
+// like the numbers.
 inline void store_big_endian(std::byte* to, uint64_t value) {
   if constexpr (std::endian::native == std::endian::little) value = __builtin_bswap64(value);
   std::memcpy(to, &value, sizeof value);
@@ -270,9 +271,9 @@ std::byte* put_number(std::byte* at, const std::byte* end, T value, EncodeFailur
                          failure);
 }
 
-// Maps the bits of floating-point numbers to unsigned numbers in the same order. -0.0 is mapped as
-// 0.0, and all NaNs to one number after infinity. The function compares bits only, so it also works
-// in programs that are compiled with -ffast-math.
+// Maps the bits of floating-point numbers to unsigned numbers in the same order. -0.0 is mapped
+// like 0.0, and all NaNs are mapped to one number above that of infinity. The function compares
+// bits only, so it also works in programs that are compiled with -ffast-math.
 template <class Bits>
 constexpr Bits ordered_bits(Bits bits, Bits infinity) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
@@ -283,13 +284,14 @@ constexpr Bits ordered_bits(Bits bits, Bits infinity) {
 inline constexpr uint32_t kInfinity32 = 0x7f800000;
 inline constexpr uint64_t kInfinity64 = 0x7ff0000000000000;
 
-// `type` is kText or kBytes. If `ended` is false, the field is the last one of a prefix.
+// `type` is kText or kBytes. If `ended` is false, no end marker is written, because the text is the
+// last field of a prefix.
 std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, TupleType type, bool flip, bool ended,
                     EncodeFailure& failure);
 template <bool kFlip, class T>
 std::byte* put_text_of(std::byte* at, const std::byte* end, const T& value, bool ended, EncodeFailure& failure) {
   if constexpr (TupleText<T>) {
-    if constexpr (std::is_array_v<T>) {  // its characters up to the first zero
+    if constexpr (std::is_array_v<T>) {  // the text is the characters before the first zero
       const std::string_view whole(value, std::extent_v<T>);
       return put_text(at, end, whole.substr(0, whole.find('\0')), TupleType::kText, kFlip, ended, failure);
     } else {
@@ -346,7 +348,7 @@ std::byte* put_field(std::byte* at, std::byte* end, const T& value, EncodeFailur
     return put_text_of<kFlip>(at, end, value, true, failure);
   } else {
     static_assert(kNoTupleField<T>,
-                  "this type is not a field of a tuple: use bool, integers of up to 8 bytes, enumerations, float, double, text "
+                  "this type cannot be a field of a tuple: use bool, integers of up to 8 bytes, enumerations, float, double, text "
                   "(std::string_view), bytes (std::span<const std::byte>), elider::Timestamp, elider::Uuid, nullptr, std::optional, "
                   "std::tuple or elider::Descending; for other times, std::chrono::floor<std::chrono::microseconds>");
   }
@@ -368,9 +370,10 @@ std::byte* put_fields(std::byte* at, std::byte* end, EncodeFailure& failure, con
   return (put(fields) && ...) ? at : nullptr;
 }
 
-// Decoding. Each function reads a field, or its value, at `input.at` and moves `input.at` after it.
-// It returns false if the input does not contain such a value, or if the bytes are not the encoding
-// of the value. The caller then reads the tuple again to find out what the input contains.
+// Decoding. Each function reads a field, or only its value, at `input.at`, and advances `input.at`
+// past it. It returns false if the input does not contain such a value, or if the bytes are not the
+// encoding of the value. The caller then reads the tuple again, to describe in its error message
+// what the input contains.
 
 struct TupleInput {
   const std::byte* at;
@@ -386,7 +389,7 @@ struct DecodeFailure {
 };
 [[gnu::cold]] Status decode_status(const DecodeFailure& failure, std::span<const std::byte> bytes);
 
-// A negative integer is in two's complement.
+// The bits of a negative integer are its two's complement.
 struct TupleInteger {
   uint64_t bits = 0;
   bool negative = false;
@@ -433,21 +436,22 @@ bool take_float(TupleInput& input, uint8_t flip, Bits infinity, Float* value) {
   const auto ordered = static_cast<Bits>(word);
   const Bits bits = ordered & kSign ? ordered ^ kSign : static_cast<Bits>(~ordered);
   *value = std::bit_cast<Float>(bits);
-  return ordered_bits(bits, infinity) == ordered;  // not -0.0 or another NaN
+  return ordered_bits(bits, infinity) == ordered;  // false for -0.0 and for NaNs with other bits
 }
 constexpr Timestamp timestamp_of(uint64_t word) {
   return Timestamp(std::chrono::microseconds(static_cast<int64_t>(word ^ uint64_t{1} << 63)));
 }
 bool take_uuid(TupleInput& input, uint8_t flip, Uuid* uuid);
 
-// Text or bytes in the input, without the byte at their end.
+// Encoded text or bytes in the input, without the end marker.
 struct TextPart {
   const std::byte* encoded = nullptr;
   size_t encoded_bytes = 0;
   size_t bytes = 0;  // decoded
 };
 bool take_text(TupleInput& input, uint8_t flip, TextPart* part);
-// Decodes to `to`, which has part.bytes bytes. Returns false if text is not UTF-8.
+// Writes the decoded bytes to `to`, which must have room for part.bytes bytes. Returns false if
+// text is not UTF-8.
 bool copy_text(const TextPart& part, uint8_t flip, TupleType type, std::byte* to);
 // Sets *view to the decoded bytes, in the input if possible, otherwise in the scratch. Returns
 // false if text is not UTF-8.
@@ -557,12 +561,12 @@ bool take_field(TupleInput& input, T* value, DecodeFailure& failure) {
   } else {
     const uint32_t depth = failure.path.depth;
     if (take_value<kFlip>(input, value, failure)) [[likely]] return true;
-    if (failure.path.depth == depth) failure.asked = asked_name<T>();  // otherwise a field of this tuple was refused
+    if (failure.path.depth == depth) failure.asked = asked_name<T>();  // otherwise, a field of this nested tuple was refused
     return false;
   }
 }
 
-// Reads the fields of a nested tuple and its end.
+// Reads the fields of a nested tuple and its end marker.
 template <bool kFlip, class... Ts>
 bool take_fields(TupleInput& input, std::tuple<Ts...>* tuple, DecodeFailure& failure) {
   size_t field = 0;
