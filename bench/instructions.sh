@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Counts the instructions per transaction of several commits' release builds with callgrind. It shows whether a change makes
-# the optimistic engine slower when measured times vary more than the change. It uses one thread, and subtracts a short run
-# from a longer one, so that loading does not count. Commits take turns. Prints the median, minimum and maximum per commit.
+# Uses callgrind to count the instructions per transaction in release builds of several commits. The counts show whether a
+# change makes the optimistic engine slower even if run times vary more than that. Each measurement uses one thread, and
+# subtracts a short run from a longer one, so that loading is not counted. The commits take turns. Prints the median, minimum
+# and maximum for each commit.
 #
 # usage: bench/instructions.sh [--rounds N] COMMIT... [-- OPTIONS of bench ycsb]
 #   bench/instructions.sh main~20 main -- --index btree --mix 50/50
@@ -57,5 +58,5 @@ done
 for commit in "${commits[@]}"; do
   tr ' ' '\n' <<<"${found[$commit]}" | sed '/^$/d' | sort -n |
     awk -v name="$commit" '{ v[NR] = $1 }
-      END { printf "%s: %s instructions a transaction (%s to %s, %d rounds)\n", name, v[int((NR + 1) / 2)], v[1], v[NR], NR }'
+      END { printf "%s: %s instructions per transaction (%s to %s, %d rounds)\n", name, v[int((NR + 1) / 2)], v[1], v[NR], NR }'
 done

@@ -1,4 +1,4 @@
-// The program elider-bench, which `elider bench` becomes.
+// The program elider-bench, which `elider bench` executes.
 #include <cstdio>
 #include <exception>
 #include <string>

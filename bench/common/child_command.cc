@@ -60,7 +60,7 @@ struct Descriptor {
   int number;
 };
 
-// 0, or an errno.
+// Starts the command in a shell. Returns 0 or an errno.
 int start(const std::string& command, const std::string& variable, const sigset_t& mask, int output, pid_t* process) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -99,7 +99,7 @@ bool read_available(int from, std::string* output) {
 
 bool has_ended(pid_t process) {
   siginfo_t info{};
-  // WNOWAIT keeps the process a zombie, so that the system cannot reuse its group's number.
+  // WNOWAIT leaves the process a zombie, so that the system cannot reuse its process group ID.
   return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == process;
 }
 

@@ -1,11 +1,11 @@
 // run_command() runs another program for a comparison, and returns its output or the reason why it
 // failed.
 //
-// A shell runs the command in a separate process group whose standard input is empty. The remaining
+// A shell runs the command in a separate process group with an empty standard input. The remaining
 // processes of the group are killed when the shell ends, when the time limit is reached, or when
-// this process receives SIGINT, SIGTERM or SIGHUP. In the last case this process then ends by the
-// same signal.
-// Thread safety: one call at a time. Only the calling thread may receive these signals.
+// this process receives SIGINT, SIGTERM or SIGHUP. In the last case, the signal is delivered to
+// this process after the group has been killed.
+// Thread safety: one call at a time. All other threads must have blocked these signals.
 #pragma once
 
 #include <string>
@@ -15,17 +15,16 @@
 namespace elider::bench {
 
 struct CommandOptions {
-  double seconds_max = 600;  // time limit of the whole run
+  double seconds_max = 600;  // time limit for the command
   std::string variable;      // NAME=value, added to the command's environment; empty: none
 };
 
-// *output receives what the command wrote to standard output and standard error. If the output is
-// long, only its last megabytes are kept.
-// *exit_code receives the exit code, unless the pointer is null or the command was ended by a
-// signal.
+// *output receives what the command wrote to standard output and standard error. If the command
+// wrote more than 8 MiB, only the end of the output is kept (at least 4 MiB).
+// *exit_code receives the exit code if the command exited by itself; the pointer may be null.
 // kDeadline  the command did not end within the time limit
-// kIoError   the command could not be started, or a signal ended it, or its exit code was not 0;
-//            the message quotes the end of its output
+// kIoError   the command could not be started, was interrupted or killed by a signal, or exited
+//            with a nonzero code; the message quotes the end of its output
 Status run_command(const std::string& command, const CommandOptions& options, std::string* output, int* exit_code = nullptr);
 
 }  // namespace elider::bench

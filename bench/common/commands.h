@@ -1,13 +1,13 @@
-// The commands of `elider bench`. Each add_... function declares one command, its options and the
-// function that it runs (tools/common/command.h).
-// Thread safety: only main() calls them.
+// The commands of `elider bench`. Each add_... function declares one command with its options and
+// its callback (tools/common/command.h).
+// Thread safety: only main() calls these functions.
 #pragma once
 
 #include "tools/common/command.h"
 
 namespace elider::bench {
 
-using namespace tools;  // the benchmarks share the command line and the messages of the tools
+using namespace tools;  // for the tools' command-line parser and messages
 
 void add_tpcc(Command bench);
 void add_ycsb(Command bench);

@@ -26,15 +26,15 @@ void add_data_options(Command command, DataOptions& options) {
   const Option data =
       command
           .option("--data", options.folders,
-                  "Keep the database in this folder, which must be empty or missing; with several, separated by commas, each has "
-                  "its own log file and log thread")
+                  "Keep the database in this folder, which must be empty or missing; if there are several, separated by commas, each "
+                  "has its own log file and log thread")
           .between_commas()
           .type("DIR");
   const std::string with_data = "With --data: ";
   add_engine_option(command, "--durability", "MODE", "durability", [&options](const Options& o) { options.durability = o.durability; },
                     with_data)
       .needs(data);
-  command.flag("--resume", options.resume, "Continue with the database in --data, after its recovery");
+  command.flag("--resume", options.resume, "Recover the database in --data and continue with it");
   add_engine_option(command, "--flush-interval", "US", "flush_interval_us",
                     [&options](const Options& o) { options.flush_interval_us = o.flush_interval_us; }, with_data)
       .needs(data);
@@ -47,11 +47,11 @@ void add_data_options(Command command, DataOptions& options) {
 }
 
 void check_data_options(const DataOptions& options) {
-  if (options.resume && options.folders.empty()) refuse_option("--resume", "needs --data, the folder to continue with");
+  if (options.resume && options.folders.empty()) refuse_option("--resume", "requires --data, the folder of the database to continue with");
   for (const std::string& folder : options.folders) {
     std::error_code error;
     const bool there = std::filesystem::is_directory(folder, error);
-    if (options.resume && !there) refuse_option("--data", fmt::format("the folder '{}' does not exist, and --resume needs it", folder));
+    if (options.resume && !there) refuse_option("--data", fmt::format("the folder '{}' does not exist, but --resume requires it", folder));
     if (!options.resume && there && !std::filesystem::is_empty(folder, error))
       refuse_option("--data", fmt::format("'{}' is not empty; use --resume to continue with its database", folder));
     if (!there && std::filesystem::exists(folder, error)) refuse_option("--data", fmt::format("'{}' is not a folder", folder));
@@ -59,7 +59,7 @@ void check_data_options(const DataOptions& options) {
 }
 
 void empty_data_folders(const DataOptions& options) {
-  std::error_code ignored;  // the next database refuses what is left
+  std::error_code ignored;  // if a file remains, the next database cannot be created
   for (const std::string& folder : options.folders)
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) std::filesystem::remove_all(entry.path(), ignored);
 }

@@ -1,6 +1,6 @@
-// DataOptions: whether a benchmark keeps its database only in memory, or in data folders with a
-// log. LogUse: what a run added to the log.
-// Thread safety: values.
+// DataOptions says whether a benchmark's database lives only in memory or also in data folders with
+// a log. LogUse holds what a run added to that log.
+// Thread safety: none; both are plain values.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ struct DataOptions {
   uint64_t checkpoint_log_bytes = Options().checkpoint_log_bytes;  // --checkpoint-log
 
   bool logs() const { return !folders.empty() && durability != Durability::kNone; }
-  // Copies these options into the database's options.
+  // Copies these settings into the database's `options`.
   void apply(Options& options) const;
 };
 
 void add_data_options(Command command, DataOptions& options);
-// Call it in a callback. It refuses options that do not go together: a folder that is not empty
-// without --resume, a missing folder with --resume, and --resume without a folder.
+// Call this function in a command's callback. It refuses incompatible options: a nonempty folder
+// without --resume, a missing folder with --resume, and --resume without --data.
 void check_data_options(const DataOptions& options);
-// Empties the folders, which were empty when the run began. A run that creates several databases
-// calls it between them.
+// Deletes the contents of the data folders. They were empty when the run began, so only the run's
+// own files are lost. A run that creates several databases calls this function between them.
 void empty_data_folders(const DataOptions& options);
 
-// What a run added to the log, until all of it was durable.
+// What a run added to the log, counted once all of it was durable.
 struct LogUse {
   uint64_t bytes = 0, records = 0, frames = 0, syncs = 0, room_waits = 0;
-  uint64_t lag_mean_us = 0, lag_max_us = 0;  // see Statistics::durable_lag_sum_us; the largest is since the opening
-  bool kept = false;                         // there is a log
+  uint64_t lag_mean_us = 0, lag_max_us = 0;  // see Statistics::durable_lag_sum_us; the maximum is since opening
+  bool kept = false;                         // whether the database writes a log
 
   static LogUse between(const Statistics& before, const Statistics& at_end);
 };

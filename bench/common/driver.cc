@@ -22,8 +22,7 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 constexpr uint64_t kProgressIntervalNs = 1'000'000'000;
-// How often the thread that measures checks whether a worker has failed. A measurement may be
-// longer than requested by this time.
+// How often the main thread checks whether a worker has failed or the run was interrupted.
 constexpr uint64_t kWatchIntervalNs = 20'000'000;
 
 void sleep_ns(uint64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
@@ -51,8 +50,8 @@ RunControl::RunControl(const CommonOptions& options, Database* db, std::vector<s
 
 void RunControl::arrive() {
   prepared_.fetch_add(1, std::memory_order_acq_rel);
-  // A futex wait instead of a spin: if there are more threads than processors, the last thread must
-  // get to run.
+  // Waits on a futex instead of spinning, so that the last thread gets a processor even if there
+  // are more threads than processors.
   while (phase_.load(std::memory_order_acquire) == static_cast<uint32_t>(Phase::kPreparing))
     phase_.wait(static_cast<uint32_t>(Phase::kPreparing), std::memory_order_acquire);
 }
@@ -123,10 +122,11 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
     phase_.notify_all();
     for (std::thread& thread : threads) thread.join();
     throw std::runtime_error(
-        fmt::format("the system gives {} threads of {}: {}", threads.size(), options_.threads, refused.code().message()));
+        fmt::format("the system could create only {} of {} threads: {}", threads.size(), options_.threads, refused.code().message()));
   }
   wait_for_threads_prepared();
-  if (unpinned.load(std::memory_order_relaxed) != 0) fmt::print(stderr, "elider: --pin: the system refused to bind a thread; running on\n");
+  if (unpinned.load(std::memory_order_relaxed) != 0)
+    fmt::print(stderr, "elider: --pin: the system refused to bind a thread to a processor; continuing\n");
 
   if (options_.warmup_seconds > 0) {
     const uint64_t begin_ns = steady_ns();
@@ -148,8 +148,8 @@ RunResult RunControl::run(const std::function<void(uint32_t)>& body) {
   return collect(static_cast<double>(end_ns - begin_ns) / kNsPerSecond, ns_per_tick, before);
 }
 
-// The counters of each site, summed over all tables. Counters only rise, and every site of `before`
-// also exists in `at_end`.
+// Returns the increase of each site's counters between the two statistics, summed over all tables.
+// Counters never decrease, and every site in `before` also exists in `at_end`.
 std::vector<Statistics::Elision> elision_between(const Statistics& before, const Statistics& at_end) {
   std::vector<Statistics::Elision> sites;
   const auto site_of = [&sites](const std::string& name) -> Statistics::Elision& {
@@ -167,13 +167,13 @@ std::vector<Statistics::Elision> elision_between(const Statistics& before, const
     for (size_t cause = 0; cause < kRegionCauseCount; ++cause) site.aborts[cause] += factor * counted.aborts[cause];
   };
   for (const Statistics::Elision& counted : at_end.elision) add(counted, 1);
-  for (const Statistics::Elision& counted : before.elision) add(counted, ~uint64_t{0});  // -1, in arithmetic that wraps
+  for (const Statistics::Elision& counted : before.elision) add(counted, ~uint64_t{0});  // -1 in unsigned arithmetic
   std::erase_if(sites, [](const Statistics::Elision& site) { return site.attempts() + site.fallbacks + site.direct == 0; });
   return sites;
 }
 
-// Subtracts the counters at the start from those at the end. Procedures of `before` have the same
-// indexes in `at_end`.
+// Returns the increase of each procedure's counters. A procedure has the same index in both
+// statistics.
 std::vector<Statistics::Procedure> writers_between(const Statistics& before, const Statistics& at_end) {
   std::vector<Statistics::Procedure> procedures;
   for (size_t i = 0; i < at_end.procedures.size(); ++i) {
@@ -190,8 +190,8 @@ std::vector<Statistics::Procedure> writers_between(const Statistics& before, con
   return procedures;
 }
 
-// Waits for the log first, so that its figures cover all committed transactions and not only those
-// already written. If the log has failed, the statistics contain the error.
+// Waits until all commits are durable, so that the log's counters cover every committed
+// transaction. If the log has failed, the statistics contain the error.
 Statistics RunControl::statistics_when_durable() {
   static_cast<void>(db_->wait_durable());
   return db_->statistics();

@@ -1,21 +1,22 @@
-// Driver: runs a benchmark's transactions on T threads for S seconds and measures each of them.
+// Driver: runs a benchmark's transactions on T threads for S seconds and measures their latencies.
 //
 //   auto outcome = drive<MyWorker>(options, &db, {"read", "write"}, [&](uint32_t thread) {
 //     return std::make_unique<MyWorker>(...);
 //   });
 //
-// A worker is one thread's generator of transactions. Its run_one() runs one transaction to its
-// end, retries conflicts, and returns the position of its type in the list of names. It may return
-// kWorkerFailed, which ends the whole run; failure() then gives the reason. The driver adds to each
-// transaction one read of the tick counter, one read of a shared flag, and three writes to cache
-// lines that only this thread writes. It does not add an indirect call or an allocation. A latency
-// is the time from the end of one transaction to the end of the next, so it includes drawing the
-// inputs, and the latencies of a thread add up to its running time.
+// A worker generates and runs the transactions of one thread. Its run_one() runs one transaction to
+// completion, including retries after conflicts, and returns the index of the transaction's type in
+// the list of names. If it returns kWorkerFailed, the whole run ends, and failure() gives the
+// reason. For each transaction, the driver reads the tick counter once, reads a shared flag, and
+// writes three times to cache lines that no other thread writes. It adds neither an indirect call
+// nor an allocation. A transaction's latency is the time since the end of the thread's previous
+// transaction. It therefore includes the generation of the input, and a thread's latencies add up
+// to its running time.
 //
-// After the warm-up the driver calls begin_measuring() of each worker that has this function. With
-// --group it calls run_group(), which runs the given number of transactions as one group. Each
-// transaction's latency is then the time that the whole group took.
-// Thread safety: drive() is called by one thread; workers are never shared.
+// After the warm-up, the driver calls begin_measuring() of each worker that has this function. With
+// --group, it calls run_group() instead of run_one(). run_group() runs the given number of
+// transactions as one group, and each transaction's latency is the time that the whole group took.
+// Thread safety: drive() is called by one thread; each worker is used by only one thread.
 #pragma once
 
 #include <array>
@@ -37,8 +38,7 @@ namespace elider::bench {
 
 inline constexpr uint32_t kWorkerFailed = ~uint32_t{0};
 
-// One group: the times at which its first and its last call had committed, and the types of all its
-// calls.
+// The times at which a group's first and last call had committed, and the types of all its calls.
 struct GroupTimes {
   std::vector<uint32_t> types;
   uint64_t begin_ticks = 0, first_ticks = 0, last_ticks = 0;
@@ -49,7 +49,7 @@ struct GroupTimes {
     first_seen = false;
     begin_ticks = ticks();
   }
-  // Called when call i begins to run: all calls before it have been tried.
+  // Called when the group's call `i` begins to run, after calls 0 to i - 1 have been tried.
   void runs(size_t i) {
     if (i != 1 || first_seen) [[likely]] return;
     first_ticks = ticks();
@@ -81,23 +81,24 @@ struct TypeResult {
 };
 
 struct RunResult {
-  std::string failure;     // empty: the run went well; else why it ended early
+  std::string failure;     // why the run failed; empty if it did not
   bool interrupted = false;  // Ctrl-C ended the run early; the result covers the time until then
   double seconds = 0;      // the measured time
   double ns_per_tick = 1;  // unit of TypeResult::latency_ticks
-  uint64_t committed = 0;  // transactions of all types, in the measured time
+  uint64_t committed = 0;  // transactions of all types that committed in the measured time
   std::vector<TypeResult> types;
   // With --group: the time from the start of a group until its first call had committed, and until
-  // all of its calls had.
+  // its last call had.
   Histogram group_first_ticks, group_last_ticks;
-  // The database's counters: commits and aborts in the measured time; `at_end` holds all counters
-  // at its end.
+  // The database's commits and aborts in the measured time. `at_end` holds all of its counters at
+  // the end of that time.
   bool has_statistics = false;
   uint64_t engine_commits = 0;
   std::array<uint64_t, kCauseCount> aborts{};
-  // Under SyncPolicy::kElided: the outcomes of hardware transactions, summed over all tables.
+  // Under SyncPolicy::kElided: the outcomes of hardware transactions by site, summed over all
+  // tables.
   std::vector<Statistics::Elision> elision;
-  std::vector<Statistics::Procedure> procedures;  // those that committed writes under hardware transactions; does not include aborts
+  std::vector<Statistics::Procedure> procedures;  // only those that committed writes while hardware transactions ran
   Statistics::Lookups lookups;  // with --count-lookups
   LogUse log;
   Statistics at_end;
@@ -111,33 +112,34 @@ struct RunResult {
 template <class W>
 struct Outcome {
   RunResult result;
-  std::vector<std::unique_ptr<W>> workers;  // the workers after the run, for checks and for their own counters
+  std::vector<std::unique_ptr<W>> workers;  // the workers after the run, so that the caller can read their results
 };
 
-// The state that the threads of one run share. It does not depend on the worker's type. Callers use
-// drive().
+// The state that the threads of one run share. It does not depend on the worker's type, and is used
+// only through drive().
 class RunControl {
  public:
   enum class Phase : uint32_t { kPreparing, kWarmup, kMeasuring, kStopped };
 
-  // The cache lines of one thread. Only this thread writes them; the thread that prints the
-  // progress reads them.
+  // One thread's results, on cache lines that only this thread writes. The thread that prints the
+  // progress reads `done`.
   struct alignas(128) Tally {
     std::atomic<uint64_t> done{0};
     std::vector<Histogram> latency;
     Histogram group_first, group_last;
     std::string failure;
-    void publish(uint64_t count) { done.store(count, std::memory_order_relaxed); }  // a statistic: no order needed
+    void publish(uint64_t count) { done.store(count, std::memory_order_relaxed); }  // relaxed: a statistic
     uint64_t published() const { return done.load(std::memory_order_relaxed); }
   };
 
-  // `db` may be null: then aborts are not counted.
+  // `db` may be null; the result then lacks the database's counters.
   RunControl(const CommonOptions& options, Database* db, std::vector<std::string> types);
 
-  // Runs body(thread) on every thread, from preparation to stop, and assembles the result.
+  // Runs body(thread) on every thread and assembles the result. body() prepares a worker and then
+  // runs its transactions.
   RunResult run(const std::function<void(uint32_t)>& body);
 
-  // Called by each thread: waits until all threads are prepared.
+  // Called by each thread once it is prepared. Waits until all threads are.
   void arrive();
   // Relaxed: the phase does not guard any data, and it does not matter in which phase a single
   // transaction is counted.
@@ -168,14 +170,13 @@ class RunControl {
   std::atomic<uint32_t> failed_{0};
 };
 
-// Binds the calling thread to the index-th processor that this process may use, in the order of
-// bench/common/processors.h and modulo the number of processors. Returns false if the system
-// refused.
+// Binds the calling thread to a processor: the one at `index` (modulo the number of processors) in
+// processors_core_by_core(). Returns false if the system refuses.
 bool pin_thread(uint32_t index);
 
 namespace detail {
 
-// Called on the worker's thread.
+// Calls the worker's begin_measuring(), if it has one, on the worker's thread.
 template <class W>
 void begin_measuring(W& worker) {
   if constexpr (requires { worker.begin_measuring(); }) worker.begin_measuring();

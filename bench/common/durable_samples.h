@@ -1,9 +1,9 @@
 // DurableSamples measures, for every n-th transaction of one thread, the time from its start until
-// its commit is on disk. The thread does not wait for the disk: the database calls back when the
-// commit is durable (Database::when_durable). As for any caller of when_durable(), the log is
-// flushed sooner than it would be otherwise.
-// Thread safety: one thread takes samples; once it has ended, another may read the results. The
-// log's threads record latencies concurrently.
+// its commit is on disk. The thread does not wait for the disk, because the database calls back
+// when the commit is durable (Database::when_durable). A call of when_durable() makes the log flush
+// sooner than it otherwise would.
+// Thread safety: one thread takes samples; once that thread has ended, another thread may read the
+// results. The log threads record latencies concurrently.
 #pragma once
 
 #include <condition_variable>
@@ -18,16 +18,16 @@ namespace elider::bench {
 
 class DurableSamples {
  public:
-  // 0: no transaction is a sample.
+  // Samples every `every`-th transaction, or none if `every` is 0.
   DurableSamples(Database& db, uint32_t every) : db_(db), every_(every) {}
   ~DurableSamples() { wait(); }
   DurableSamples(const DurableSamples&) = delete;
   DurableSamples& operator=(const DurableSamples&) = delete;
 
-  // Until this call, no transaction is a sample.
+  // Starts sampling.
   void begin_measuring() { measures_ = every_ != 0; }
-  // Called at the start of each transaction. Returns the value for RunPolicy::commit_number, or
-  // null if the transaction is not a sample.
+  // Called at the start of each transaction. Returns the pointer to pass in
+  // RunPolicy::commit_number, or null if this transaction is not sampled.
   SnapshotNumber* begin() {
     if (!measures_ || ++since_ < every_) [[likely]]
       return nullptr;
@@ -36,11 +36,12 @@ class DurableSamples {
     begin_ns_ = steady_ns();
     return &number_;
   }
-  // Called after the sample has committed. A sample that did not commit is not counted.
+  // Called after the sampled transaction, or group of transactions, has run. If nothing committed,
+  // the sample is dropped.
   void committed();
 
-  // Waits until every sample is durable, or the log has failed, and returns the latencies of all
-  // samples.
+  // Waits until every sampled commit is durable or the log has failed. Returns the latencies of the
+  // durable ones.
   const Histogram& latency_ns();
 
  private:
@@ -54,7 +55,7 @@ class DurableSamples {
   SnapshotNumber number_ = 0;
   uint64_t begin_ns_ = 0;
 
-  std::mutex mutex_;  // guards what follows; no other function is called while it is held
+  std::mutex mutex_;  // guards the members below; a leaf lock
   std::condition_variable all_told_;
   uint64_t untold_ = 0;
   Histogram latency_ns_;

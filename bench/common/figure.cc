@@ -41,7 +41,7 @@ void print_figure(const Figure& figure, const std::string& backend) {
       row.resize(figure.series.size());
       row[i] = point.y;
     }
-  // Prints as many series side by side as fit, and the others below.
+  // Prints as many series side by side as fit, and the others in further tables below.
   const size_t columns = columns_of(stdout), x_width = std::max<size_t>(figure.x.size(), 10);
   for (size_t first = 0, end = 0; first < figure.series.size(); first = end) {
     size_t used = 2 + x_width;

@@ -1,7 +1,7 @@
-// Figure: a figure of a paper, measured again. It has the axes, the series, and a description of
-// what the paper reports. A figure is printed as a table and written as JSON (docs/benchmarks.md).
-// This file does not measure anything.
-// Thread safety: values.
+// Figure: our measurement of a figure that a paper has published. It has axes, series of points,
+// and a description of what the paper reports. It is printed as a table and written as JSON
+// (docs/benchmarks.md).
+// Thread safety: none; figures are plain values.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace elider::bench {
 struct Point {
   double x = 0;
   double y = 0;
-  Json more = Json::object();  // further results of the point's run: aborts by cause, throughput
+  Json more = Json::object();  // further results of this point's run, such as aborts by cause
 };
 
 struct Series {
@@ -23,16 +23,16 @@ struct Series {
 };
 
 struct Figure {
-  std::string name;       // "dbx-1a": the paper, and the figure's number in it
+  std::string name;       // such as "dbx-1a": the paper and the number of the figure
   std::string title;
   std::string x = {}, y = {};  // labels of the axes, with their units
   std::string published;  // what the paper reports, for comparison
-  std::string here = {};  // how this run differs from the paper's; empty: it does not
+  std::string here = {};  // how this run differs from the paper's experiment; empty if it does not
   std::vector<Series> series = {};
 };
 
-// `backend` describes in words what ran the hardware transactions. Each figure repeats it, because
-// figures are copied out of the document.
+// `backend` says what executed the hardware transactions. Each figure repeats it, because figures
+// are copied out of the JSON document.
 Json to_json(const Figure& figure, const std::string& backend);
 void print_figure(const Figure& figure, const std::string& backend);
 

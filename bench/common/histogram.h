@@ -1,10 +1,10 @@
-// Histogram counts latencies of any magnitude, with an error of about 2%.
+// Histogram counts latencies of any magnitude, with a relative error of at most 1.6%.
 //
-// Values below 64 have a bucket each. Above 64, each power of two is split into 32 buckets of equal
-// width, as in HdrHistogram. So a bucket's width is at most 1/32 of its values, and its middle
-// differs from them by at most 1.6%. Recording a value is a shift and an increment of one counter,
-// and common latencies share a few cache lines. Values may have any unit; benchmarks record ticks
-// and convert them in the report.
+// Each value below 64 has its own bucket. From 64 upwards, each power of two is split into 32
+// buckets of equal width, as in HdrHistogram. A bucket's width is therefore at most 1/32 of its
+// smallest value, and its midpoint differs from any of its values by at most 1.6%. To record a
+// value takes a shift and a few additions, and the counters of common latencies share a few cache
+// lines. Values may have any unit; benchmarks record ticks and convert them in the report.
 // Thread safety: none. Each thread has its own histogram, and they are merged after the threads
 // have ended.
 #pragma once
@@ -18,7 +18,7 @@ namespace elider::bench {
 class Histogram {
  public:
   static constexpr unsigned kSplitBits = 5;
-  static constexpr uint64_t kExactBelow = uint64_t{2} << kSplitBits;  // values with a bucket of their own
+  static constexpr uint64_t kExactBelow = uint64_t{2} << kSplitBits;  // each smaller value has its own bucket
   static constexpr uint32_t kBuckets = static_cast<uint32_t>((64 - kSplitBits + 1) << kSplitBits);
 
   Histogram() : counts_(kBuckets) {}
@@ -34,8 +34,9 @@ class Histogram {
   uint64_t count() const;
   uint64_t max() const { return max_; }
   double mean() const;
-  // The value at or below which this share (0 to 1) of the recorded values lies. It is the middle
-  // of a bucket, and never more than max(). Returns 0 if no value was recorded.
+  // Returns the value at or below which the fraction `share` (0 to 1) of the recorded values lies.
+  // The result is the midpoint of that value's bucket, but at most max(), and 0 if no value was
+  // recorded.
   double quantile(double share) const;
 
   static constexpr uint32_t bucket_of(uint64_t value) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-// The abbreviation that docs/history.md uses.
+// Returns the letter that denotes `kind` in the file format (docs/history.md).
 char kind_letter(HistoryOperation::Kind kind) {
   switch (kind) {
     case HistoryOperation::Kind::kRead: return 'r';
@@ -30,12 +30,13 @@ char kind_letter(HistoryOperation::Kind kind) {
   return '?';
 }
 
-// Encodes text as JSON. Bytes that are not UTF-8 are replaced.
+// Encodes `text` as a JSON string. Bytes that are not valid UTF-8 are replaced.
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Returns a byte key as a JSON string. Each byte becomes the character with this number.
+// Encodes a byte key as a JSON string. Each byte becomes the Unicode character with the same
+// number.
 std::string json_key(std::string_view bytes) {
   std::string text = "\"";
   for (const char c : bytes) {

@@ -28,7 +28,7 @@ class LoadWork {
   // Takes the next part. Returns false if all parts are taken or one has failed.
   bool take(uint64_t* part) {
     if (failed_.load(std::memory_order_acquire)) return false;
-    *part = next_.fetch_add(1, std::memory_order_relaxed);  // parts are independent: no order needed
+    *part = next_.fetch_add(1, std::memory_order_relaxed);  // relaxed: parts are independent
     return *part < parts_;
   }
   void fail(Status status) {
@@ -46,7 +46,7 @@ class LoadWork {
     std::unique_lock guard(mutex_);
     return changed_.wait_for(guard, std::chrono::seconds(1), [&] { return ended_ == threads; });
   }
-  const Status& status() const { return status_; }  // after all threads have ended
+  const Status& status() const { return status_; }  // called after all threads have ended
 
  private:
   const uint64_t parts_;
@@ -70,7 +70,7 @@ LoadResult load_parallel(const CommonOptions& options, const std::string& what, 
   threads.reserve(options.threads);
   const auto start = [&](uint32_t thread) {
     threads.emplace_back([&, thread] {
-      if (options.pin) static_cast<void>(pin_thread(thread));  // if it fails, the run reports it
+      if (options.pin) static_cast<void>(pin_thread(thread));  // a failure is reported by the run
       uint64_t part = 0;
       while (work.take(&part))
         if (Status status = body(thread, part, progress); !status.ok()) work.fail(std::move(status));

@@ -1,5 +1,5 @@
-// Loader: fills tables on T threads before a benchmark, or reads them after it. While it works it
-// prints a progress line that begins with `what`; at the end it prints the rate.
+// Loader: fills tables on T threads before a benchmark, or reads them afterwards. If standard error
+// is a terminal, it shows a progress line that begins with `what`.
 //
 // The work is divided into parts 0 to parts - 1, such as batches of rows or warehouses. Each thread
 // takes the next part when it has finished one.
@@ -18,7 +18,7 @@ namespace elider::bench {
 
 class LoadProgress {
  public:
-  void add(uint64_t rows) { rows_.fetch_add(rows, std::memory_order_relaxed); }  // a statistic: no order needed
+  void add(uint64_t rows) { rows_.fetch_add(rows, std::memory_order_relaxed); }  // relaxed: a statistic
   uint64_t rows() const { return rows_.load(std::memory_order_relaxed); }
 
  private:
@@ -32,7 +32,7 @@ struct LoadResult {
   double rows_per_s() const { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
 };
 
-// body(thread, part, progress) loads one part and adds the number of its rows to the progress.
+// body(thread, part, progress) loads one part and adds its number of rows to `progress`.
 // `rows_total` is the expected number of rows of all parts (0: unknown); only the progress line
 // uses it.
 LoadResult load_parallel(const CommonOptions& options, const std::string& what, uint64_t parts, uint64_t rows_total,

@@ -65,7 +65,7 @@ void add_options_but_threads(Command command, CommonOptions& options) {
                "With --sync elided: read a row by copying and validating it, not in a hardware transaction");
   command
       .option("--aborts-max", options.aborts_max,
-              "With --sync elided: a section takes its lock after this many aborts of any cause [by cause: 100, 10, 2]")
+              "With --sync elided: an operation takes its lock after this many aborts of any cause [by cause: 100, 10, 2]")
       .in(0u, 1'000'000u)
       .type("N");
   add_engine_flag(command, "--no-hints", "parts.hints", [&options] { options.parts.hints = false; });
@@ -80,7 +80,7 @@ void add_options_but_threads(Command command, CommonOptions& options) {
                     [&options](const Options& o) { options.memory_limit_bytes = o.memory_limit_bytes; });
   add_engine_option(
       command, "--prefault", "BYTES", "prefault_bytes", [&options](const Options& o) { options.prefault_bytes = o.prefault_bytes; }, {},
-      "tpcc: what loading and the run may need; otherwise 0");
+      "tpcc: the estimated need of loading and running; otherwise 0");
   add_engine_flag(command, "--no-huge-pages", "huge_pages", [&options] { options.huge_pages = false; });
   add_data_options(command, options.data);
   command
@@ -88,7 +88,7 @@ void add_options_but_threads(Command command, CommonOptions& options) {
           "--json",
           [&options](const std::string& file) {
             options.json_file = file;
-            if (file == "-") options.quiet = true;  // a table on standard output would not be JSON
+            if (file == "-") options.quiet = true;  // otherwise the table would mix with the JSON
           },
           "Write the results to this file (- for standard output, which implies --quiet)")
       .type("FILE");
@@ -131,8 +131,8 @@ void check_common_options(const CommonOptions& options) {
 
 namespace {
 
-// A checker reads the history of one database, so each database that a benchmark opens has a file
-// of its own.
+// A checker reads the history of one database, so each database that a benchmark opens writes its
+// own file.
 std::string next_history(const std::string& file) {
   static std::map<std::string, int> opened;
   const int count = ++opened[file];

@@ -21,7 +21,7 @@ OwnProcess::OwnProcess() {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) ::sigaddset(&interrupts_, signal);
   }
-  // If the signal is ignored, the kernel does not report the end of a process.
+  // If SIGCHLD is ignored, the kernel does not report how a child ended.
   ::signal(SIGCHLD, SIG_DFL);
   sigset_t held = interrupts_;
   ::sigaddset(&held, SIGCHLD);  // wait_for() waits for it along with the interrupts
@@ -41,7 +41,7 @@ int OwnProcess::run(const std::function<int()>& body, FirstInterrupt first) {
   if (process > 0) return wait_for(process, first);
   ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) std::_Exit(kExitFailed);  // the parent ended before the call of prctl()
+  if (::getppid() != parent) std::_Exit(kExitFailed);  // the parent ended before prctl() was called
   std::exit(flush_output(body()));
 }
 
@@ -55,7 +55,7 @@ int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
     ::sigwait(&awaited, &signal);
     if (signal == SIGINT && first == FirstInterrupt::kIsPassedOn) {
       first = FirstInterrupt::kEndsIt;
-      fmt::print(stderr, "\nelider: interrupted: reporting the results until now; press Ctrl-C again to end at once\n");
+      fmt::print(stderr, "\nelider: interrupted: reporting the results up to now; press Ctrl-C again to end at once\n");
       ::kill(process, SIGINT);
     } else if (signal != SIGCHLD) {
       interrupt = signal;
@@ -65,10 +65,10 @@ int OwnProcess::wait_for(pid_t process, FirstInterrupt first) {
     }
     if (::waitpid(process, &ended, WNOHANG) == process) break;
   }
-  // A terminal sends an interrupt to both processes, and it may have ended the other process first.
+  // A terminal sends an interrupt to both processes, and the child may have ended first.
   if (interrupt == 0 && WIFSIGNALED(ended) && ::sigismember(&interrupts_, WTERMSIG(ended)) == 1) interrupt = WTERMSIG(ended);
   if (interrupt != 0) {
-    ::raise(interrupt);  // held back until the destructor runs
+    ::raise(interrupt);  // blocked until the destructor runs
     return kExitFailed;
   }
   if (WIFEXITED(ended)) return WEXITSTATUS(ended);

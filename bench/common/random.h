@@ -1,6 +1,6 @@
-// Random: a stream of numbers for benchmark inputs (xoshiro256++, seeded by splitmix64). It is fast
-// and good enough for any input distribution. The same seed gives the same numbers on every
-// machine. It is not suitable for secrets.
+// Random: a stream of pseudorandom numbers for benchmark inputs (xoshiro256++, seeded by
+// splitmix64). It is fast and good enough for any input distribution, but not cryptographically
+// secure. The same seed gives the same numbers on every machine.
 // Thread safety: none; each thread has its own stream, seeded by (seed, thread).
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace elider::bench {
 
-// A bijection of the 64-bit numbers whose results look random (splitmix64's output function).
+// A bijection on 64-bit numbers whose results look random (splitmix64's output function).
 constexpr uint64_t mix64(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
@@ -35,15 +35,16 @@ class Random {
     state_[3] = std::rotl(state_[3], 45);
     return result;
   }
-  // Uniform in 0 to bound - 1, with a bias below bound / 2^64. `bound` must be above 0.
+  // Returns a uniform random number from 0 to bound - 1, with a bias below bound / 2^64. `bound`
+  // must be above 0.
   uint64_t below(uint64_t bound) { return scale(next(), bound); }
-  // Uniform in first to last, inclusive.
+  // Returns a uniform random number from `first` to `last`, both included.
   uint64_t between(uint64_t first, uint64_t last) { return first + below(last - first + 1); }
-  // Uniform in [0, 1).
+  // Returns a uniform random number in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  // Divides the 64-bit numbers into `bound` equal parts and returns the index of the part that
-  // contains `x`.
+  // Divides the range of 64-bit numbers into `bound` equal parts and returns the index of the part
+  // that contains `x`.
   static uint64_t scale(uint64_t x, uint64_t bound) { return static_cast<uint64_t>(static_cast<unsigned __int128>(x) * bound >> 64); }
 
  private:

@@ -97,7 +97,7 @@ Json configuration_json(const CommonOptions& options, const Report& report) {
   return json;
 }
 
-// A value as text. For an object, only the values of its members, as in "45,43,4,4,4".
+// Formats a value as text. An object becomes the list of its members' values, as in "45,43,4,4,4".
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object()) return value.dump();
@@ -106,8 +106,7 @@ std::string text_of(const Json& value) {
   return parts;
 }
 
-// Prints the part of the configuration that is needed to repeat the run. The JSON contains all of
-// it.
+// Prints the settings that are needed to repeat the run. The JSON contains the whole configuration.
 void print_configuration(std::FILE* out, const CommonOptions& options, const Report& report) {
   const Json configuration = configuration_json(options, report);
   std::string pairs;
@@ -158,8 +157,8 @@ void print_conflicted_keys(std::FILE* out, const RunResult& result) {
   }
 }
 
-// The counters of the hardware transactions' sites and of the procedures that wrote, in the form of
-// Statistics.
+// Returns the counters of the sites that run hardware transactions and of the procedures that
+// wrote, in the format of Statistics::to_json().
 Json counted_json(const RunResult& result) {
   Statistics counted;
   counted.elision = result.elision;
@@ -179,13 +178,13 @@ void print_committed_by(std::FILE* out, const RunResult& result) {
   }
 }
 
-// `part` in percent of `whole`.
+// Returns `part` as a percentage of `whole`.
 double percent(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
 
 void print_lookups(std::FILE* out, const CommonOptions& options, const RunResult& result) {
   if (!options.parts.counted_lookups) return;
   const Statistics::Lookups& lookups = result.lookups;
-  fmt::print(out, "  lookups      in B+-trees {}, {:.1f}% of them in the previous lookup's leaf; of cached rows {}, {:.1f}% found\n",
+  fmt::print(out, "  lookups      {} in B+-trees, {:.1f}% of them in the previous lookup's leaf; {} of cached rows, {:.1f}% found\n",
              short_number(static_cast<double>(lookups.of_trees)), percent(lookups.leaves_kept, lookups.of_trees),
              short_number(static_cast<double>(lookups.of_rows)), percent(lookups.rows_kept, lookups.of_rows));
 }
@@ -203,7 +202,7 @@ void print_elision(std::FILE* out, const RunResult& result) {
   }
 }
 
-// The mean per commit with writes: commits that only read do not write to the log.
+// Returns the mean log bytes per writing commit. Commits that only read do not write to the log.
 double bytes_per_record(const LogUse& log) {
   return log.records == 0 ? 0 : static_cast<double>(log.bytes) / static_cast<double>(log.records);
 }
@@ -317,14 +316,14 @@ void print_table(std::FILE* terminal, const CommonOptions& options, const Report
   fmt::print(out, "  machine      {}, {} processors, huge pages {}; commit {}, {}\n", machine.cpu, machine.cpus,
              options.huge_pages ? machine.huge_pages : "off", machine.commit, machine.build);
   if (result.interrupted)
-    fmt::print(out, "  INTERRUPTED  after {:.2f} s of {} s: the figures are for that time\n", result.seconds, options.seconds);
+    fmt::print(out, "  INTERRUPTED  after {:.2f} s of {} s: the figures cover that time\n", result.seconds, options.seconds);
   if (!result.failure.empty()) fmt::print(out, "  FAILED       {}\n", result.failure);
 }
 
 std::string describe_recovery(const Recovery& recovery) {
   const double seconds = static_cast<double>(recovery.duration_us) * 1e-6;
   return fmt::format(
-      "{} rows of {} of log in {:.2f} s{}", recovery.rows, short_bytes(static_cast<double>(recovery.log_bytes)), seconds,
+      "{} rows from {} of log in {:.2f} s{}", recovery.rows, short_bytes(static_cast<double>(recovery.log_bytes)), seconds,
       recovery.cuts.empty() ? std::string() : fmt::format(", {} torn tail{}", recovery.cuts.size(), recovery.cuts.size() == 1 ? "" : "s"));
 }
 

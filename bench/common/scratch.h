@@ -1,5 +1,5 @@
-// Scratch: a new folder for the files of one figure or one history. The destructor removes the
-// folder.
+// Scratch: a temporary folder for the files of one figure or one history. The destructor removes
+// the folder and its contents.
 // Thread safety: one thread uses it.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace elider::bench {
 
-// The folder is created in `folder`, or in the temporary folder if `folder` is empty. Its name
-// begins with `name`.
+// The new folder is created in `folder`, or in the system's temporary folder if `folder` is empty.
+// Its name begins with `name`.
 class Scratch {
  public:
   explicit Scratch(const std::string& folder, const char* name = "elider_heap") {

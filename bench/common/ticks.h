@@ -1,8 +1,9 @@
-// Ticks: the cheapest clock of this processor, in a unit of its own. A benchmark reads it once per
-// transaction, so a read must cost far less than a cache miss. It is the time stamp counter if that
-// runs at one rate in every power state, and otherwise the steady clock in nanoseconds. TickScale
-// finds the unit afterwards by comparing an interval of ticks with the steady clock.
-// Ticks of two processors are never compared. Thread safety: pure functions.
+// Ticks: the processor's cheapest clock, which counts in an unspecified unit. A benchmark reads it
+// once per transaction, so a read must cost far less than a cache miss. The clock is the time stamp
+// counter if that counter runs at a constant rate in every power state; otherwise it is the steady
+// clock in nanoseconds. TickScale determines the unit afterwards by comparing an interval of ticks
+// with the steady clock. Only ticks that the same thread has read are compared.
+// Thread safety: pure functions.
 #pragma once
 
 #include <chrono>
@@ -35,8 +36,8 @@ inline uint64_t ticks() { return steady_ns(); }
 class TickScale {
  public:
   TickScale() : ticks_(ticks()), ns_(steady_ns()) {}
-  // Nanoseconds per tick, from construction until now. A longer interval gives a more exact result;
-  // a millisecond gives about 0.01%.
+  // Returns the nanoseconds per tick, measured from construction until now. A longer interval gives
+  // a more exact result; one millisecond gives an error of about 0.01%.
   double ns_per_tick() const {
     const uint64_t ticks_passed = ticks() - ticks_;
     const uint64_t ns_passed = steady_ns() - ns_;

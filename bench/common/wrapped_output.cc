@@ -11,7 +11,7 @@ namespace elider::bench {
 
 namespace {
 
-// The width in characters, not bytes: "µs" has width 2.
+// Returns the width in characters, not bytes: "µs" has width 2.
 size_t width_of(std::string_view text) {
   size_t width = 0;
   for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -22,8 +22,8 @@ std::string wrapped(std::string_view line, size_t columns, size_t indent) {
   std::string out;
   size_t width = 0;
   while (!line.empty()) {
-    // A word and the blanks before it. The blanks are dropped if the line is broken before the
-    // word.
+    // Takes the next word with the blanks before it. The blanks are dropped if the line is broken
+    // there.
     const size_t begin = line.find_first_not_of(' ');
     if (begin == std::string_view::npos) break;
     const std::string_view word = line.substr(begin, line.find(' ', begin) - begin);

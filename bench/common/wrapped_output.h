@@ -1,7 +1,7 @@
-// WrappedOutput: the lines of a table, broken between words if they are longer than the width of
-// the terminal, or than 80 columns if the output is not a terminal. The continuation of a line
-// begins below the line's text.
-// Thread safety: one thread.
+// WrappedOutput breaks the lines of a table between words, so that they fit the width of the
+// terminal, or 80 columns if the output is not a terminal. Continuation lines are indented by
+// `indent` columns.
+// Thread safety: one thread uses it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace elider::bench {
 class WrappedOutput {
  public:
   explicit WrappedOutput(std::FILE* out, size_t indent = 15);
-  // Writes everything that was written to file() to `out`.
+  // Copies what was written to file() to `out`, with long lines broken.
   ~WrappedOutput();
   WrappedOutput(const WrappedOutput&) = delete;
   WrappedOutput& operator=(const WrappedOutput&) = delete;
@@ -27,7 +27,7 @@ class WrappedOutput {
   std::FILE* memory_;
 };
 
-// The width of the terminal in columns; 80 if `out` is not a terminal.
+// Returns the width of the terminal in columns, or 80 if `out` is not a terminal.
 size_t columns_of(std::FILE* out);
 
 }  // namespace elider::bench

@@ -17,7 +17,7 @@ namespace elider::bench {
 
 namespace {
 
-// One thread on one store (a BenchWorker).
+// Runs one thread's transactions on one store (a BenchWorker).
 class CompareWorker {
  public:
   CompareWorker(const YcsbOptions& options, KeySpace& space, PeerClient& client, uint32_t thread, uint32_t repetition)
@@ -74,13 +74,13 @@ struct Store {
   }
 };
 
-// All stores, loaded.
+// All loaded stores.
 class Stores {
  public:
   // `options.ycsb` has the options of the workload that runs first.
   explicit Stores(CompareOptions options) : options_(std::move(options)) {}
 
-  // Called once, before the others.
+  // Opens and loads all stores. Called once, before the other functions.
   Status open();
   // Called for each workload and repetition. Runs each store once, in turn.
   Status run(const YcsbOptions& workload, uint32_t repetition, CompareRun& run);
@@ -109,8 +109,8 @@ Status Stores::open() {
   return {};
 }
 
-// Returns the number of read-modify-writes of earlier runs, for a store that continues after them.
-// It is the sum of the counters in the rows.
+// Returns how many read-modify-writes earlier runs have committed to a resumed store, which is the
+// sum of its rows' counters.
 Result<uint64_t> counters_before(PeerClient& client, uint64_t records) {
   auto rows = client.count_rows();
   if (!rows.ok()) return rows.status();
@@ -208,7 +208,7 @@ bool starts_from_load(const YcsbOptions& workload, uint32_t repetition) {
   return has(workload, OperationKind::kInsert) || (repetition == 0 && !workload.workload.empty());
 }
 
-// Called after an interrupted run. Returns false if no repetition was complete.
+// Drops the results of an interrupted repetition. Returns false if no repetition was complete.
 bool keep_whole_repetitions(CompareOutcome& outcome) {
   outcome.interrupted = true;
   CompareRun& last = outcome.runs.back();
@@ -248,7 +248,7 @@ Result<CompareOutcome> run_compare(const CompareOptions& options) {
   const auto load_anew = [&](const YcsbOptions& workload) -> Status {
     if (stores)
       if (Status status = stores->check(); !status.ok()) return status;
-    stores.reset();  // removes their files and memory before other stores are opened
+    stores.reset();  // frees their files and memory before other stores are opened
     CompareOptions of_workload = options;
     of_workload.ycsb = workload;
     return stores.emplace(std::move(of_workload)).open();
@@ -265,7 +265,7 @@ Result<CompareOutcome> run_compare(const CompareOptions& options) {
     if (interrupted()) break;
   }
   if (interrupted() && !keep_whole_repetitions(outcome))
-    return Status::invalid_argument("interrupted before each store had run once, so the report would be empty");
+    return Status::invalid_argument("interrupted before every store had run once, so nothing can be reported");
   if (!stores) return Status::invalid_argument("no workload was given");
   if (Status status = stores->check(); !status.ok()) return status;
   for (const Store& store : stores->stores()) outcome.stores.emplace_back(store.name, store.peer->about());

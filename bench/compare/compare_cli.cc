@@ -1,4 +1,4 @@
-// `elider bench compare`: options, help and exit code.
+// The options, help and exit code of `elider bench compare`.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -31,14 +31,14 @@ constexpr const char* kCompareHelp =
     "With --data, all stores keep their files there and remove them afterwards. --durability group: each commit returns\n"
     "once it is on disk (RocksDB: sync; LMDB: its default; SQLite: WAL, synchronous=FULL). async: it returns earlier\n"
     "(RocksDB: WAL without sync; LMDB: MDB_NOSYNC; SQLite: WAL, synchronous=NORMAL).\n"
-    "With --resume, elider continues with the database in that folder, from elider bench ycsb or compare --resume with\n"
-    "the same --records, and leaves it there; the other stores are loaded as usual.\n"
+    "With --resume, elider continues with the database in that folder, which elider bench ycsb or compare --resume has\n"
+    "written with the same --records, and keeps it; the other stores are loaded as usual.\n"
     "\n"
     "  elider bench compare --records 1000000 --threads 2 --seconds 5 --repeat 3 --mix 100/0,80/20,50/50\n"
     "  elider bench compare --records 1000000 --threads 2 --workload a,b,c,d,e,f --index btree --json compare.json\n"
     "  elider bench compare --records 100000 --threads 8 --mix 50/50 --data scratch --durability group\n";
 
-// Checks that each peer is one of the known names and is given at most once.
+// Refuses peers that are unknown or listed twice.
 void check_peers(const std::vector<std::string>& peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
     if (peers[i] != "rocksdb" && peers[i] != "lmdb" && peers[i] != "sqlite")
@@ -79,7 +79,8 @@ int run_here(const CompareOptions& options) {
   return kExitFailed;
 }
 
-// Runs in a separate process, because the stores' files are large and are often in memory.
+// Runs in a separate process, so that the stores' files, which are large and often in memory, are
+// always removed.
 void run(CompareOptions& options) {
   check(options);
   options.ycsb.common.reports_when_interrupted = false;  // an incomplete run is not part of the report
@@ -123,8 +124,8 @@ void add_compare(Command bench) {
   command.option("--theta", options->ycsb.theta, "Skew of zipfian, between 0 and 1 exclusive").shows_default();
   command.option("--operations", options->ycsb.operations, "Operations per transaction (1 to 16)").in(1u, kOperationsMax).shows_default();
   command.flag("--batch", options->ycsb.batch, "elider reads all keys of a transaction with one multi_get");
-  add_index_option(command, options->ycsb.key_index, "elider's index: hash; or btree or art, which scans need [hash]");
-  command.option("--dir", options->folder, "Where RocksDB and LMDB put their files [/dev/shm, or a temporary folder]")
+  add_index_option(command, options->ycsb.key_index, "elider's index: hash, btree or art; scans require btree or art [hash]");
+  command.option("--dir", options->folder, "Folder for the files of RocksDB and LMDB [/dev/shm, or a temporary folder]")
       .type("FOLDER");
   add_common_options(command, options->ycsb.common);
   command.runs([options] { run(*options); });

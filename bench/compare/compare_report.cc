@@ -28,7 +28,7 @@ Json run_json(const CompareRun& run) {
   return json;
 }
 
-// The distribution if it is the same for all workloads; otherwise each workload's line has its own.
+// Returns the distribution if all workloads have the same one, and otherwise "by workload".
 std::string distribution_of(const CompareOutcome& outcome) {
   std::string common;
   for (const CompareRun& run : outcome.runs) {

@@ -17,14 +17,15 @@ namespace elider::bench {
 
 namespace {
 
-// An upper bound of the space that a record occupies in the files of all stores together during
-// loading.
+// Upper bounds for loading: how many copies of a record the files of all stores contain together,
+// and how many bytes each copy takes in addition to the value.
 constexpr uint64_t kCopiesWhileLoading = 8;
 constexpr uint64_t kBytesBesideValue = 64;
 
 const char* option_of(const CompareOptions& options) { return options.ycsb.common.data.folders.empty() ? "--dir" : "--data"; }
 
-// The error for a folder that cannot be used. It names the option that chose the folder.
+// Returns the error for a folder that cannot be used. The message names the option that chose the
+// folder.
 Status unusable(const CompareOptions& options, const std::string& folder, const std::string& why) {
   return Status::invalid_argument(fmt::format("{}: '{}' {}", option_of(options), folder, why));
 }
@@ -36,8 +37,7 @@ std::filesystem::path parent_of_run(const CompareOptions& options) {
     return data.front();
   }
   if (!options.folder.empty()) return options.folder;
-  // The files are in memory and not on a disk, because the comparison is not about the speed of the
-  // disk.
+  // Prefers memory to a disk, because the comparison is not about the speed of the disk.
   const std::filesystem::path memory = "/dev/shm";
   const uint64_t needed = kCopiesWhileLoading * options.ycsb.records * (options.ycsb.value_bytes + kBytesBesideValue);
   if (::access(memory.c_str(), W_OK) == 0 && std::filesystem::space(memory, error).available >= needed && !error) return memory;
@@ -61,7 +61,7 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::of_peer(const CompareOptio
   if (error) return unusable(options, options.scratch, fmt::format("cannot be used: {}", error.message()));
   if (space.available < bytes_needed)
     return unusable(options, options.scratch,
-                    fmt::format("has {} free, and {} needs {}", short_bytes(static_cast<double>(space.available)), peer,
+                    fmt::format("has only {} free, but {} needs {}", short_bytes(static_cast<double>(space.available)), peer,
                                 short_bytes(static_cast<double>(bytes_needed))));
   std::string path = options.scratch + "/" + peer;
   if (::mkdir(path.c_str(), 0700) != 0) return unusable(options, path, fmt::format("cannot be created: {}", std::strerror(errno)));

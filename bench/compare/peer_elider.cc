@@ -119,7 +119,7 @@ Result<std::unique_ptr<Peer>> open_elider(const CompareOptions& options) {
   auto session = Session::open(common);
   if (!session.ok()) return session.status();
   if (common.data.resume && !session->db().table("usertable").ok())
-    return Status(Code::kNotFound, "--resume: the database is not one of YCSB: it does not have a table 'usertable'");
+    return Status(Code::kNotFound, "--resume: this is not a YCSB database: it does not have a table 'usertable'");
   Schema schema;
   schema.name = "usertable";
   schema.key_index = options.ycsb.key_index;

@@ -1,7 +1,7 @@
-// LMDB: a memory-mapped file. If the stores return from a commit after it is on the disk, LMDB runs
-// with its defaults, which sync at each commit. Otherwise it writes through its map and never
-// syncs. By design it has one writer at a time; a transaction that only reads runs concurrently
-// with it on a snapshot.
+// LMDB stores its data in a memory-mapped file. With --durability group, it runs with its defaults,
+// which sync at each commit. Otherwise, it writes through its map and does not sync. By design, it
+// has one writer at a time; read-only transactions run concurrently with the writer, each on a
+// snapshot.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_LMDB
@@ -25,10 +25,10 @@ namespace elider::bench {
 
 namespace {
 
-// Pages of 4 KiB are at least half full. The map may be far larger than the part that is used.
+// Pages of 4 KiB are at least half full. The map may be much larger than its used part.
 constexpr uint64_t kMapBytesMin = uint64_t{256} << 20;
 constexpr uint64_t kBytesBesideValue = 48;
-// LMDB's single writer cannot insert more than this per second.
+// LMDB's single writer cannot insert more rows than this per second.
 constexpr double kInsertsPerSecondMax = 1e6;
 
 Status failed(const char* what, int code) { return Status(Code::kInvalidArgument, fmt::format("LMDB: {}: {}", what, mdb_strerror(code))); }
@@ -78,7 +78,8 @@ class LmdbClient : public PeerClient {
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  // Uses one slot in the table of readers. It is allocated once and renewed for each transaction.
+  // The client has one LMDB reader, which occupies a slot in LMDB's reader table. The reader is
+  // allocated once and renewed for each read-only transaction.
   Status begin_reader() {
     const int code = reader_ == nullptr ? mdb_txn_begin(env_, nullptr, MDB_RDONLY, &reader_) : mdb_txn_renew(reader_);
     return code == 0 ? Status() : failed("begin reader", code);
@@ -137,8 +138,8 @@ class LmdbClient : public PeerClient {
     return code == 0 ? Status() : failed("put", code);
   }
 
-  // A reader's cursor is kept and renewed, like the reader itself. A writer's cursor ends with its
-  // transaction.
+  // The reader's cursor is kept and renewed, like the reader itself. A writer's cursor is closed
+  // after its scan.
   Status scan(MDB_txn* txn, Key key, uint32_t rows) {
     const bool reads = txn == reader_;
     MDB_cursor* cursor = reads ? reader_cursor_ : nullptr;
@@ -227,7 +228,7 @@ Result<std::unique_ptr<Peer>> open_lmdb(const CompareOptions& options) {
   if (const int code = mdb_env_create(&made); code != 0) return failed("create", code);
   Environment env(made);
   if (const int code = mdb_env_set_mapsize(made, map_bytes(options, table_bytes)); code != 0) return failed("map size", code);
-  // NOTLS: a thread may hold the readers of several clients.
+  // MDB_NOTLS, because one thread may hold the readers of several clients.
   const bool synced = durability_of(options) == Durability::kGroup;
   const unsigned flags = MDB_NORDAHEAD | MDB_NOTLS | (synced ? 0 : MDB_NOSYNC | MDB_NOMETASYNC | MDB_WRITEMAP);
   if (const int code = mdb_env_open(made, (*folder)->path().c_str(), flags, 0600); code != 0) return failed("open", code);

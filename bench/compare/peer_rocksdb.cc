@@ -1,8 +1,8 @@
 // RocksDB's OptimisticTransactionDB, without compression, with Bloom filters, and with a block
-// cache that holds the whole table. The table is compacted after loading. The write-ahead log is on
-// only if all stores are durable, and is then synced in the same way as the other stores' logs.
-// Transactions check each key that they read, but no ranges. So a scan is a transaction of its own,
-// with an iterator on one snapshot.
+// cache that holds the whole table. The table is compacted after loading. The write-ahead log is
+// enabled only if all stores are durable (durability_of()), and is synced at each commit only with
+// --durability group. Transactions check the keys that they read, but not ranges, so each scan is a
+// transaction of its own, with an iterator on one snapshot.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_ROCKSDB
@@ -34,7 +34,8 @@ namespace elider::bench {
 
 namespace {
 
-// The space that a record needs on disk; during a compaction it needs as much again.
+// Upper bounds: the bytes that a record takes on disk in addition to its value, and the number of
+// its copies on disk during loading and compaction.
 constexpr uint64_t kBytesBesideValue = 64;
 constexpr uint64_t kCopiesWhileLoading = 3;
 
@@ -42,7 +43,7 @@ Status failed(const char* what, const rocksdb::Status& status) {
   return Status(Code::kInvalidArgument, fmt::format("RocksDB: {}: {}", what, status.ToString()));
 }
 
-// Keys are big-endian bytes, so that they sort like numbers.
+// Keys are stored as big-endian bytes, so that they sort like numbers.
 std::array<char, 8> key_bytes(Key key) {
   std::array<char, 8> bytes;
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(key >> (56 - 8 * i));
@@ -66,7 +67,7 @@ class RocksDbClient : public PeerClient {
       txn_.reset(db_.BeginTransaction(write_, {}, txn_.release()));  // reuses an old transaction object
       for (const Operation& operation : operations)
         if (Status status = run_one(operation, alone); !status.ok()) return status;
-      if (alone && !operations.front().writes()) return {};  // nothing to check; a commit would queue among the writers
+      if (alone && !operations.front().writes()) return {};  // nothing to check, and a commit would wait among the writers
       const rocksdb::Status committed = txn_->Commit();
       if (committed.ok()) return {};
       if (!committed.IsBusy() && !committed.IsTryAgain()) return failed("commit", committed);
@@ -96,10 +97,10 @@ class RocksDbClient : public PeerClient {
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  // A transaction that consists of one read is not checked at commit. Neither is a single blind
-  // write if all other transactions are reads and blind writes, as in workloads a and b. All other
-  // accesses are tracked, because commits exclude each other only by their tracked keys. Without
-  // tracking, transactions would not be serializable.
+  // A transaction of a single read does not have to be checked at commit. Neither does a single
+  // blind write, because only workloads a and b have blind writes, and their other transactions are
+  // single reads and blind writes. All other accesses are tracked: a commit checks and locks only
+  // tracked keys, so transactions would otherwise not be serializable.
   Status run_one(const Operation& operation, bool alone) {
     switch (operation.kind) {
       case OperationKind::kRead: return read(operation.key, !alone);

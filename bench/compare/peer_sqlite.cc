@@ -1,7 +1,7 @@
-// SQLite with a database in memory, prepared statements and no syncs. A single thread has the
-// database to itself. Several threads have a connection each and share one page cache; a thread
-// that finds a lock retries. If all stores are durable, the database is a file with a write-ahead
-// log, and each connection has its own cache.
+// SQLite with an in-memory database and prepared statements, and without syncs. A single thread
+// uses a private database. Several threads have one connection each and share a page cache; a
+// thread that encounters a lock retries. If all stores are durable (durability_of()), the database
+// is a file with a write-ahead log, and each connection has its own cache.
 #include "bench/compare/peer.h"
 
 #ifndef ELIDER_HAVE_SQLITE
@@ -142,7 +142,7 @@ class SqliteClient : public PeerClient {
   }
 
   Status run_once(std::span<const Operation> operations, bool writes, bool* locked) {
-    // A single statement is a transaction by itself.
+    // A single statement is its own transaction.
     const bool explicit_begin = operations.size() > 1 || operations.front().kind == OperationKind::kReadModifyWrite;
     if (explicit_begin)
       if (const int code = execute(writes ? begin_writer_ : begin_); code != SQLITE_DONE) return ended("begin", code, locked);
@@ -160,7 +160,7 @@ class SqliteClient : public PeerClient {
     return status;
   }
 
-  // *locked is set if another connection holds a lock; then nothing was done.
+  // If another connection holds a lock, sets *locked and does nothing.
   Status run_one(const Operation& operation, bool* locked) {
     const Key key = operation.key;
     uint64_t counter = operation.counter;

@@ -1,5 +1,5 @@
-// Compares TPC-C under `async` with TPC-C without a log, and TPC-C with checkpoints with TPC-C
-// without them.
+// Compares TPC-C under Durability::kAsync with TPC-C without a log, and TPC-C with checkpoints with
+// TPC-C without checkpoints.
 #include <fmt/format.h>
 
 #include "bench/durability/logged_tpcc.h"
@@ -14,7 +14,7 @@ Result<tpcc::TpccOutcome> run_tpcc(const DurabilityOptions& options, uint32_t th
   common.data.durability = Durability::kAsync;
   common.data.folders.clear();
   if (kept != Kept::kInMemory) common.data.folders.push_back(folder.path());
-  common.data.checkpoint_log_bytes = kept == Kept::kUnderCheckpoints ? 65536 : 0;  // back-to-back checkpoints, or none
+  common.data.checkpoint_log_bytes = kept == Kept::kUnderCheckpoints ? 65536 : 0;  // continuous checkpoints, or none
   tpcc::TpccOptions chosen;
   chosen.sizes.warehouses = threads;
   if (options.small_warehouses) {
@@ -22,7 +22,7 @@ Result<tpcc::TpccOutcome> run_tpcc(const DurabilityOptions& options, uint32_t th
     chosen.sizes.customers = 60;
   }
   auto outcome = tpcc::measure_tpcc(common, chosen);
-  if (outcome.ok() && !outcome->ok) return Status(Code::kCorrupt, "TPC-C's conditions do not hold after a run");
+  if (outcome.ok() && !outcome->ok) return Status(Code::kCorrupt, "the TPC-C run failed or violated a consistency condition");
   return outcome;
 }
 
@@ -99,8 +99,8 @@ Status measure_checkpoint(const DurabilityOptions& options, DurabilityRows* rows
     row.at_least = row.aim = 0;
     row.details.push_back("a run ended before its first checkpoint, so this does not measure checkpoints; raise --seconds");
   }
-  row.details.push_back(fmt::format("{:.0f} checkpoints per run, including loading; the last one {} in {:.2f} s", spread_of(taken).median,
-                                    short_bytes(spread_of(bytes).median), spread_of(seconds).median));
+  row.details.push_back(fmt::format("{:.0f} checkpoints per run, including those during loading; the last one wrote {} in {:.2f} s",
+                                    spread_of(taken).median, short_bytes(spread_of(bytes).median), spread_of(seconds).median));
   row.figures["checkpoints"] = taken;
   row.figures["checkpoint_bytes"] = bytes;
   row.figures["checkpoint_seconds"] = seconds;

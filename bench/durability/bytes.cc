@@ -1,4 +1,4 @@
-// Compares the size of a TPC-C NewOrder in the log with the number of bytes that it changes.
+// Compares the number of log bytes of a TPC-C NewOrder with the number of bytes that it changes.
 #include <fmt/format.h>
 
 #include "bench/durability/durability.h"
@@ -36,7 +36,7 @@ Status measure_bytes(const DurabilityOptions& options, DurabilityRows* rows) {
   chosen.mix = {100, 0, 0, 0, 0};
   auto outcome = measure_tpcc(common, chosen);
   if (!outcome.ok()) return outcome.status();
-  if (!outcome->ok) return Status(Code::kCorrupt, "TPC-C's conditions do not hold after a run of NewOrders");
+  if (!outcome->ok) return Status(Code::kCorrupt, "the TPC-C run of NewOrders failed or violated a consistency condition");
   const LogUse& log = outcome->report.result.log;
   if (log.records == 0) return Status::invalid_argument("no NewOrder committed within a second");
   const double logged = static_cast<double>(log.bytes) / static_cast<double>(log.records), changed = changed_bytes_a_new_order();
@@ -48,7 +48,7 @@ Status measure_bytes(const DurabilityOptions& options, DurabilityRows* rows) {
   row.smaller_is_better = true;
   row.runs = {logged / changed};
   row.details = {
-      fmt::format("{:.0f} bytes of log, {:.0f} bytes changed in columns (without keys), 10 order lines on average", logged, changed)};
+      fmt::format("{:.0f} log bytes, {:.0f} bytes changed in columns (without keys), 10 order lines on average", logged, changed)};
   row.figures = {{"log_bytes", logged}, {"changed_bytes", changed}};
   rows->push_back(std::move(row));
   return {};

@@ -35,8 +35,8 @@ constexpr const char* kHelp =
     "  async       TPC-C whose commits return before they are on disk, compared with TPC-C without a log\n"
     "  checkpoint  the same TPC-C with continuous checkpoints, compared with none\n"
     "  group       sessions that wait until their commit is on disk: first as fast as they can, then at half\n"
-    "              that rate with random arrivals. Compares the 99th percentile of the wait with one write and\n"
-    "              sync of as many bytes as a group has, on the same disk in the same minute\n"
+    "              that rate with random arrivals. Compares the 99th percentile of the wait with that of writing\n"
+    "              and syncing the bytes of an average group, on the same disk, taking turns\n"
     "  recovery    opening a folder with the log of a TPC-C run, its files in the page cache\n"
     "  load        loading a checkpoint of such a run into tables and key indexes, its files in the page cache\n"
     "  peer        TPC-C with async, compared with another system's TPC-C and log, run by --peer-command: a shell\n"
@@ -44,8 +44,8 @@ constexpr const char* kHelp =
     "              ELIDER_PEER_FOLDER names an empty folder for it on the same disk. Our run has --threads threads and\n"
     "              one warehouse per thread; make sure that the command's run is comparable\n"
     "The compared variants take turns, and the median of the rounds is reported. --data selects the disk; a folder in\n"
-    "memory (/dev/shm) does not measure a disk. With fewer than three free processors, the log's thread takes time\n"
-    "from the transactions, so do not run other programs at the same time.\n"
+    "memory (/dev/shm) does not measure a disk. With fewer than three free processors, the log thread competes\n"
+    "with the transactions, so do not run other programs at the same time.\n"
     "\n"
     "  elider bench durability --data /srv/scratch --seconds 5 --json durability.json\n"
     "  elider bench durability --data /srv/scratch --only group --sessions 32\n"
@@ -94,7 +94,7 @@ void check(const DurabilityOptions& options) {
   const bool named = std::find(options.parts.begin(), options.parts.end(), "peer") != options.parts.end();
   if (named && options.peer_command.empty()) refuse_option("--peer-command", "is required: the command that runs the peer's TPC-C");
   if (!options.peer_command.empty() && !options.wants("peer"))
-    refuse_option("--peer-command", "is only used by the part 'peer', which --only leaves out");
+    refuse_option("--peer-command", "is used only by the part 'peer', which --only leaves out");
   try {
     static_cast<void>(std::regex(options.peer_pattern));
   } catch (const std::regex_error& error) {
@@ -123,7 +123,7 @@ void run(DurabilityOptions& options) {
   }
   if (made) std::filesystem::remove(folder, error);
   if (status.ok() && !options.common.quiet) {
-    if (interrupted()) fmt::print("interrupted: the results lack the current part and those after it\n");
+    if (interrupted()) fmt::print("interrupted: the results do not include the interrupted part and those after it\n");
     const Environment machine = environment();
     fmt::print("machine: {}, {} processors; commit {}, {}\n", machine.cpu, machine.cpus, machine.commit, machine.build);
   }
@@ -165,7 +165,7 @@ void show_step(const DurabilityOptions& options, const std::string& what) {
 void add_durability(Command bench) {
   auto options = std::make_shared<DurabilityOptions>();
   options->common.seconds = 5;
-  Command command = bench.add("durability", "Measure the cost of log and checkpoints, the latency of durable commits, and recovery");
+  Command command = bench.add("durability", "Measure the cost of the log and of checkpoints, the latency of durable commits, and recovery");
   command.footer(kHelp);
   command.option("--repeat", options->repeat, "Rounds of each comparison (1 to 100)")
       .in(1u, 100u)
@@ -180,7 +180,7 @@ void add_durability(Command bench) {
   options->peer_pattern = kPeerPattern;
   command
       .option("--peer-pattern", options->peer_pattern,
-              "A regular expression that finds the throughput in its output: the first match's first group, or the whole match "
+              "Regular expression that finds the throughput in the command's output: the first match's first group, or the whole match "
               "[a number before txn/s or ops/s]")
       .type("REGEX");
   command.option("--peer-at-least", options->peer_at_least, "The expected ratio; the report says whether it was reached")

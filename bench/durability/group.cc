@@ -1,5 +1,5 @@
-// Measures how long `group` takes to acknowledge a commit at half of the load that the disk can
-// bear. Compares it with one write and sync of as many bytes as a group has.
+// Measures how long a commit with Durability::kGroup takes at half of the maximum load. Compares
+// this latency with that of writing and syncing the bytes of an average group.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -34,11 +34,12 @@ double quantile(std::vector<double>& values, double share) {
 
 struct Latency {
   double p50_us = 0, p99_us = 0, per_s = 0, batch_bytes = 0, batch_records = 0;
-  double p99_by_time_us = 0;  // only for syncs: longer syncs make up 1% of the total time
+  double p99_by_time_us = 0;  // only for syncs: the syncs that are longer than this make up 1% of the total time
 };
 
 // A request that arrives at a random time is more likely to arrive during a long call than during a
-// short one. So this quantile is weighted by time: longer calls make up 1% of the total time.
+// short one. This quantile is therefore weighted by time: the calls that are longer than the result
+// make up 1% of the total time.
 double p99_by_time(std::vector<double>& us) {
   std::sort(us.begin(), us.end());
   const double all = std::accumulate(us.begin(), us.end(), 0.0);
@@ -52,7 +53,7 @@ Latency latency_of(std::vector<double>& us, double seconds) {
   return {quantile(us, 0.5), quantile(us, 0.99), static_cast<double>(us.size()) / seconds, 0, 0, 0};
 }
 
-// Appends `bytes` and syncs, repeatedly.
+// Repeatedly appends `bytes` bytes to a file and syncs it.
 Result<Latency> time_syncs(const std::string& folder, size_t bytes, double seconds) {
   const std::string path = folder + "/sync";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -76,14 +77,15 @@ Result<Latency> time_syncs(const std::string& folder, size_t bytes, double secon
   return latency;
 }
 
-// Sessions that each write a row and wait until it is on disk.
+// Sessions that repeatedly write a row and wait until it is on disk.
 class Sessions {
  public:
   Sessions(const DurabilityOptions& options, Database& db, TableRef table) : options_(options), db_(db), table_(table) {}
 
-  // `per_s` is the arrival rate of transactions, at random times, over all sessions. If it is 0,
-  // each session starts a transaction as soon as the previous one is acknowledged. A latency is the
-  // duration of the call. A transaction that arrives while its session is busy starts later.
+  // `per_s` is the rate at which transactions arrive, at random times, in all sessions together. If
+  // it is 0, each session starts a transaction as soon as the previous one is durable. A latency is
+  // the duration of a call. A transaction that arrives while its session is busy starts later, and
+  // this delay is not part of its latency.
   Result<Latency> run(double per_s, double seconds, uint64_t seed) {
     const Statistics before = db_.statistics();
     std::vector<std::vector<double>> us(options_.sessions);
@@ -173,12 +175,13 @@ Status measure(const DurabilityOptions& options, const std::string& folder, Dura
     to_by_time.push_back(half->p99_us / syncs->p99_by_time_us);
   }
   row->details.push_back(fmt::format(
-      "half load: p50 {:.0f} us, p99 {:.0f} us, {:.0f} bytes per group; one write and sync of as many: p50 {:.0f} us, p99 {:.0f} us",
+      "half load: p50 {:.0f} us, p99 {:.0f} us, {:.0f} bytes per group; writing and syncing these bytes: p50 {:.0f} us, p99 {:.0f} us",
       spread_of(half_p50).median, spread_of(half_p99).median, spread_of(batch).median, spread_of(syncs_p50).median,
       spread_of(syncs_p99).median));
-  row->details.push_back(fmt::format("compared with the median of that write and sync: {:.3g} x", spread_of(to_median).median));
-  row->details.push_back(fmt::format("1% of the time is spent in writes and syncs above {:.0f} us; compared with that: {:.3g} x",
-                                     spread_of(syncs_by_time).median, spread_of(to_by_time).median));
+  row->details.push_back(fmt::format("p99 compared with the median of writing and syncing: {:.3g} x", spread_of(to_median).median));
+  row->details.push_back(
+      fmt::format("1% of the time is spent in writes and syncs of more than {:.0f} us; p99 compared with that duration: {:.3g} x",
+                  spread_of(syncs_by_time).median, spread_of(to_by_time).median));
   row->figures = {{"full_load_per_s", full->per_s}, {"full_load_p50_us", full->p50_us}, {"full_load_p99_us", full->p99_us},
                   {"half_load_p50_us", half_p50},   {"half_load_p99_us", half_p99},     {"batch_bytes", batch},
                   {"sync_p50_us", syncs_p50},       {"sync_p99_us", syncs_p99},         {"sync_p99_by_time_us", syncs_by_time},
@@ -192,7 +195,7 @@ Status measure_group(const DurabilityOptions& options, DurabilityRows* rows) {
   const RunFolder folder(options, "group");
   DurabilityRow row;
   row.part = "group";
-  row.work = "group, p99 commit latency at half load, compared with the p99 of one write and sync of the batch";
+  row.work = "group, p99 commit latency at half load, compared with the p99 of writing and syncing the same number of bytes";
   row.unit = "x";
   row.at_least = 3;
   row.aim = 1.5;

@@ -1,4 +1,4 @@
-// run_tpcc(): one TPC-C run of the durability benchmark. It has one warehouse per thread, and
+// run_tpcc(): runs TPC-C once for the durability benchmark, with one warehouse per thread, and
 // checks the consistency conditions.
 // Thread safety: called by one thread.
 #pragma once
@@ -10,7 +10,7 @@ namespace elider::bench {
 
 enum class Kept { kInMemory, kLogged, kUnderCheckpoints };
 
-// kCorrupt: a consistency condition does not hold.
+// Fails with kCorrupt if the run fails or a consistency condition does not hold.
 Result<tpcc::TpccOutcome> run_tpcc(const DurabilityOptions& options, uint32_t threads, Kept kept);  // async.cc
 
 }  // namespace elider::bench

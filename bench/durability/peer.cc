@@ -1,5 +1,5 @@
-// Compares TPC-C under `async` with another system's TPC-C with its log. The user's command runs
-// the other system. The two take turns.
+// Compares TPC-C under Durability::kAsync with another system's TPC-C, which also writes a log. The
+// user's command runs the other system, and the two systems take turns.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -22,7 +22,7 @@ constexpr size_t kLineBytesMax = 1024;  // longer lines are cut: std::regex need
 }  // namespace
 
 Result<double> throughput_in(const std::string& output, const std::string& pattern) {
-  const std::regex wanted(pattern);  // the command line has checked it
+  const std::regex wanted(pattern);  // valid, because the command line has checked it
   for (size_t begin = 0, end; begin < output.size(); begin = end + 1) {
     end = std::min(output.find('\n', begin), output.size());
     const std::string line = output.substr(begin, std::min(end - begin, kLineBytesMax));

@@ -1,5 +1,5 @@
-// Measures how fast a log is recovered and a checkpoint is loaded when their files are already in
-// memory.
+// Measures how fast a log is recovered and a checkpoint is loaded if their files are already in the
+// page cache.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace elider::bench {
 
 namespace {
 
-// Reads every file, so that the measured time does not include the disk.
+// Reads every file into the page cache, so that the measured time does not include the disk.
 void warm(const std::string& folder) {
   std::vector<char> block(1 << 20);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -36,12 +36,12 @@ class Recorded {
     tpcc_.sizes.warehouses = 2;
   }
   Status make() {
-    show_step(options_, "TPC-C, to make a log for recovery");
+    show_step(options_, "running TPC-C to write a log for recovery");
     Status status = tpcc::measure_tpcc(common_, tpcc_).status();
     common_.data.durability = Durability::kNone;  // so that every round recovers the same log
     return status;
   }
-  // Calls note(recovery) for each round.
+  // Recovers the folder in each round, and calls note(recovery).
   template <class Note>
   Status recover(const char* what, const Note& note) {
     for (uint32_t round = 0; round < options_.repeat; ++round) {
@@ -83,7 +83,7 @@ Status measure_recovery(const DurabilityOptions& options, DurabilityRows* rows) 
     row.runs.push_back(megabytes_per_s(recovery.log_bytes, recovery.duration_us));
   });
   if (!status.ok()) return status;
-  row.details = {fmt::format("{} of log, {} commits, {} rows in {:.2f} s", short_bytes(static_cast<double>(last.log_bytes)),
+  row.details = {fmt::format("{} of log with {} commits and {} rows in {:.2f} s", short_bytes(static_cast<double>(last.log_bytes)),
                              short_number(static_cast<double>(last.records)), short_number(static_cast<double>(last.rows)),
                              spread_of(seconds).median)};
   row.figures = recovery_json(last);

@@ -1,4 +1,4 @@
-// `elider bench heap`: options, help, the table of figures.
+// The options, help and tables of `elider bench heap`.
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -28,17 +28,17 @@ namespace {
 constexpr const char* kHeapHelp =
     "Each study measures its variants in turns, and prints the heap's speed relative to each of the others.\n"
     "\n"
-    "  reads    read-only transactions with one concurrent writer; also plain, unprotected memory\n"
+    "  reads    read-only transactions with one concurrent writer; also on plain memory without synchronization\n"
     "  updates  transactions that read and write words, with DUMBO's durability wait, SPHT's, and Pisces's order\n"
     "  map      puts into a durable map that wait for the disk once per group; LMDB and RocksDB sync each put\n"
     "  tpcc     TPC-C with the mixes of the paper's figures, with both isolations, SPHT's wait and Pisces's order; checks\n"
     "           TPC-C's twelve conditions. Loading and checking take about 20 seconds for each of eight mixes\n"
     "  lines    the cache lines that a transaction of TPC-C reads and writes, by kind\n"
-    "  replay   replay of the log, compared with records that are linked in their order\n"
+    "  replay   replay of the log, compared with following links from record to record\n"
     "\n"
     "--figure runs these studies by thread count to make DUMBO's figures, as `elider-lab protocols` does for other papers:\n"
     "dumbo-1, dumbo-4, dumbo-6 to dumbo-8 use tpcc, dumbo-table-1 uses lines, dumbo-9 uses replay. Without --backend,\n"
-    "updates of the figures run in hardware transactions if the processor has them, as in the paper.\n"
+    "the figures' update transactions run in hardware transactions if the processor supports them, as in the paper.\n"
     "\n"
     "  elider bench heap\n"
     "  elider bench heap --study map --data /data --group 256\n"
@@ -46,8 +46,8 @@ constexpr const char* kHeapHelp =
     "  elider bench heap --history elle.jsonl --threads 4\n"
     "\n"
     "Sums of the written values are checked; if one is wrong, the exit code is 1. SPHT's wait and Pisces's order (a commit\n"
-    "is durable before it is visible) are our own code in our own heap, to compare the ideas. --medium delay: writing back\n"
-    "a line takes --flush-ns, as in the paper.\n";
+    "becomes durable before it becomes visible) are implemented in our heap, to compare the ideas. With --medium delay,\n"
+    "writing back a cache line takes --flush-ns, as in the paper.\n";
 
 struct HeapChosen {
   HeapStudyOptions study;
@@ -60,7 +60,7 @@ struct HeapChosen {
   std::string json_file;
 };
 
-// The ratio of the first variant to another, computed within each repetition.
+// Returns the ratio of the first variant to another one, computed within each repetition.
 Spread ratio_of(const HeapSeries& first, const HeapSeries& other) {
   std::vector<double> ratios;
   for (size_t i = 0; i < first.values.size() && i < other.values.size(); ++i) ratios.push_back(first.values[i] / other.values[i]);
@@ -71,7 +71,7 @@ void print_heap(const std::vector<HeapFigure>& figures) {
   for (const HeapFigure& figure : figures) {
     const HeapSeries* const subject = figure.subject == HeapFigure::kNone ? nullptr : &figure.series[figure.subject];
     fmt::print("\n{}: {}\n  {:<24} {:>9} {:>9} {:>9}   {}\n", figure.study, figure.unit, "", "median", "min", "max",
-               subject == nullptr ? "" : fmt::format("{} / it", subject->variant));
+               subject == nullptr ? "" : fmt::format("{} / this", subject->variant));
     for (const HeapSeries& series : figure.series) {
       const Spread spread = spread_of(series.values);
       fmt::print("  {:<24} {:>9} {:>9} {:>9}", series.variant, short_number(spread.median), short_number(spread.min),
@@ -98,7 +98,8 @@ Json configuration_of(const HeapChosen& chosen) {
   return configuration;
 }
 
-// Prints one table per figure and writes one document, like the commands for other papers' figures.
+// Prints one table per figure and writes one JSON document, like the commands for other papers'
+// figures.
 Status heap_figures(HeapChosen& chosen) {
   if (chosen.quick) {
     chosen.study.sizes.items = 1000;
@@ -143,11 +144,11 @@ Status heap_study(HeapChosen& chosen) {
     chosen.history.folder = chosen.study.folder;
     uint64_t again = 0, in_regions = 0;
     ELIDER_TRY(write_heap_history(chosen.history, &again, &in_regions));
-    fmt::print("{} transactions, {} of them in regions, and the reads of {} runs that met a conflict, are in '{}'\n",
+    fmt::print("{} transactions, {} of them in regions, and the reads of {} runs that met a conflict were written to '{}'\n",
                chosen.history.transactions, in_regions, again, chosen.history.path);
     return {};
   }
-  if (chosen.study.threads < 2) refuse_option("--threads", "reads need two: one of them writes");
+  if (chosen.study.threads < 2) refuse_option("--threads", "must be at least 2, because one thread writes while the others read");
   if (!chosen.figures.empty()) {
     const Status status = heap_figures(chosen);
     if (interrupted()) set_exit_code(kExitInterrupted);
@@ -171,7 +172,7 @@ Status heap_study(HeapChosen& chosen) {
 const OptionInfo& heap_option(std::string_view name) {
   for (const OptionInfo& option : heap_option_table())
     if (option.name == name) return option;
-  throw std::logic_error("no such option of a heap");
+  throw std::logic_error("the heap does not have such an option");
 }
 
 std::vector<std::string> figure_names() {
@@ -190,24 +191,24 @@ void add_heap(Command bench) {
   command.option("--study", study.studies, "Run only these studies: reads, updates, map, tpcc, lines, replay [all]")
       .between_commas()
       .one_of(heap_studies());
-  command.option("--figure", chosen->figures, "Make these figures of DUMBO instead of running studies; names separated by commas")
+  command.option("--figure", chosen->figures, "Produce these figures of the DUMBO paper instead of running studies, separated by commas")
       .between_commas()
       .one_of(figure_names())
       .excludes(command.named("--study"));
   command.flag("--quick", chosen->quick, "With --figure: short runs on small warehouses, for a first look");
-  command.option("--backend", chosen->backend, "What update transactions run on, except in map and replay")
+  command.option("--backend", chosen->backend, "How update transactions run, except in map and replay")
       .one_of({"automatic", "software", "rtm", "emulated"})
       .shows_default();
   command.flag(
       "--tracked-reads", [chosen] { chosen->study.suspended_reads = false; },
       "With --backend rtm: track reads while waiting, as on processors that cannot suspend tracking");
-  command.option("--medium", chosen->medium, "What is durable in reads, updates and --history")
+  command.option("--medium", chosen->medium, "Durable medium in reads, updates and --history")
       .one_of(choices_of(heap_option("medium")))
       .shows_default();
   command.option("--isolation", chosen->isolation, "Isolation in reads, updates and --history")
       .one_of(choices_of(heap_option("isolation")))
       .shows_default();
-  command.option("--flush-ns", study.flush_ns, "With --medium delay: nanoseconds that flushing a line takes")
+  command.option("--flush-ns", study.flush_ns, "With --medium delay: time to flush a cache line, in nanoseconds")
       .in(0u, static_cast<uint32_t>(heap_option("flush_ns").max))
       .shows_default();
   command.option("--threads", chosen->threads, "Threads; in the study reads, one of them writes [2; with --figure, one per processor]")
@@ -221,13 +222,13 @@ void add_heap(Command bench) {
   command.option("--reads", study.reads, "Words that a transaction reads").in(1u, 1'000'000u).shows_default();
   command.option("--writes", study.writes, "Words that an update writes").in(2u, 10'000u).shows_default();
   command.option("--warehouses", study.sizes.warehouses, "For tpcc: warehouses [one per thread]").in(1u, 1000u).type("N");
-  command.option("--items", study.sizes.items, "For tpcc: items; a number below the specification's is for tests")
+  command.option("--items", study.sizes.items, "For tpcc: items; smaller numbers are only for tests")
       .in(100u, tpcc::Sizes{}.items)
       .shows_default();
-  command.option("--customers", study.sizes.customers, "For tpcc: customers per district; a number below the specification's is for tests")
+  command.option("--customers", study.sizes.customers, "For tpcc: customers per district; smaller numbers are only for tests")
       .in(20u, tpcc::Sizes{}.customers)
       .shows_default();
-  command.option("--group", study.group, "For map: puts of a thread before it waits").in(1u, 100'000u).shows_default();
+  command.option("--group", study.group, "For map: puts after which a thread waits for the disk").in(1u, 100'000u).shows_default();
   command.option("--replayed", study.replayed, "For replay: transactions in the log")
       .in(uint64_t{1000}, uint64_t{4'000'000})
       .shows_default();

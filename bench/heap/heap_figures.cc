@@ -19,8 +19,8 @@ namespace {
 // Describes how update transactions are synchronized.
 std::string guarded_by(const HeapStudyOptions& options) {
   switch (options.backend) {
-    case HtmBackend::kRtm: return "update transactions in regions by rtm";
-    case HtmBackend::kEmulated: return "update transactions in regions of the emulator";
+    case HtmBackend::kRtm: return "update transactions in RTM regions";
+    case HtmBackend::kEmulated: return "update transactions in emulated regions";
     default: return "update transactions in software";
   }
 }
@@ -32,8 +32,8 @@ std::string sizes_of(const HeapStudyOptions& options) {
 
 Point point_of(double x, const HeapSeries& series) { return {x, spread_of(series.values).median, {{"runs", series.values}}}; }
 
-// TPC-C with the mixes of one of the paper's figures, over threads. There are as many warehouses as
-// the maximum number of threads.
+// Measures TPC-C with the mixes of one of the paper's figures, for increasing numbers of threads.
+// There are as many warehouses as the largest number of threads.
 Result<Figure> tpcc_figure(const HeapStudyOptions& options, std::string_view number, Figure figure) {
   figure.x = "threads";
   figure.y = number == "1" ? "order-status transactions/s" : "transactions/s";
@@ -60,34 +60,34 @@ Result<Figure> tpcc_figure(const HeapStudyOptions& options, std::string_view num
 Result<Figure> dumbo_1(const HeapStudyOptions& options) {
   return tpcc_figure(options, "1",
                      {.name = "dumbo-1",
-                      .title = "TPC-C on the heap: order status beside one thread of payments",
+                      .title = "TPC-C on the heap: order status, with one thread of payments",
                       .published = "up to 4.0 times the second best, 64 threads",
-                      .here = "the thread of payments is one of the threads, and not counted"});
+                      .here = "one of the threads runs the payments, which are not counted"});
 }
 Result<Figure> dumbo_4(const HeapStudyOptions& options) {
   return tpcc_figure(options, "4",
                      {.name = "dumbo-4",
-                      .title = "TPC-C on the heap: 95% order status and 5% payment, warehouses apart",
+                      .title = "TPC-C on the heap: 95% order status and 5% payment, each thread with its own warehouses",
                       .published = "SPHT with the isolation wait is far below SPHT: readers wait for durability up to 7 times as long"});
 }
 Result<Figure> dumbo_6(const HeapStudyOptions& options) {
   return tpcc_figure(options, "6",
                      {.name = "dumbo-6",
                       .title = "TPC-C on the heap: order status and stock level alone",
-                      .published = "order status 38% above SPHT to 32 threads; stock level 28% above Pisces, and SPHT's always abort"});
+                      .published = "order status 38% above SPHT up to 32 threads; stock level 28% above Pisces; SPHT's always abort"});
 }
 Result<Figure> dumbo_7(const HeapStudyOptions& options) {
   return tpcc_figure(options, "7",
                      {.name = "dumbo-7",
                       .title = "TPC-C on the heap: payment and delivery alone",
                       .published = "payment 11% (opaque) and 17% (snapshots) above SPHT; delivery: snapshots far above all regions",
-                      .here = "deliveries among the new orders that they deliver"});
+                      .here = "deliveries run together with the new orders that they deliver"});
 }
 Result<Figure> dumbo_8(const HeapStudyOptions& options) {
   return tpcc_figure(options, "8",
                      {.name = "dumbo-8",
-                      .title = "TPC-C on the heap: 85% that read, and the standard mix",
-                      .published = "above SPHT and Pisces in both, though where most read updates wait longer than SPHT's"});
+                      .title = "TPC-C on the heap: 85% read-only transactions, and the standard mix",
+                      .published = "above SPHT and Pisces in both, although updates wait longer than SPHT's if most transactions read"});
 }
 
 Result<Figure> dumbo_table_1(const HeapStudyOptions& options) {
@@ -114,9 +114,9 @@ Result<Figure> dumbo_9(const HeapStudyOptions& options) {
   HeapStudyOptions study = options;
   study.studies = {"replay"};
   Figure figure{.name = "dumbo-9",
-                .title = "Replay of the log, and of records that are linked in their order",
+                .title = "Replay of the log, compared with following links from record to record",
                 .x = "run",
-                .y = "bytes of words and their places/s",
+                .y = "replayed bytes/s, of words and their addresses",
                 .published = "as fast as SPHT's linked records, however many threads wrote",
                 .here = fmt::format("{} transactions of one thread, 1 to 20 words each", options.replayed),
                 .series = {}};
@@ -130,12 +130,12 @@ Result<Figure> dumbo_9(const HeapStudyOptions& options) {
 
 std::span<const HeapPaperFigure> heap_paper_figures() {
   static constexpr HeapPaperFigure kFigures[] = {
-      {"dumbo-1", "TPC-C: order status beside one thread of payments", dumbo_1},
-      {"dumbo-4", "TPC-C: 95% order status and 5% payment, warehouses apart", dumbo_4},
+      {"dumbo-1", "TPC-C: order status, with one thread of payments", dumbo_1},
+      {"dumbo-4", "TPC-C: 95% order status and 5% payment, each thread with its own warehouses", dumbo_4},
       {"dumbo-table-1", "TPC-C: the cache lines that each transaction reads and writes", dumbo_table_1},
       {"dumbo-6", "TPC-C: order status and stock level alone", dumbo_6},
       {"dumbo-7", "TPC-C: payment and delivery alone", dumbo_7},
-      {"dumbo-8", "TPC-C: 85% that read, and the standard mix", dumbo_8},
+      {"dumbo-8", "TPC-C: 85% read-only transactions, and the standard mix", dumbo_8},
       {"dumbo-9", "replay of the log, and of linked records", dumbo_9},
   };
   return kFigures;

@@ -1,5 +1,5 @@
-// Reproduces DUMBO's figures with the studies of the heap (`elider bench heap --figure`): the
-// figures of TPC-C over threads, the table of footprints, and the replay.
+// Reproduces DUMBO's figures with the studies of the heap (`elider bench heap --figure`): TPC-C for
+// increasing numbers of threads, the table of footprints, and the replay.
 // Thread safety: one thread calls each function, which starts its own threads.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace elider::bench {
 struct HeapPaperFigure {
   const char* name;
   const char* about;
-  // Ignores the studies and mixes in the options. An error is one of the study. If the run was
-  // interrupted, points are missing from the figure.
+  // Runs the figure's study, and ignores the studies and mixes in `options`. Returns any error of
+  // the study. If the run is interrupted, the figure lacks some points.
   Result<Figure> (*run)(const HeapStudyOptions& options);
 };
 // All figures, in the paper's order.

@@ -26,14 +26,14 @@ struct Step {
   bool appends;
 };
 
-// One of the heap's lists; null if it does not exist.
+// Finds one of the heap's lists. Returns null if it does not exist.
 Result<HeapPtr<List>> find_list(const HeapReader& reader, HeapPtr<Lists> lists, int64_t key) {
   auto found = reader[lists].get(reader, key);
   if (found.status().not_found()) return HeapPtr<List>();
   return found;
 }
 
-// An upper bound of the words that one transaction records.
+// An upper bound on the number of words that one transaction records.
 constexpr size_t kRecordedMax = 1 << 16;
 
 struct When {
@@ -41,9 +41,9 @@ struct When {
 };
 
 // One run of a procedure. A run that did not commit is recorded as a transaction that only read.
-// Its record contains what the run had read, except lists that it had appended to. So a checker of
-// strict serializability also checks opacity: even a run that does not commit must see a consistent
-// state.
+// Its record contains what the run had read, except for lists that it had appended to. A checker of
+// strict serializability therefore also checks opacity: even a run that does not commit must see a
+// consistent state.
 class Attempt {
  public:
   Attempt() {
@@ -55,8 +55,8 @@ class Attempt {
     next_ = begun;
     begin_again();
   }
-  // Called after the procedure has run. `now` and `next` are later than the end of that run, and
-  // another run of the procedure begins after `next`.
+  // Called at the end of a run. `now` is the time of that end, and `next` the time at which the
+  // next run begins, if the procedure runs again.
   void ends(When now, When next) {
     ended_ = now;
     next_ = next;
@@ -86,8 +86,8 @@ class Attempt {
     session->record(begun_.index, begun_.time_ns, EventType::kInvoke, asked_);
     session->record(now.index, now.time_ns, committed ? EventType::kOk : EventType::kInfo, committed ? did_ : asked_);
   }
-  // Called if the procedure will run again. False: the run did not read anything that can be
-  // recorded.
+  // Records what the run read. Called if the procedure runs again. Returns false if the run did not
+  // read anything that can be recorded.
   bool record_reads(ElleSession* session) const {
     if (asked_of_others_.words().empty()) return false;
     session->record(begun_.index, begun_.time_ns, EventType::kInvoke, asked_of_others_);

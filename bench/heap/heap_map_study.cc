@@ -73,7 +73,7 @@ Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure) {
   compare.ycsb.value_bytes = 8;
   compare.ycsb.common.threads = options.threads;
   compare.ycsb.common.data.durability = Durability::kGroup;
-  // The folder is on a disk, not in memory.
+  // Names a folder on a disk, because the default one may be in memory.
   compare.ycsb.common.data.folders = {options.folder.empty() ? std::filesystem::temp_directory_path().string() : options.folder};
   ELIDER_ASSIGN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::of_run(compare));
   compare.scratch = scratch->path();

@@ -1,5 +1,5 @@
 // Part of `elider bench heap`. Compares puts of 8-byte keys into a HeapMap with puts into LMDB and
-// RocksDB, which sync each transaction. All use the same disk and take turns.
+// RocksDB, which sync each transaction. The three stores use the same disk and take turns.
 // Thread safety: one thread calls study_heap_map().
 #pragma once
 

@@ -29,8 +29,8 @@ struct Words {
   uint64_t first;
 };
 
-// Variants of one heap that differ in the wait for durability, each as in another system
-// (HeapWait). Pisces runs in software, whatever backend the other variants use.
+// Variants of the heap that wait for durability as DUMBO, SPHT and Pisces do (HeapWait). Pisces's
+// order requires the software backend, whichever backend the other variants use.
 struct WaitVariant {
   const char* name;
   HeapWait wait;
@@ -38,8 +38,8 @@ struct WaitVariant {
 constexpr WaitVariant kWaitVariants[] = {
     {"heap", HeapWait::kPruned}, {"heap, SPHT's wait", HeapWait::kTotal}, {"heap, Pisces's order", HeapWait::kOwn}};
 
-// The words of the studies `reads` and `updates`. In a heap they are all in one object, so that
-// both sides have the same layout.
+// The words that the studies `reads` and `updates` access. They are all in one heap object, so that
+// they have the same layout as words in plain memory.
 class HeapWords {
  public:
   static Result<std::unique_ptr<HeapWords>> open(const HeapStudyOptions& options, const std::string& path, HeapWait wait,
@@ -51,7 +51,7 @@ class HeapWords {
     heap_options.suspended_reads = options.suspended_reads;
     heap_options.flush_ns = 0;  // no delay while the heap is filled
     heap_options.wait = HeapWait::kPruned;
-    heap_options.log_bytes = uint64_t{512} << 20;  // room for the whole measurement: as in the paper, nothing is replayed meanwhile
+    heap_options.log_bytes = uint64_t{512} << 20;  // enough for the measurement, so that, as in the paper, nothing is replayed meanwhile
     heap_options.markers = 1u << 22;
     heap_options.threads_max = options.threads + 1;
     auto words = std::make_unique<HeapWords>();
@@ -77,7 +77,8 @@ class HeapWords {
     return words;
   }
 
-  // Moves 1 between pairs of words, which keeps the sum of all words.
+  // Moves 1 from one word to another, for several pairs of words, which preserves the sum of all
+  // words.
   Status update(Random& random, const HeapStudyOptions& options) {
     return heap_.transaction([&](HeapTransaction& txn) {
       uint64_t* const words = &txn[words_];
@@ -100,20 +101,20 @@ class HeapWords {
       keep_ = sum;
     });
   }
-  // kCorrupt: the sum is wrong.
+  // Fails with kCorrupt if the sum of all words is wrong.
   Status check(const HeapStudyOptions& options) {
     uint64_t sum = 0;
     ELIDER_TRY(heap_.read([&](HeapReader& reader) {
       for (uint64_t i = 0; i < options.words; ++i) sum += reader.read((&reader[words_])[i]);
     }));
     if (sum == options.words) return {};
-    return {Code::kCorrupt, fmt::format("the words come to {}, not to {}", sum, options.words)};
+    return {Code::kCorrupt, fmt::format("the words add up to {}, not to {}", sum, options.words)};
   }
 
  private:
   Heap heap_;
   HeapPtr<uint64_t> words_;
-  static thread_local uint64_t keep_;  // uses what was read, so that the compiler keeps the reads
+  static thread_local uint64_t keep_;  // receives what was read, so that the compiler does not remove the reads
 };
 thread_local uint64_t HeapWords::keep_ = 0;
 
@@ -198,9 +199,9 @@ Status study_updates(const HeapStudyOptions& options, HeapFigure* figure) {
   return {};
 }
 
-// Runs the transactions of `replay` with the logs of several threads, whose records are linked in
-// the order of the transactions. The logs are replayed onto a mapped file of the same size, as
-// SPHT's replayer does. The logs are also mapped, like those of a heap.
+// Runs the transactions of the study `replay` with two logs, whose records are linked in the order
+// of the transactions. The logs are replayed onto a mapped file with as many words as the heap, as
+// SPHT's replayer does. The logs are in the mapped file as well, like those of a heap.
 class LinkedLogs {
  public:
   LinkedLogs(const HeapStudyOptions& options, const std::string& path)
@@ -223,8 +224,8 @@ class LinkedLogs {
   LinkedLogs& operator=(const LinkedLogs&) = delete;
   bool is_mapped() const { return heap_ != nullptr; }
   uint64_t bytes() const { return bytes_; }
-  // Runs the transactions on a copy in memory, as a heap does. So the cache affects the replay
-  // equally on both sides.
+  // Runs the transactions on a copy in memory, as a heap does, so that the processor's caches
+  // affect the replay equally on both sides.
   void run(const HeapStudyOptions& options) {
     Random random(options.seed, 0);
     uint64_t* ends[std::size(logs_)];
@@ -266,7 +267,7 @@ class LinkedLogs {
 };
 
 Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
-  *figure = {"replay", "bytes of words and their places/s", "", {{"heap", {}}, {"linked records (SPHT)", {}}}};
+  *figure = {"replay", "replayed bytes/s, of words and their addresses", "", {{"heap", {}}, {"linked records (SPHT)", {}}}};
   for (uint32_t round = 0; round < options.repeat && !interrupted(); ++round) {
     say(options, fmt::format("replay, repetition {} of {}", round + 1, options.repeat));
     const Scratch scratch(options.folder);
@@ -290,9 +291,10 @@ Status study_replay(const HeapStudyOptions& options, HeapFigure* figure) {
     ELIDER_ASSIGN(const std::string linked_path, scratch.file("linked.heap"));
     LinkedLogs linked(options, linked_path);
     if (!linked.is_mapped()) return {Code::kIoError, fmt::format("cannot map '{}'", linked_path)};
-    // Only the second replay counts. In the first one the file system creates each page, which does
-    // not happen on persistent memory. On both sides the replay runs after both transaction runs,
-    // so that the memory that it writes to has been unused for the same time.
+    // Only the second replay is measured. During the first one, the file system creates each page,
+    // which does not happen on persistent memory. On both sides, the replay runs after the
+    // transactions of both sides, so that the memory that it writes to has been unused for about
+    // the same time.
     double of_heap = 0, of_links = 0;
     for (int replay = 0; replay < 2; ++replay) {
       linked.run(options);

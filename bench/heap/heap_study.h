@@ -11,8 +11,8 @@
 //   tpcc     TPC-C with the mixes of the paper's figures: under both isolation levels, with SPHT's
 //            wait, and with Pisces's order and isolation
 //   lines    the number of cache lines that each TPC-C transaction reads and writes
-//   replay   the replay of a log of many small transactions, by markers, and by links from record
-//            to record as in SPHT
+//   replay   the replay of a log of many small transactions, in the order of the heap's markers,
+//            compared with following links from record to record, as in SPHT
 // Thread safety: one thread calls run_heap_study().
 #pragma once
 
@@ -33,17 +33,17 @@ struct HeapStudyOptions {
   bool suspended_reads = true;                  // HeapOptions::suspended_reads
   uint32_t flush_ns = 310;
   uint32_t threads = 2;  // for reads, one of these threads writes
-  double seconds = 2;    // of each figure
+  double seconds = 2;    // measured for each value
   uint32_t repeat = 3;
   uint64_t words = 1u << 20;              // number of words that reads and updates choose from
   uint32_t reads = 100;                   // words that one reader reads, and that one update reads
   uint32_t writes = 10;                   // words that one update writes
-  uint32_t group = 64;                    // of map: puts of one thread before it waits for the disk
-  uint64_t replayed = 400'000;            // of replay: number of transactions, each of 1 to 20 words
-  uint64_t replay_words = 1u << 24;       // of replay: number of words, 128 MiB as in the paper (section 4.5)
+  uint32_t group = 64;                    // for map: number of puts after which a thread waits for the disk
+  uint64_t replayed = 400'000;            // for replay: number of transactions, each of 1 to 20 words
+  uint64_t replay_words = 1u << 24;       // for replay: number of words; the default is 128 MiB, as in the paper (section 4.5)
   tpcc::Sizes sizes = {.warehouses = 0};  // for tpcc; 0 warehouses: one per thread
-  std::string figure_of_tpcc;             // of tpcc: the mixes of this figure of the paper; empty: all
-  std::string folder;                     // where files are made; empty: the temporary folder
+  std::string figure_of_tpcc;             // for tpcc: run only the mixes of this figure of the paper; empty: all
+  std::string folder;                     // where files are created; empty: the temporary folder
   uint64_t seed = 1;
   bool quiet = false;
 };
@@ -57,14 +57,14 @@ struct HeapFigure {
   std::string study, unit;
   std::string mix;  // for tpcc: the name of the mix
   std::vector<HeapSeries> series;
-  size_t subject = 0;  // the variant that the others are compared with; kNone: no comparison
+  size_t subject = 0;  // index of the variant that is compared with the others; kNone: no comparison
 };
 
-// An error means that a file could not be created, or that a variant found an impossible state. The
-// message names the file or the variant. If the run is interrupted, the result contains the
-// complete figures.
+// Runs the studies. Returns an error if a file could not be created, or if a check of a variant's
+// results failed. If the run is interrupted, the result covers only what was complete: whole mixes
+// of tpcc, and whole repetitions of the other studies.
 Result<std::vector<HeapFigure>> run_heap_study(const HeapStudyOptions& options);
-// The names of the studies: reads, updates, map, tpcc, lines, replay.
+// Returns the names of the studies: reads, updates, map, tpcc, lines, replay.
 const std::vector<std::string>& heap_studies();
 
 }  // namespace elider::bench

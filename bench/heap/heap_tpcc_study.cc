@@ -29,11 +29,11 @@ struct HeapTpccMix {
   bool apart = false;     // each transaction uses only warehouses of its own thread
 };
 
-// The columns are new_order, payment, order_status, delivery and stock_level. A mix with deliveries
-// needs ten new orders for each delivery.
+// `mix` lists the percentages of new_order, payment, order_status, delivery and stock_level. A
+// delivery delivers ten orders, so the mix of deliveries contains ten new orders for each delivery.
 constexpr HeapTpccMix kMixes[] = {
-    {.name = "order status beside one thread of payments", .figure = "1", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
-    {.name = "95% order status and 5% payment, warehouses apart", .figure = "4", .mix = {0, 5, 95, 0, 0}, .apart = true},
+    {.name = "order status, with one thread of payments", .figure = "1", .mix = {0, 0, 100, 0, 0}, .one_pays = true},
+    {.name = "95% order status and 5% payment, each thread with its own warehouses", .figure = "4", .mix = {0, 5, 95, 0, 0}, .apart = true},
     {.name = "order status", .figure = "6", .mix = {0, 0, 100, 0, 0}},
     {.name = "stock level", .figure = "6", .mix = {0, 0, 0, 0, 100}},
     {.name = "payment", .figure = "7", .mix = {0, 100, 0, 0, 0}},
@@ -55,7 +55,7 @@ constexpr HeapTpccVariant kVariants[] = {
     {"heap, Pisces's order", HeapIsolation::kSnapshot, HeapWait::kOwn},  // Pisces has snapshot isolation
 };
 
-// The transactions of one thread.
+// Runs the transactions of one thread.
 class HeapTerminal {
  public:
   HeapTerminal(Heap& heap, HeapPtr<TpccHeap> root, const tpcc::Workload& workload, uint32_t thread)
@@ -66,7 +66,8 @@ class HeapTerminal {
         pays ? Kind::kPayment : inputs_.kind(), [&](auto&& procedure) { return heap_.transaction(procedure); },
         [&](auto&& procedure) { return heap_.read(procedure); });
   }
-  // Runs one transaction of this kind. Read-only kinds also run as update transactions.
+  // Runs one transaction of this kind as an update transaction, even if the kind is read-only,
+  // because only update transactions have a footprint.
   Status run_counted(Kind kind, HeapFootprint* footprint) {
     const auto counted = [&](auto&& procedure) {
       return heap_.transaction([&](HeapTransaction& txn) -> Status {
@@ -119,8 +120,8 @@ class HeapTerminal {
   tpcc::InputStream inputs_;
   tpcc::Scratch scratch_;
   tpcc::RunTotals totals_;
-  // Inputs and outputs of the last transaction. They are members so that the compiler cannot omit
-  // what a transaction outputs.
+  // The last transaction's inputs and outputs. They are members so that the compiler cannot
+  // optimize the outputs away.
   std::pair<tpcc::NewOrderInput, tpcc::NewOrderOutput> new_order_;
   std::pair<tpcc::PaymentInput, tpcc::PaymentOutput> payment_;
   std::pair<tpcc::OrderStatusInput, tpcc::OrderStatusOutput> order_status_;
@@ -128,7 +129,7 @@ class HeapTerminal {
   std::pair<tpcc::StockLevelInput, tpcc::StockLevelOutput> stock_level_;
 };
 
-// A heap with the tables, for one mix.
+// A heap with TPC-C's tables, for one mix.
 class HeapTpcc {
  public:
   HeapTpcc(const HeapStudyOptions& options, const HeapTpccMix& mix, std::string path)
@@ -141,8 +142,8 @@ class HeapTpcc {
     workload_.seed = options.seed;
     workload_.threads = options.threads;
     workload_.history_keys.assign(options.threads, 0);
-    // As in the paper, the log has enough room that the replayer does not run during a measurement
-    // (section 4.1).
+    // As in the paper (section 4.1), the log is large enough that the replayer does not run during
+    // a measurement.
     heap_options_.log_bytes = uint64_t{256} << 20;
     heap_options_.markers = 1u << 21;
     heap_options_.threads_max = options.threads + 1;
@@ -164,7 +165,7 @@ class HeapTpcc {
     return {};
   }
 
-  // Returns transactions per second.
+  // Measures one variant. Returns the number of transactions per second.
   Result<double> run(const HeapTpccVariant& variant, uint64_t seed) {
     heap_options_.isolation = variant.isolation;
     heap_options_.wait = variant.wait;
@@ -195,8 +196,8 @@ class HeapTpcc {
     return a_second;
   }
 
-  // The average number of cache lines that a transaction of each Kind reads and writes, over
-  // `count` transactions.
+  // Returns the average numbers of cache lines that a transaction of each Kind reads and writes,
+  // measured over `count` transactions (of NewOrder, ten times as many).
   Result<std::array<std::pair<double, double>, tpcc::kKinds>> footprints(uint32_t count) {
     heap_options_.wait = HeapWait::kPruned;
     heap_options_.backend = HtmBackend::kNone;
@@ -207,7 +208,7 @@ class HeapTpcc {
     std::array<std::pair<double, double>, tpcc::kKinds> sums{};
     for (uint32_t i = 0; i < count && !tools::interrupted(); ++i)
       for (uint32_t kind = 0; kind < tpcc::kKinds; ++kind) {
-        // Creates the orders that one delivery delivers.
+        // A delivery delivers ten orders, so ten are created for it.
         const uint32_t times = static_cast<Kind>(kind) == Kind::kNewOrder ? tpcc::kDistricts : 1;
         for (uint32_t k = 0; k < times; ++k) {
           HeapFootprint footprint;
@@ -288,8 +289,8 @@ Status study_heap_lines(const HeapStudyOptions& options, std::vector<HeapFigure>
   ELIDER_TRY(tables.load());
   ELIDER_ASSIGN(const auto footprints, tables.footprints(kCount));
   if (tools::interrupted()) return {};
-  HeapFigure read{"lines", "cache lines that a transaction of TPC-C reads", "", {}, HeapFigure::kNone};
-  HeapFigure written{"lines", "cache lines that a transaction of TPC-C writes", "", {}, HeapFigure::kNone};
+  HeapFigure read{"lines", "cache lines that a TPC-C transaction reads", "", {}, HeapFigure::kNone};
+  HeapFigure written{"lines", "cache lines that a TPC-C transaction writes", "", {}, HeapFigure::kNone};
   for (uint32_t kind = 0; kind < tpcc::kKinds; ++kind) {
     const std::string name(tpcc::name_of(static_cast<Kind>(kind)));
     read.series.push_back({name, {footprints[kind].first}});

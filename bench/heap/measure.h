@@ -1,4 +1,4 @@
-// measure(): the amount of work that several threads do in a given time.
+// measure(): measures how much work several threads do in a given time.
 // Thread safety: one thread calls measure().
 #pragma once
 
@@ -18,13 +18,14 @@ inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The work of one thread. It ends soon after `stop` is set, and leaves the number of its measured
-// operations in *done.
+// The work of one thread. It must end soon after `stop` is set, and leave the number of its
+// measured operations in *done.
 using Work = std::function<Status(uint32_t thread, const std::atomic<bool>& stop, uint64_t* done)>;
 
-// The rate of all threads together per second, or the error of a thread.
+// Runs `work` on all threads. Returns the number of operations per second of all threads together,
+// or the error of a thread that failed.
 inline Result<double> measure(const HeapStudyOptions& options, const Work& work) {
-  constexpr size_t kApart = 16;  // distance that puts the counts of two threads on different cache lines
+  constexpr size_t kApart = 16;  // puts the counters of different threads on different cache lines
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   std::vector<uint64_t> done(options.threads * kApart, 0);

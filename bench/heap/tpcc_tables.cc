@@ -17,7 +17,7 @@ constexpr size_t kRowsATransaction = 100;
 template <class Row>
 using Rows = std::vector<std::pair<uint64_t, Row>>;
 
-// Reads the next rows of a table, beginning at `from`.
+// Reads the next rows of a table, beginning at the key `from`.
 template <class Row>
 Status next_rows(Database& db, const Table<Row>& table, uint64_t from, Rows<Row>* rows) {
   return db.run_read_only([&](Transaction& txn) -> Status {
@@ -29,7 +29,7 @@ Status next_rows(Database& db, const Table<Row>& table, uint64_t from, Rows<Row>
   });
 }
 
-// Calls add(txn, key, row) for each row of a table.
+// Calls add(txn, key, row), in transactions of the heap, for each row of the database's table.
 template <class Row, class Add>
 Status pour(Database& db, const Table<Row>& table, Heap& heap, Add&& add) {
   Rows<Row> rows;
@@ -49,7 +49,7 @@ Status put_row(HeapTransaction& txn, HeapTable<Row>& table, uint64_t key, const 
   return table.insert(txn, key, made);
 }
 
-// Calls add(txn, key, row) for each row of a table of the heap, which row_of(reader, value) reads.
+// Inserts each row of one of the heap's tables into `table`. row_of(reader, value) reads a row.
 template <class Row, class Map, class RowOf>
 Status pour_back(Heap& heap, const Map& map, Database& db, const Table<Row>& table, RowOf&& row_of) {
   Rows<Row> rows;
@@ -101,7 +101,7 @@ Result<HeapPtr<TpccHeap>> pour_into_heap(Database& db, const Tables& tables, Hea
 }
 
 Status pour_into_database(Heap& heap, HeapPtr<TpccHeap> root, Database& db, const Tables& tables) {
-  // The addresses of the tables, which do not change after this point.
+  // The tables' address, which does not change after this point.
   const TpccHeap* its = nullptr;
   ELIDER_TRY(heap.read([&](HeapReader& reader) { its = &reader[root]; }));
   const auto row_of = [](const HeapReader& reader, const auto& pointer) { return reader.read(reader[pointer]); };
@@ -128,7 +128,7 @@ Status pour_into_database(Heap& heap, HeapPtr<TpccHeap> root, Database& db, cons
   }));
   if (wrong == 0) return {};
   return {Code::kCorrupt,
-          std::to_string(wrong) + " entries of the heap's customers by name and orders by customer do not match their rows"};
+          std::to_string(wrong) + " entries of the heap's indexes (customers by name, orders by customer) do not match their rows"};
 }
 
 }  // namespace elider::bench

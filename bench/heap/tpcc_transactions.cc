@@ -12,8 +12,8 @@ using namespace tpcc;
 
 namespace {
 
-// Finds the customer's key: by number, or the middle one of the customers with the last name
-// (2.5.2.2).
+// Finds the customer's key by number or by last name. If several customers have the last name,
+// takes the middle one in the order of their first names (2.5.2.2).
 Status find_customer(const HeapReader& reader, const TpccHeap& tables, const CustomerChoice& choice, tpcc::Scratch& scratch, Key* key) {
   if (choice.customer != 0) {
     *key = CustomerKey::pack_unchecked(choice.warehouse, choice.district, choice.customer);
@@ -35,7 +35,7 @@ Status find_customer(const HeapReader& reader, const TpccHeap& tables, const Cus
     return true;
   });
   if (status.ok() && namesakes.empty())
-    status = Status(Code::kNotFound, std::string("TPC-C does not have a customer named ") + choice.last.data());
+    status = Status(Code::kNotFound, std::string("the TPC-C tables do not have a customer named ") + choice.last.data());
   if (!status.ok()) return status;
   const auto middle = namesakes.begin() + static_cast<ptrdiff_t>((namesakes.size() + 1) / 2 - 1);
   std::nth_element(namesakes.begin(), middle, namesakes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -47,7 +47,7 @@ Address address_at(const HeapReader& reader, const auto& row) {
   return {reader.read(row.street_1), reader.read(row.street_2), reader.read(row.city), reader.read(row.state), reader.read(row.zip)};
 }
 
-// Adds an amount to the value in `place`.
+// Adds `amount` to the value at `place`.
 void add_to(HeapTransaction& txn, auto& place, auto amount) {
   txn.write(place, static_cast<std::remove_reference_t<decltype(place)>>(txn.read(place) + amount));
 }
@@ -87,7 +87,7 @@ Status new_order(HeapTransaction& txn, HeapPtr<TpccHeap> root, const NewOrderInp
   std::array<Text<24>, kLinesMax> infos;
   for (uint32_t i = 0; i < input.line_count; ++i) {
     const auto item = tables.item.get(txn, ItemKey::pack_unchecked(input.lines[i].item));
-    if (item.status().not_found()) return Status::rollback();  // the unused item is the last one
+    if (item.status().not_found()) return Status::rollback();  // only the last item may be nonexistent
     if (!item.ok()) return item.status();
     ELIDER_TRY(take_from_stock(txn, tables, input, *item, i, &output->lines[i], &infos[i]));
   }

@@ -1,6 +1,6 @@
-// The five transactions of TPC-C on a durable heap, with the inputs and outputs of bench/tpcc
-// (transactions.h). Order-Status and Stock-Level only read. Sums of money are changed by a read and
-// a write, because a heap does not have commutative additions.
+// The five transactions of TPC-C on a durable heap, with the inputs and outputs of
+// bench/tpcc/transactions.h. Order-Status and Stock-Level only read. Sums of money are changed by a
+// read and a write, because a heap does not have commutative additions.
 // Thread safety: outputs and scratch memory belong to one thread.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace elider::bench {
 
-// Status::rollback() if the last item does not exist.
+// Returns Status::rollback() if the last item does not exist.
 Status new_order(HeapTransaction& txn, HeapPtr<TpccHeap> root, const tpcc::NewOrderInput& input, tpcc::NewOrderOutput* output);
 Status payment(HeapTransaction& txn, HeapPtr<TpccHeap> root, const tpcc::PaymentInput& input, tpcc::Scratch& scratch,
                tpcc::PaymentOutput* output);

@@ -1,11 +1,11 @@
 // The workload bank: transfers between the accounts of a bank, and audits that add up all balances.
-// An account is written to the history as a register. Each value of a register is unique, because
-// it combines a stamp with the balance: stamp * 2^20 + balance.
+// The history represents an account as a register. Each of a register's values is unique, because
+// it combines the unique stamp of a transfer with the balance: stamp * 2^20 + balance.
 //
-// Accounts belong to generations. After 8 transfers per account a whole generation is retired. The
-// first transfer in the next generation opens all of its accounts at once. So an audit sees either
-// all accounts of a generation or none, and their sum is constant. An audit that sees anything else
-// reports a complaint.
+// Accounts belong to generations. After 8 transfers per account, a whole generation is retired. The
+// first transfer in the next generation opens all of its accounts at once. An audit must therefore
+// see either no account of a generation or all of them, with a constant sum of balances. An audit
+// that sees anything else reports a complaint.
 #include <atomic>
 #include <vector>
 
@@ -36,8 +36,8 @@ class Bank : public Workload {
   Schema schema() const override { return described().schema(); }
   Status create(Database& db) override { return create_table(db, described(), "by_generation", &table_, &by_generation_); }
 
-  // The sum of each generation must be the one that it was opened with. The number of accounts may
-  // differ between runs.
+  // The sum of each generation's balances must be what it was when the generation was opened. The
+  // number of accounts may differ between runs.
   Status resume(Database& db, int64_t* values) override {
     int64_t last_generation = -1, last_account = -1, seen = 0, sum = 0;
     bool wrong = false;
@@ -59,15 +59,15 @@ class Bank : public Workload {
     audit_one();
     if (status.ok() && wrong)
       return left_by_no_run(std::to_string(seen) + " accounts of generation " + std::to_string(last_generation) + " with " +
-                            std::to_string(sum) + " in sum");
+                            std::to_string(sum) + " as the sum of balances");
     const int64_t first = std::max(last_generation, last_account < 0 ? -1 : last_account / accounts_) + 1;
-    // Relaxed: no other thread uses it yet.
+    // Relaxed: no other thread uses the counter yet.
     transfers_.store(static_cast<uint64_t>(first * accounts_) * kTransfersPerAccount, std::memory_order_relaxed);
     return status;
   }
 
   // Plans one operation: either an audit of the generation in `key` (kScan), or a transfer from
-  // `key` to `last_key`.
+  // account `key` to account `last_key`.
   void plan(Random& random, int64_t value, Plan* plan) override {
     PlannedOperation operation;
     const bool audits = plan->read_only || random.below(100) < options_.scan_percent;
@@ -189,7 +189,7 @@ class Bank : public Workload {
     const bool none = seen == 0, all = seen == static_cast<uint64_t>(accounts_) && sum == accounts_ * kOpeningBalance;
     if (!none && !all) {
       attempt->complaint = "an audit of generation " + std::to_string(operation.key) + " saw " + std::to_string(seen) + " accounts with " +
-                           std::to_string(sum) + " in sum, not " + std::to_string(accounts_ * kOpeningBalance);
+                           std::to_string(sum) + " as the sum of balances, not " + std::to_string(accounts_ * kOpeningBalance);
     }
     return {};
   }

@@ -1,13 +1,13 @@
 // The workload claims: threads compete to claim slots. A unique index ensures that at most one row
-// holds a slot at a time. In the history, each slot is a list of its claims; a reader finds the
-// rows that hold the slot. A correct list is empty or has one claim. A list with two claims would
-// show that a slot was claimed twice.
+// holds a slot at a time. In the history, each slot is a list of its claims, which a reader gets
+// from the rows that hold the slot. A correct list is empty or has one claim. A list with two
+// claims would show that a slot was claimed twice.
 //
-// The result of a claim also tells what the slot contained. If the claim is accepted, the slot was
-// free. If it is refused, the transaction looks up the holder. A holder may pass its slot, together
-// with the claim, to another row. A checker does not see this transfer, but the index entry is
-// removed and the same value is inserted again. Slots are retired after 32 attempts, like the keys
-// of other workloads.
+// The result of a claim also shows what the slot contained. If the claim is accepted, the slot was
+// free; if it is refused, the transaction looks up the holder. A slot may also be handed over,
+// together with its claim, to another row. A checker does not see this, but the slot's index entry
+// is removed and inserted again. Slots are retired after 32 attempts, like the keys of other
+// workloads.
 #include <algorithm>
 #include <array>
 
@@ -17,20 +17,20 @@
 namespace elider::bench {
 namespace {
 
-// The first of the slots that are never claimed; a row holds one of them until it claims a real
+// Slots from this number on are never claimed. A row may hold one of them before it claims a real
 // slot.
 constexpr uint64_t kParked = uint64_t{1} << 63;
 
 struct ClaimRow {
   uint64_t slot = 0;
-  int64_t claim = 0;  // the value written by the claim
+  int64_t claim = 0;  // the unique value of the claim
 };
 
 class Claims : public Workload {
   static constexpr int64_t kScanSpanMax = 8;
-  // The ways to claim a slot. A transaction may insert a row with the slot. It may insert a row
-  // with a parked slot and then move the row to the slot, by an update or a put. Or it may pass on
-  // a slot that another row holds.
+  // The ways to claim a slot. kInsert inserts a row with the slot. kUpdate and kPut insert a row
+  // with a parked slot, and then change the row's slot by an update or a put. kHandOver moves a
+  // slot that a row already holds to a new row.
   enum ClaimVariant : Variant { kInsert, kUpdate, kPut, kHandOver, kClaimVariants };
   enum ScanVariant : Variant { kForward, kReverse, kScanVariants };
 
@@ -46,7 +46,7 @@ class Claims : public Workload {
     Status status = for_each_row(db, by_slot_, [&](Key key, const View<ClaimRow>& view) {
       const auto slot = static_cast<int64_t>(view->slot);
       if (slot < 0 || slot == last) {
-        wrong = "the holder of slot " + std::to_string(view->slot) + " as it is";
+        wrong = "the holder of slot " + std::to_string(view->slot) + " in this state";
         return false;
       }
       *values = std::max({*values, value_number(view->claim), value_number(static_cast<int64_t>(key))});

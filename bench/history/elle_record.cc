@@ -59,7 +59,7 @@ void write_operations(std::string& out, std::span<const int64_t> words) {
   out.push_back(']');
 }
 
-// A file that is written in parts. It remembers the first failed write.
+// A file that is written in parts. close() reports the first write that failed.
 class OutFile {
  public:
   explicit OutFile(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "w")), error_(file_ ? 0 : errno) {}

@@ -1,9 +1,11 @@
-// ElleSession records the requests and results of one thread's transactions until the run ends.
-// write_elle() writes all sessions as one history in Elle's JSON-lines format (docs/history.md).
+// ElleSession keeps the requests and results of one thread's transactions in memory until the run
+// ends. write_elle() writes all sessions as one history in Elle's JSON-lines format
+// (docs/history.md).
 //
 // The indexes of all events come from one counter. An invocation gets its index before the
-// transaction begins, and a completion after the transaction has ended. So if a completion precedes
-// an invocation in the file, that transaction really ended before the other one began.
+// transaction begins, and a completion after the transaction has ended. Therefore, if a completion
+// precedes an invocation in the file, the completed transaction really ended before the other one
+// began.
 // Thread safety: a session belongs to its thread; write_elle() runs when the threads have ended.
 #pragma once
 
@@ -18,8 +20,9 @@
 
 namespace elider::bench {
 
-// Micro-operations encoded as words: the kind, the key, and then the values that the kind requires.
-// The encoding is compact, because a run holds millions of micro-operations.
+// Elle's micro-operations, each encoded as a sequence of words: the kind, the key, and then the
+// values that the kind requires. The encoding is compact, because a run holds millions of
+// micro-operations.
 class MicroOps {
  public:
   enum class Kind : int64_t { kAppend, kWrite, kReadList, kReadValue, kReadNull };
@@ -28,8 +31,7 @@ class MicroOps {
   void write(int64_t key, int64_t value) { put({static_cast<int64_t>(Kind::kWrite), key, value}); }
   void read_list(int64_t key, std::span<const int64_t> values);
   void read_value(int64_t key, std::optional<int64_t> value);
-  // Records a read in an invocation, whose result is not known yet. It is written as null in every
-  // workload.
+  // Records a read whose result is not known yet, for an invocation. It is written as null.
   void read_unknown(int64_t key) { put({static_cast<int64_t>(Kind::kReadNull), key}); }
   void add(const MicroOps& others) { words_.insert(words_.end(), others.words_.begin(), others.words_.end()); }
   void clear() { words_.clear(); }
@@ -44,7 +46,7 @@ class MicroOps {
 // `[["append",1,2],["r",1,[2]]]`
 std::string json_of(std::span<const int64_t> words);
 
-// The place of a committed transaction in the commit order (elider/history.h).
+// The position of a committed transaction in the commit order (elider/history.h).
 struct CommitRank {
   uint64_t snapshot = 0;
   uint64_t order = 0;
@@ -74,9 +76,10 @@ class ElleSession {
   std::vector<int64_t> words_;
 };
 
-// Writes FILE. If there are ranks, also writes FILE.ranks, a JSON object that maps the index of
-// each completion of a committed transaction to the transaction's place in the engine's commit
-// order. kInvalidArgument: a file cannot be written.
+// Writes the history to the file `path`. If `with_ranks` is true, also writes a file with the
+// suffix .ranks, a JSON object that maps the index of each committed transaction's completion to
+// the transaction's position in the engine's commit order. Fails with kInvalidArgument if a file
+// cannot be written.
 Status write_elle(const std::string& path, const std::vector<std::unique_ptr<ElleSession>>& sessions, bool with_ranks = true);
 
 }  // namespace elider::bench

@@ -24,7 +24,7 @@ struct Run {
   Workload& workload;
   uint32_t procedure_id;
   Clock::time_point begin = Clock::now();
-  std::atomic<uint64_t> next_index{0};  // the history's clock
+  std::atomic<uint64_t> next_index{0};  // the history's logical clock
   std::atomic<uint64_t> started{0};     // number of transactions started
 
   uint64_t now_ns() const { return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - begin).count()); }
@@ -87,10 +87,10 @@ class Client {
     policy.attempts_max = calls_[0].plan.attempts_max;
     policy.procedure_id = run_.procedure_id;
     policy.snapshot = snapshot();
-    std::vector<size_t> whole;  // the transactions that are not calls of chopped procedures
+    std::vector<size_t> whole;  // indexes of the transactions that are not calls of chopped procedures
     run_prepared(count, policy, &whole);
     std::vector<Status> outcomes(whole.size());
-    // Each call's outcome contains its error.
+    // The returned status is ignored, because each call's outcome contains its error.
     static_cast<void>(run_.db.run_group(
         whole.size(),
         [&](size_t i, Touches& touches) {
@@ -108,8 +108,8 @@ class Client {
     for (size_t i = 0; i < count; ++i) complete(i);
   }
 
-  // Runs the calls of chopped procedures among the first `count` calls. The positions of the other
-  // transactions are added to *whole.
+  // Runs the calls of chopped procedures among the first `count` calls. Adds the indexes of the
+  // other transactions to *whole.
   void run_prepared(size_t count, const GroupPolicy& policy, std::vector<size_t>* whole) {
     std::vector<std::pair<Call*, std::unique_ptr<PreparedCall>>> prepared;
     std::vector<ProcedureCall> chopped;
@@ -136,7 +136,8 @@ class Client {
   }
 
   // Called when a call of a group begins, continues or begins again, and with null when the group
-  // has ended. If the call that ran before has committed, RankSink::last() is its rank.
+  // has ended. If the call that ran before has committed, RankSink::last() now has that call's
+  // rank.
   void begins(Call* call) {
     if (running_ != nullptr && running_ != call) running_->rank = RankSink::last();
     RankSink::last() = {};
@@ -149,7 +150,8 @@ class Client {
     call.asked.clear();
     call.rank = {};
     run_.workload.invocation(call.plan, &call.asked);
-    // The counter is drawn outside the transaction on both sides, so it never claims too much.
+    // The index is drawn before the transaction begins, and the completion's index after it has
+    // ended, so the indexes never order transactions that overlapped.
     const uint64_t invoked = run_.next_index.fetch_add(1);
     sessions[i]->record(invoked, run_.now_ns(), EventType::kInvoke, call.asked);
   }
@@ -160,7 +162,8 @@ class Client {
     plan.read_only = random_.below(100) < options.read_only_percent;
     plan.roll_back = !plan.read_only && random_.below(100) < options.rollback_percent;
     plan.interactive = random_.below(4) == 0;
-    // Some transactions give up at their first conflict, so that a history also contains conflicts.
+    // Some transactions give up at their first conflict, so that a history also contains failed
+    // ones.
     plan.attempts_max = random_.below(4) == 0 ? 1 : 0;
     run_.workload.plan(random_, next_value_, &plan);
     next_value_ += options.operations;
@@ -174,7 +177,7 @@ class Client {
     return call.plan.roll_back ? Status::rollback() : Status();
   }
 
-  // The snapshot for read-only transactions; null: the newest one.
+  // Returns the snapshot for a read-only transaction; null means the newest one.
   const HeldSnapshot* snapshot() {
     if (!run_.options.held_snapshots) return nullptr;
     if (!held_) {
@@ -207,8 +210,8 @@ class Client {
     if (!txn.ok()) return txn.status();
     if (Status status = execute(**txn, call); !status.ok()) {
       // Outside of run(), the engine does not validate the procedure's reads before it returns an
-      // error. An inconsistent read may have caused the error, so it is recorded as a rollback. The
-      // transaction has certainly not committed.
+      // error. An inconsistent read may have caused the error, so the transaction, which has
+      // certainly not committed, is recorded as rolled back.
       txn->rollback();
       return Status::rollback();
     }
@@ -231,8 +234,8 @@ class Client {
       if (summary.complaints++ == 0) summary.first_complaint = call.attempt.complaint;
       return;
     }
-    // The invocation of a failed transaction is recorded instead of its writes. A value that
-    // depends on a read may be written again, by a transaction that commits.
+    // A failed transaction's invocation is recorded instead of its writes, because a value that
+    // depends on a read may be written again by a transaction that commits.
     if (certainly_not_committed(call.status.code())) {
       ++summary.failed;
       return session.record(index, run_.now_ns(), EventType::kFail, call.asked);
@@ -247,7 +250,7 @@ class Client {
   Yields yields_;
   int64_t next_value_;
   std::vector<Call> calls_;  // the calls of a group, or one call
-  Call* running_ = nullptr;  // the call of a group that is running
+  Call* running_ = nullptr;  // the group's call that is running
 };
 
 void add(const HistorySummary& part, HistorySummary* whole) {
@@ -266,11 +269,12 @@ Status prepare(const HistoryOptions& options, Database& db, Workload& workload, 
   const std::string table = workload.schema().name;
   if (options.data.resume && !db.table(table).ok())
     return Status(Code::kNotFound,
-                  "--resume: the database is not one of the workload " + options.workload + ": it does not have a table '" + table + "'");
+                  "--resume: the workload " + options.workload + " did not write this database: it does not have a table '" + table + "'");
   if (Status status = workload.create(db); !status.ok() || !options.data.resume) return status;
   int64_t last = -1;
   if (Status status = workload.resume(db, &last); !status.ok()) return status;
-  if (last >= kValueNumbersKept) return Status::invalid_argument("--resume: earlier runs have used up the values of a database");
+  if (last >= kValueNumbersKept)
+    return Status::invalid_argument("--resume: earlier runs have used up the unique values; start with an empty folder");
   *first = last + 1;
   summary->resumed = describe_recovery(db.recovery());
   return {};

@@ -1,8 +1,8 @@
 // HotKeys: the few keys that all threads contend for. Each key is retired after 32 writes, and a
-// new key replaces it. So lists stay short, and there are first inserts throughout the run.
+// new key replaces it, so that lists stay short and new keys are inserted throughout the run.
 //
-// A write is claimed before its transaction runs, and stays claimed if the transaction aborts. So a
-// key gets at most 32 writes, and possibly fewer. Retired keys keep their rows, which scans still
+// A write is counted before its transaction runs, and remains counted if the transaction aborts, so
+// a key gets at most 32 writes, and possibly fewer. Retired keys keep their rows, which scans still
 // read.
 // Thread safety: all threads may use it.
 #pragma once
@@ -22,12 +22,12 @@ inline constexpr uint32_t kWritesPerKey = 32;
 class HotKeys {
  public:
   explicit HotKeys(uint32_t count) : count_(count), slots_(new std::atomic<uint64_t>[count]) { begin_at(0); }
-  // Called before any thread uses the keys. Starts with this key, because an earlier run has used
-  // the smaller ones.
+  // Starts with the key `first`, because an earlier run has used the smaller ones. Called before
+  // any other thread uses the keys.
   void begin_at(int64_t first) {
     first_ = first;
     for (uint32_t i = 0; i < count_; ++i)
-      slots_[i].store(pack(static_cast<uint64_t>(first) + i, 0), std::memory_order_relaxed);  // relaxed: no other thread uses it yet
+      slots_[i].store(pack(static_cast<uint64_t>(first) + i, 0), std::memory_order_relaxed);  // relaxed: not shared yet
     next_.store(static_cast<uint64_t>(first) + count_, std::memory_order_relaxed);            // likewise
   }
 
@@ -52,7 +52,7 @@ class HotKeys {
   }
 
  private:
-  // A slot: [63..8] key  [7..0] writes claimed
+  // A slot: [63..8] key  [7..0] number of writes
   static uint64_t pack(uint64_t key, uint64_t writes) { return key << 8 | writes; }
   static int64_t key_of(uint64_t slot) { return static_cast<int64_t>(slot >> 8); }
   static uint64_t writes_of(uint64_t slot) { return slot & 0xff; }
@@ -64,9 +64,9 @@ class HotKeys {
   const std::unique_ptr<std::atomic<uint64_t>[]> slots_;
 };
 
-// Plans a transaction that reads, writes and scans these keys. Each operation uses one of the given
-// number of variants, chosen at random. The first write has the value `value`; each further write
-// has a value larger by one.
+// Plans a transaction that reads, writes and scans hot keys. Each read uses a random one of
+// `read_variants` variants, and each write a random one of `write_variants`. The first write has
+// the value `value`, the second `value` + 1, and so on.
 inline void plan_on_hot_keys(const HistoryOptions& options, Variant read_variants, Variant write_variants, int64_t scan_span_max,
                              HotKeys& keys, Random& random, int64_t value, Plan* plan) {
   const uint64_t count = random.between(1, options.operations);

@@ -1,6 +1,6 @@
 // The workload list-append: a list is one row with room for 32 elements and their count, in a cell
 // of two rows (workload.h). A secondary index orders the lists by key and by whether their count is
-// odd, so that every append moves the index entry.
+// odd, so every append moves the list's index entry.
 #include <algorithm>
 #include <array>
 
@@ -40,7 +40,7 @@ class ListAppend : public Workload {
     Status status = for_each_row(db, by_tag_, [&](Key row_key, const View<ListRow>& view) {
       const int64_t key = static_cast<int64_t>(row_key / 2);
       if (view->count > kCapacity || view->tag != static_cast<uint64_t>(key) * 2 + (view->count & 1) || key == last) {
-        wrong = "list " + std::to_string(key) + " as it is";
+        wrong = "list " + std::to_string(key) + " in this state";
         return false;
       }
       for (uint64_t i = 0; i < view->count; ++i) *values = std::max(*values, value_number(view->elements[i]));
@@ -107,7 +107,7 @@ class ListAppend : public Workload {
       status = txn.insert(table_, cell_row(operation.key, static_cast<int>(operation.value % 2)), row);
     } else {
       if (cell.half[place]->count >= kCapacity)
-        return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
+        return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than were appended");
       status = append_to(txn, operation, cell.half[place], place);
     }
     if (status.ok()) attempt->did.append(operation.key, operation.value);
@@ -131,7 +131,7 @@ class ListAppend : public Workload {
 
   Status scan(Transaction& txn, const PlannedOperation& operation, Attempt* attempt) const {
     std::array<Elements, 2 * kScanSpanMax> lists;
-    // The rows of key k are 2k and 2k+1, and so are its tags.
+    // Key k has the rows 2k and 2k+1, and the tags 2k and 2k+1.
     const KeyRange range{cell_row(operation.key, 0), cell_row(operation.last_key, 1)};
     const auto visit = [&](Key row_key, const View<ListRow>& view) {
       const int64_t key = static_cast<int64_t>(row_key / 2);

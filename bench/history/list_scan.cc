@@ -37,7 +37,7 @@ class ListScan : public Workload {
       const int64_t list = static_cast<int64_t>(row_key / kWritesPerKey);
       position = list == last ? position + 1 : 0;
       if (view->list != static_cast<uint64_t>(list) || row_key != element_key(list, position)) {
-        wrong = "list " + std::to_string(list) + " as it is";
+        wrong = "list " + std::to_string(list) + " in this state";
         return false;
       }
       *values = std::max(*values, value_number(view->value));
@@ -52,7 +52,7 @@ class ListScan : public Workload {
     const uint64_t count = random.between(1, options_.operations);
     for (uint64_t i = 0; i < count; ++i) {
       PlannedOperation operation;
-      // The last two ways of reading require an ordered table.
+      // The last two read variants require an ordered table.
       operation.variant = static_cast<Variant>(random.below(is_ordered(options_.index) ? kReadVariants : kForward));
       if (random.below(100) < options_.scan_percent) {
         operation.kind = PlannedOperation::Kind::kScan;
@@ -98,8 +98,8 @@ class ListScan : public Workload {
 
   Status append(Transaction& txn, const PlannedOperation& operation, const std::vector<int64_t>& list, Yields& yields) const {
     if (list.size() >= kWritesPerKey)
-      return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
-    // Sometimes the last element is removed and inserted again. This changes rows but not the list.
+      return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than were appended");
+    // Sometimes removes the last element and inserts it again, which changes rows but not the list.
     if (!list.empty() && yields.random().below(8) == 0) {
       const Key last = element_key(operation.key, list.size() - 1);
       if (Status status = txn.remove(table_, last); !status.ok()) return status;
@@ -129,8 +129,8 @@ class ListScan : public Workload {
     return status;
   }
 
-  // Scans the range at once or page by page. A page may end between two rows of one list, which
-  // have the same index value.
+  // Scans the range at once or page by page. A page may end between two rows of the same list,
+  // which have the same index value.
   template <class Visit>
   Status scan_by_list(Transaction& txn, IndexRange rest, bool reverse, Yields& yields, Visit&& visit) const {
     const uint64_t page = yields.random().below(2) == 0 ? kNoLimit : yields.random().between(1, 8);
@@ -148,7 +148,7 @@ class ListScan : public Workload {
     }
   }
 
-  // Reads all rows of the table. Only rows of the requested lists are recorded.
+  // Reads all rows of the table, but returns only those of the requested lists.
   Status read_all(Transaction& txn, const PlannedOperation& operation, std::vector<std::vector<int64_t>>* lists) const {
     constexpr unsigned kThreads = 2;
     std::vector<std::pair<Key, int64_t>> found[kThreads];

@@ -1,17 +1,17 @@
 // The workload posts. A list is a row with room for 32 elements. Each element also has a row of its
-// own, its post, and is counted in one of a few counters. Under Protocol::kChopped some writers
-// call a chopped procedure. Its core writes the list. Its tail inserts the post and adds to the
-// counter. Other writers are ordinary transactions that do the same.
+// own, its post, and is counted in one of eight counters. Under Protocol::kChopped, some writers
+// call a chopped procedure, whose core writes the list and whose tail inserts the post and adds to
+// the counter. Other writers do the same in ordinary transactions.
 //
 // A checker sees the post as a separate list with one element. A reader that sees the element but
 // not the post has seen half of a call. A reader reports a complaint if a counter is smaller than
 // the list.
 //
-// If the run defers, the post is the deferred part of the call, and there are two more procedures.
-// Calls of the second procedure subscribe: each looks for two posts that are about to appear, and
-// appends to a note, which is another list. Calls of the third procedure append to lists like the
-// first one, but do not create a post. They see the cores of the first procedure's calls, and
-// return after these calls have been published.
+// With --deferring, the call's insertion of the post is deferred (docs/chopping.md), and there are
+// two more procedures. Calls of the second procedure are subscribers: each looks for two posts that
+// are about to appear, and appends to a note, which is another list. Calls of the third procedure
+// append to lists like those of the first, but do not create a post. They see the cores of the
+// first procedure's calls, and return after these calls have been published.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,8 +26,8 @@
 namespace elider::bench {
 namespace {
 
-constexpr int64_t kPostLists = int64_t{1} << 62;  // the lists of posts follow all other lists
-constexpr int64_t kNoteLists = int64_t{1} << 61;  // the lists of notes are between the other two kinds
+constexpr int64_t kPostLists = int64_t{1} << 62;  // in the history, posts are lists with numbers from here on
+constexpr int64_t kNoteLists = int64_t{1} << 61;  // in the history, notes are lists with numbers from here on
 constexpr int64_t kCounts = 8;
 
 struct PostedRow {
@@ -206,7 +206,7 @@ class Posts : public Workload {
         .column("elements", &PostedRow::elements);
   }
 
-  // Lists are put, because they may not exist yet.
+  // Operations write lists by Transaction::put, because a list may not exist yet.
   Status install(Database& db) {
     using chopping::Operation;
     Procedures procedures;
@@ -262,7 +262,7 @@ class Posts : public Workload {
     return db.install(std::move(procedures), options);
   }
 
-  // Looks up the lists one key at a time, because a hash table is not ordered.
+  // Looks up the lists one key at a time, because a hash table cannot be scanned.
   static Status look_through(Database& db, const Table<PostedRow>& table, const std::string& what, int64_t* last, int64_t* values,
                              std::string* wrong) {
     return db.run_read_only([&](Transaction& txn) -> Status {
@@ -272,7 +272,7 @@ class Posts : public Workload {
         if (!list) continue;
         misses = -1;
         *last = key;
-        if (list->count > kWritesPerKey) *wrong = what + " " + std::to_string(key) + " as it is";
+        if (list->count > kWritesPerKey) *wrong = what + " " + std::to_string(key) + " in this state";
         for (uint64_t i = 0; i < std::min<uint64_t>(list->count, kWritesPerKey); ++i)
           *values = std::max(*values, value_number(list->elements[i]));
       }
@@ -286,7 +286,7 @@ class Posts : public Workload {
     PostedRow row;
     if (view) row = *view;
     if (row.count >= kWritesPerKey)
-      return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than appends");
+      return Status::invalid_argument("list " + std::to_string(operation.key) + " has more elements than were appended");
     row.elements[row.count++] = operation.value;
     return txn.put(table, static_cast<Key>(operation.key), row);
   }
@@ -326,7 +326,7 @@ class Posts : public Workload {
     if (!count.ok()) return count.status();
     if ((*count)->posts < elements.size())
       attempt->complaint = "list " + std::to_string(key) + " has " + std::to_string(elements.size()) + " elements, but only " +
-                           std::to_string((*count)->posts) + " are counted";
+                           std::to_string((*count)->posts) + " were counted";
     return {};
   }
 

@@ -1,5 +1,5 @@
 // The rows of the workload `procedures`, and the steps of its operations (procedures.cc).
-// Thread safety: values.
+// Thread safety: none; these are plain values.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace elider::bench {
 
-// A row of a cell. It has two lists and a count.
+// One of the two rows of a cell (workload.h). It has two lists and a count.
 struct CellRow {
   int64_t x[1 + kWritesPerKey] = {};  // the number of elements, then the elements
   int64_t y[1 + kWritesPerKey] = {};
@@ -26,8 +26,8 @@ struct CellRow {
   }
 };
 
-// One list of a cell, as found in both of its rows. A list that cannot exist is reported as an
-// element that no transaction appends.
+// The elements of a cell's list, collected from both of its rows. If a list is malformed, the first
+// element becomes -1, which no transaction appends.
 class Elements {
  public:
   void add(const int64_t* list) {
@@ -43,8 +43,8 @@ class Elements {
   size_t count_ = 0;
 };
 
-// A post or a pledge. Its list contains the transaction that created it and, for a pledge, the
-// transaction that claimed it.
+// The row of a post or a pledge. Its list contains the value of the transaction that created it
+// and, for a pledge, of the transaction that claimed it.
 struct ShortList {
   int64_t list[1 + 2] = {};  // the number of elements, then the elements
 };
@@ -52,7 +52,7 @@ struct TokenRow {
   int64_t made_by = 0;
 };
 
-// One action of an operation's body, which the operation's declaration also covers.
+// One step of an operation's body. The operation's declaration covers what the step accesses.
 struct Step {
   enum class Does : uint8_t {
     kRead,
@@ -71,7 +71,7 @@ struct Step {
   };
   Does does = Does::kRead;
   uint32_t table = 0, column = 0;
-  int parity = -1;       // the parity of the keys that the step may use; -1: both
+  int parity = -1;       // the parity of the keys that the step may use; -1: any
   uint32_t partner = 0;  // for kHandOut: the step that created the pledge; for kRedeem: the step that claimed the token
 };
 

@@ -1,24 +1,23 @@
-// The workload procedures: random declarations of chopped procedures, and programs that obey their
-// declarations. A run has many groups of procedures (--declarations). Each group has its own
-// tables, so that it is analyzed separately. All clients work on one group and then move to the
-// next.
+// The workload procedures: chopped procedures with random declarations, and with bodies that obey
+// the declarations. A run has many groups of procedures (--declarations). Each group has its own
+// tables, so that it is analyzed separately. All clients work on the same group, and then move to
+// the next one.
 //
-// A group has three tables of cells, and three tables for posts, pledges and tokens. A row of a
-// table of cells is part of a cell (workload.h). It holds two lists, x and y, and a count z. Each
-// list is a commit group. Calls only add to the count, and the total of all counts is compared at
-// the end.
+// A group has three tables of cells, and one table each for posts, pledges and tokens. A cell
+// (workload.h) has two lists, x and y, and a count z, each in its own column group. Calls only add
+// to the count. At the end, the sum of a table's counts is compared with what was added.
 // An operation may
 //   - read a list, append to a list, or add to a count,
 //   - insert a row with two lists of one element,
 //   - move a cell to its other row,
 //   - scan,
 //   - insert a post, which is a list of one element that no other operation inserts, or read it.
-// Some procedures create a pledge, which is a list that can be found only through its token, and
+// Some procedures create a pledge, which is a list that is owned by a token (docs/chopping.md), and
 // hand out the token. Other procedures claim a token and append to its pledge.
 //
-// Half of the transactions are calls. Others do the same work as ordinary transactions; they insert
-// a cell that they should append to if it does not exist. The remaining transactions are readers,
-// which read all tables of the group on a snapshot.
+// About half of the transactions are calls. Others do the same work in an ordinary transaction,
+// except that they insert a missing cell before they append to it. The remaining transactions are
+// readers, which read all tables of the group on a snapshot.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -38,7 +37,7 @@ namespace elider::bench {
 namespace {
 
 constexpr uint32_t kTables = 3, kColumns = 2;
-constexpr uint32_t kPostsOfACall = 16;  // a call makes at most as many pledges
+constexpr uint32_t kPostsOfACall = 16;  // the maximum number of posts and pledges of a call
 constexpr int64_t kListsOfPosts = int64_t{1} << 62;
 constexpr int64_t kKeysFilledMax = 64;
 
@@ -64,8 +63,8 @@ class Procedures : public Workload {
     const Procedures* workload;
     const Plan* plan;
     Yields* yields;
-    std::function<void()> begins;  // for a call in a group: run by each operation
-    std::vector<Done> done;        // by step
+    std::function<void()> begins;  // for a call in a group: each operation calls it
+    std::vector<Done> done;        // indexed by step
   };
   struct Operation {
     uint32_t first_step = 0, end_step = 0;
@@ -83,7 +82,7 @@ class Procedures : public Workload {
     Table<ShortList> posts;
     Table<ShortList> pledges;
     Table<TokenRow> tokens;
-    std::array<HotKeys, 2> hot;                          // by the parity of the keys
+    std::array<HotKeys, 2> hot;                          // indexed by the parity of the keys
     std::array<std::atomic<int64_t>, 4> recent{};        // posts that calls are about to insert, or have inserted
     std::array<std::atomic<int64_t>, 4> pledged{};       // pledges that calls are about to create, or have created
     std::array<std::atomic<uint64_t>, kTables> added{};  // total that committed transactions have added to each table's counts
@@ -117,7 +116,8 @@ class Procedures : public Workload {
     return install(db);
   }
 
-  // Creates three of every four cells that most transactions use. Transactions insert the others.
+  // Creates three of every four cells with keys below `keys_filled_`. Transactions insert the
+  // others.
   Status fill(Database& db) override {
     for (const Group& group : groups_)
       ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
@@ -141,7 +141,7 @@ class Procedures : public Workload {
     head.variant = plan->read_only ? kReader : random.below(3) == 0 ? kAtOnce : kInPieces;
     head.last_key = static_cast<int64_t>(random.below(group.procedures.size()));
     plan->operations.push_back(head);
-    // The lists that the call appends to: each only once, because a call's elements are equal.
+    // A call appends to each list at most once, because all elements that it appends are equal.
     std::set<std::pair<uint32_t, int64_t>> written;
     uint32_t posts = 0;
     for (const Step& step : steps_of(*plan)) {
@@ -243,7 +243,7 @@ class Procedures : public Workload {
         Status status = db.run_read_only([&](Transaction& txn) { return count(txn, groups_[g], t, &counted); });
         if (!status.ok()) return status.message();
         if (const uint64_t added = groups_[g].added[t].load(); counted != added)
-          return "transactions have added " + std::to_string(added) + " to table '" + table_name(g, t) + "', but its rows contain " +
+          return "transactions have added " + std::to_string(added) + " to table '" + table_name(g, t) + "', but its rows sum up to " +
                  std::to_string(counted);
       }
     return "";
@@ -273,7 +273,7 @@ class Procedures : public Workload {
     const PlannedOperation& head = plan.operations.front();
     return groups_[static_cast<size_t>(head.key)].procedures[static_cast<size_t>(head.last_key)];
   }
-  // A reader's steps read the rows and posts of each table, whatever the group's procedures do.
+  // A reader's steps do not depend on the group's procedures.
   const std::vector<Step>& steps_of(const Plan& plan) const {
     return plan.operations.front().variant == kReader ? reader_steps_ : procedure_of(plan).steps;
   }
@@ -284,7 +284,7 @@ class Procedures : public Workload {
     const bool writes = step.does == Step::Does::kAppend || step.does == Step::Does::kInsert;
     return 2 * (writes ? hot.to_write(random) : hot.to_read(random)) + parity;
   }
-  // The number of the cell's list x or y in the history.
+  // Returns the number that the cell's list x or y has in the history.
   static int64_t list_of(const Plan& plan, const Step& step, uint32_t column, int64_t key) {
     return ((plan.operations.front().key * kTables + step.table) * kColumns + column) << 40 | key;
   }
@@ -314,7 +314,7 @@ class Procedures : public Workload {
     options.choices.deferring = options_.deferring;
     options.answers_at_once = options_.answers_at_once;
     options.always_in_pieces = db.sync() != SyncPolicy::kElided && random.below(4) != 0;
-    options.check_accesses = true;  // a program that does not obey its declaration would not prove anything
+    options.check_accesses = true;  // otherwise a body could violate its declaration
     chopping::Plan plan;
     ELIDER_TRY(db.install(std::move(procedures), options, &plan));
     describe(plan);
@@ -324,8 +324,7 @@ class Procedures : public Workload {
   void describe(const chopping::Plan& plan) {
     const auto in_pieces =
         std::count_if(plan.procedures.begin(), plan.procedures.end(), [](const auto& its) { return its.pieces.size() > 1; });
-    // Counts only deferrals that have subscribers or that other calls wait for, because other
-    // deferrals do not change anything.
+    // Counts only deferrals that have subscribers, because others do not affect any other call.
     const auto deferrals = std::count_if(plan.deferrals.begin(), plan.deferrals.end(),
                                          [](const auto& its) { return its.granted && !its.subscribers.empty(); });
     about_ = std::to_string(groups_.size()) + " declarations of " + std::to_string(plan.procedures.size()) +
@@ -339,8 +338,8 @@ class Procedures : public Workload {
     const std::string pledges = table_name(g, kTables + 1), tokens = table_name(g, kTables + 2);
     elider::Procedure<Call> declared(name);
     const uint32_t count = static_cast<uint32_t>(random.between(2, 4));
-    // Half of the procedures use tokens: operation `first` does, and operation `second` uses its
-    // result.
+    // Half of the procedures use tokens: operation `first` creates a pledge or claims a token, and
+    // operation `second` hands out the token or appends to the pledge.
     const bool has_tokens = random.below(2) == 0, claims = random.below(2) == 0;
     const uint32_t first = static_cast<uint32_t>(random.below(count)), second = static_cast<uint32_t>(random.between(first, count - 1));
     uint32_t partner = 0;
@@ -546,7 +545,7 @@ class Procedures : public Workload {
     done.did.read_list(list, row ? std::span(row->list + 1, count) : std::span<const int64_t>());
     return {};
   }
-  // Reads only the given columns of the cell.
+  // Reads only `columns` of the cell.
   static Status find_cell(Transaction& txn, const Table<CellRow>& table, int64_t key, const Columns<CellRow>& columns,
                           Cell<CellRow>* cell) {
     for (const int half : {0, 1}) ELIDER_TRY(find(txn, table, cell_row(key, half), &cell->half[half], columns));
@@ -582,7 +581,7 @@ class Procedures : public Workload {
   std::deque<Group> groups_;
   std::vector<Step> reader_steps_;
   std::string about_;
-  const uint64_t turn_;  // number of transactions that the clients run on each group
+  const uint64_t turn_;  // number of transactions on a group before the clients move to the next one
   const int64_t keys_filled_;
   std::atomic<uint64_t> drawn_{0};
 };

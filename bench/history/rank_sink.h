@@ -1,11 +1,11 @@
-// RankSink records the place of each committed transaction in the engine's commit order. It also
+// RankSink records each committed transaction's position in the engine's commit order. It also
 // forwards transactions to a history file, if there is one. It does not forward transactions that
-// run before begin(), because they read values whose writes, in earlier runs, are not part of this
-// history.
+// run before begin(), because they read values that earlier runs wrote, and those writes are not
+// part of this history.
 //
 // The engine reports a transaction on the thread that ran it, before it returns the transaction's
-// result. So the last rank stored for a thread is the rank of the transaction that the thread has
-// just committed.
+// result. Therefore, the last rank stored for a thread is that of the transaction that the thread
+// has just committed.
 // Thread safety: that of HistorySink; last() belongs to the calling thread.
 #pragma once
 
@@ -25,10 +25,11 @@ class RankSink : public HistorySink {
     if (transaction.committed) last() = {transaction.snapshot, transaction.order, transaction.read_only, true};
     if (next_ != nullptr && begun_) next_->on_transaction(transaction);
   }
-  // Must be called before the threads start whose transactions form the history.
+  // Starts to forward transactions. Must be called before the threads start whose transactions are
+  // recorded.
   void begin() { begun_ = true; }
 
-  // The rank of the transaction that this thread committed last.
+  // Returns the rank of the transaction that the calling thread committed last.
   static CommitRank& last() {
     thread_local CommitRank rank;
     return rank;

@@ -1,5 +1,5 @@
-// The workload rw-register: a register is a row in a cell of two (workload.h) whose value is in a
-// commit group of its own. There are three kinds of keys, by key modulo 4:
+// The workload rw-register: a register is stored in a cell (workload.h), with its value in a
+// separate column group. There are three kinds of keys, by key modulo 4:
 //   0     written blindly, by a put into row 2k or by a write of the value's column; never moved
 //   1, 2  updated, moved, removed and inserted again
 //   3     counters: changed only by add(1), which does not read. The transaction then reads its own
@@ -42,7 +42,7 @@ class RwRegister : public Workload {
     Status status = for_each_row(db, by_key_, [&](Key row_key, const View<RegisterRow>& view) {
       const int64_t key = static_cast<int64_t>(row_key / 2);
       if (view->key != static_cast<uint64_t>(key) || key == last || (is_counter(key) && view->value > int64_t{kWritesPerKey})) {
-        wrong = "register " + std::to_string(key) + " as it is";
+        wrong = "register " + std::to_string(key) + " in this state";
         return false;
       }
       *values = std::max(*values, value_number(view->value));
@@ -94,8 +94,8 @@ class RwRegister : public Workload {
         .index("by_key", {"key"}, [](const RegisterRow& row) { return row.key; });
   }
 
-  // If the register is in both rows, or under a wrong key, records a value that no transaction
-  // wrote. The driver's own check and the checker of the native history then report an error.
+  // Records a read of the register. If the register is in both of its rows, also reports a
+  // complaint.
   static void give(const Cell<RegisterRow>& cell, int64_t key, Attempt* attempt) {
     const int place = cell.place();
     if (cell.half[0] && cell.half[1]) attempt->complaint = "register " + std::to_string(key) + " was in both of its rows";
@@ -164,11 +164,11 @@ class RwRegister : public Workload {
       const int64_t key = static_cast<int64_t>(row_key / 2);
       if (key < operation.key || key > operation.last_key || view->key != static_cast<uint64_t>(key)) {
         attempt->complaint = "a scan of registers " + std::to_string(operation.key) + " to " + std::to_string(operation.last_key) +
-                             " gave " + std::to_string(key);
+                             " returned " + std::to_string(key);
         return true;
       }
       auto& value = values[static_cast<size_t>(key - operation.key)];
-      if (value) attempt->complaint = "a scan gave register " + std::to_string(key) + " twice";
+      if (value) attempt->complaint = "a scan returned register " + std::to_string(key) + " twice";
       value = view->value;
       return true;
     };

@@ -43,7 +43,7 @@ struct HistoryOptions {
   SyncPolicy sync = SyncPolicy::kAutomatic;
   HtmBackend htm = HtmBackend::kAutomatic;
   Protocol protocol = Protocol::kOcc;
-  uint32_t operations = 4;         // the maximum per transaction
+  uint32_t operations = 4;         // the maximum number per transaction
   uint32_t read_only_percent = 20;
   uint32_t scan_percent = 10;      // of all operations
   uint32_t rollback_percent = 2;
@@ -73,13 +73,13 @@ struct PlannedOperation {
 
 struct Plan {
   std::vector<PlannedOperation> operations;
-  bool read_only = false;    // on a snapshot
-  bool roll_back = false;    // at the end, by the procedure
-  bool interactive = false;  // begin() and commit() instead of run()
+  bool read_only = false;    // runs on a snapshot
+  bool roll_back = false;    // the procedure rolls back at its end
+  bool interactive = false;  // runs by begin() and commit() instead of run()
   uint32_t attempts_max = 0;
 };
 
-// The record of one attempt. It counts only if the attempt commits.
+// The record of one attempt. It is used only if the attempt commits.
 struct Attempt {
   void clear() {
     did.clear();
@@ -87,8 +87,8 @@ struct Attempt {
     complaint.clear();
   }
   MicroOps did;
-  std::vector<uint64_t> added;  // what the attempt added to, in the workload's own numbering
-  std::string complaint;  // describes a broken invariant that the workload saw
+  std::vector<uint64_t> added;  // the targets of the attempt's additions, numbered by the workload
+  std::string complaint;  // describes a broken invariant that the attempt saw; may be empty
 };
 
 // Sometimes yields the processor before an operation. Without yields, transactions would seldom
@@ -104,16 +104,16 @@ class Yields {
   uint32_t percent_;
 };
 
-// A call of a chopped procedure in a group (Database::call_group). The object exists until the
+// A call of a chopped procedure in a group (Database::call_group). The object must exist until the
 // group has run.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
   virtual ProcedureCall call() = 0;
-  virtual void did(Attempt* attempt) const = 0;  // called after the call has committed
+  virtual void did(Attempt* attempt) const = 0;  // reports what the call did; called after it has committed
 };
-// A call of one procedure. `Its` is the type of the call. Its member did(attempt) reports what the
-// call did.
+// A PreparedCall of a procedure whose parameter has the type `Its`. Its::did(attempt) reports what
+// the call did.
 template <class Its>
 class Prepared final : public PreparedCall {
  public:
@@ -134,35 +134,35 @@ class Workload {
   // Called after create(), once the history is being recorded. Inserts the rows that the run starts
   // with.
   virtual Status fill(Database&) { return {}; }
-  // Called after create(), if earlier runs have left rows. The run continues with unused keys, so
-  // that its own history explains everything that it reads. *values receives the largest number, as
-  // returned by value_number(), of a value of these runs. kCorrupt: no run can have left these
+  // Called after create() if earlier runs have left rows. Continues with unused keys, so that this
+  // run's history explains everything that it reads. *values receives the largest value_number() of
+  // all values that earlier runs have written. Fails with kCorrupt if no run can have left these
   // rows.
   virtual Status resume(Database& db, int64_t* values) = 0;
   // Draws the operations; the caller draws the rest of the plan. `value` is the first of a range of
   // unique values, one for each operation that the transaction may have.
   virtual void plan(Random& random, int64_t value, Plan* plan) = 0;
-  // The part of the record that is known before the transaction runs: reads without results, and
-  // writes whose values do not depend on reads.
+  // Records what is known before the transaction runs: reads without their results, and writes
+  // whose values do not depend on reads.
   virtual void invocation(const Plan& plan, MicroOps* operations) const;
-  // Names in advance the rows that a transaction in a group will access.
+  // Announces the rows that a transaction in a group will access.
   virtual void touch(const Plan&, Touches&) const {}
   virtual Status execute(Transaction& txn, const Plan& plan, Yields& yields, Attempt* attempt) = 0;
   // Returns true if the transaction runs as a call of a chopped procedure, through call() or
   // prepare().
   virtual bool in_pieces(const Plan&) const { return false; }
-  // Like call(), for a call in a group. The call runs begins() whenever it begins, which can happen
-  // more than once.
+  // Like call(), but prepares a call that will run in a group. The call invokes begins() whenever
+  // it begins, which can happen more than once.
   virtual std::unique_ptr<PreparedCall> prepare(const Plan&, Yields&, std::function<void()> /*begins*/) { return nullptr; }
   // Called after create(). Returns a note for the summary of the run, or "".
   virtual std::string about() const { return ""; }
-  // Called after each transaction that committed.
+  // Called after each committed transaction.
   virtual void committed(const Attempt&) {}
   // Called after all threads have ended. Returns a description of an error in the rows that the
-  // history does not show, or "".
+  // history cannot show, or "".
   virtual std::string complaint(Database&) const { return ""; }
   virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) {
-    return Status(Code::kUnsupported, "nothing is in pieces");
+    return Status(Code::kUnsupported, "this workload does not call chopped procedures");
   }
 };
 
@@ -174,7 +174,7 @@ std::unique_ptr<Workload> make_bank(const HistoryOptions& options);
 std::unique_ptr<Workload> make_posts(const HistoryOptions& options);
 std::unique_ptr<Workload> make_procedures(const HistoryOptions& options);
 
-// Returns null if no workload has this name.
+// Returns the workload named `options.workload`, or null if no workload has this name.
 std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
 
 // -- what several workloads share -----------------------------------------------------------------
@@ -182,16 +182,16 @@ std::unique_ptr<Workload> make_workload(const HistoryOptions& options);
 // A unique value: [62..32] thread  [31..0] number. Different threads use the same numbers.
 inline int64_t value_of(uint32_t thread, int64_t number) { return int64_t{thread} << 32 | number; }
 inline int64_t value_number(int64_t value) { return value & 0xffffffff; }
-inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // earlier runs must have used fewer numbers
+inline constexpr int64_t kValueNumbersKept = int64_t{1} << 31;  // --resume requires that earlier runs have used fewer numbers
 
 inline Status left_by_no_run(const std::string& what) { return Status(Code::kCorrupt, "--resume: no run can have left " + what); }
-// The result of a workload's resume(). `wrong` describes an error in the rows; "" means that they
-// are correct.
+// Returns the result of a workload's resume(): `status`, or kCorrupt if `wrong` is not empty.
+// `wrong` describes an error in the rows.
 inline Status resumed(Status status, const std::string& wrong) {
   return status.ok() && !wrong.empty() ? left_by_no_run(wrong) : status;
 }
 
-// Creates the workload's table, and returns the table and its index of the given name.
+// Creates the workload's table. *table receives the table, and *index its index named `index_name`.
 template <class Row>
 Status create_table(Database& db, const SchemaOf<Row>& described, std::string_view index_name, Table<Row>* table, Index<Row>* index) {
   auto made = db.create_table(described);
@@ -203,7 +203,7 @@ Status create_table(Database& db, const SchemaOf<Row>& described, std::string_vi
   return {};
 }
 
-// How a range is scanned. Tables that are not ordered are scanned only through their index.
+// How a range is scanned. Unordered tables are scanned only through their secondary index.
 enum class ScanWay : Variant { kForward, kReverse, kByIndex, kByIndexReverse };
 inline Variant draw_scan_way(Random& random, KeyIndex index) {
   constexpr auto kByIndex = static_cast<Variant>(ScanWay::kByIndex), kByIndexReverse = static_cast<Variant>(ScanWay::kByIndexReverse);
@@ -219,7 +219,7 @@ Status scan_in_its_way(Transaction& txn, const PlannedOperation& operation, cons
   return by_index ? txn.scan(index, values, options, visit) : txn.scan(table, keys, options, visit);
 }
 
-// Visits all rows of earlier runs in the order of the given index.
+// Visits all rows of earlier runs in the order of `index`.
 template <class Row, class Visit>
 Status for_each_row(Database& db, const Index<Row>& index, Visit&& visit) {
   return db.run_read_only([&](Transaction& txn) { return txn.scan(index, KeyRange{}, ScanOptions{}, visit); });
@@ -234,10 +234,10 @@ Status find(Transaction& txn, const Table<Row>& table, Key key, View<Row>* view,
   return {};
 }
 
-// A cell represents a logical key. It is stored in one of two rows, 2k and 2k+1. A write may move
-// the cell to the other row: it removes one row and inserts the other, and the value of the logical
-// key does not change. So histories that cannot express a removal still exercise removals. A reader
-// that sees both rows, or neither, gets a value that no checker accepts.
+// A cell stores the value of a logical key k in one of two rows, with the keys 2k and 2k+1. A write
+// may move the cell: it removes one row and inserts the other, which does not change the logical
+// key's value. This way, histories that cannot express a removal still exercise removals. A reader
+// that sees both rows, or neither, records a value that no checker accepts.
 inline Key cell_row(int64_t key, int half) { return static_cast<Key>(key) * 2 + static_cast<Key>(half); }
 
 inline void touch_cells(const Plan& plan, const TableRef& table, Touches& touches) {
@@ -248,8 +248,8 @@ inline void touch_cells(const Plan& plan, const TableRef& table, Touches& touche
 template <class Row>
 struct Cell {
   View<Row> half[2];
-  // The index of the row that holds the cell, or -1 if neither does. If both do, which is an error,
-  // returns the first.
+  // Returns which of the two rows holds the cell, 0 or 1, or -1 if neither does. If both do, which
+  // is an error, returns 0.
   int place() const { return half[0] ? 0 : half[1] ? 1 : -1; }
 };
 

@@ -1,7 +1,7 @@
 // The date of a transaction, in seconds since 1970. Seconds are the resolution that the
-// specification requires (clause 1.3.1). The date comes from the system's coarse clock, which costs
-// a quarter of the exact one.
-// Thread safety: pure reads.
+// specification requires (clause 1.3.1). The system's coarse clock is precise enough, and reading
+// it takes a quarter of the time of the exact clock.
+// Thread safety: all threads may call now_seconds().
 #pragma once
 
 #include <cstdint>

@@ -27,12 +27,12 @@ std::vector<Condition> all_conditions() {
       {"3.3.2.8", "w_ytd = sum(h_amount), by warehouse"},
       {"3.3.2.9", "d_ytd = sum(h_amount), by district"},
       {"3.3.2.10", "c_balance = sum(ol_amount) of delivered lines - sum(h_amount), by customer"},
-      {"3.3.2.11", "rows of order - rows of new_order = orders delivered, loaded ones included, by district"},
+      {"3.3.2.11", "rows of order - rows of new_order = delivered orders, including loaded ones, by district"},
       {"3.3.2.12", "c_balance + c_ytd_payment = sum(ol_amount) of delivered lines, by customer"},
       {"new_orders", "committed NewOrders = orders added"},
       {"payments", "committed Payments = history rows added"},
       {"deliveries", "committed deliveries of an order = sum(c_delivery_cnt)"},
-      {"stock", "s_ytd, s_order_cnt and s_remote_cnt = what order lines took, by stock row"},
+      {"stock", "s_ytd, s_order_cnt and s_remote_cnt = sums over the order lines, by stock row"},
   };
   std::vector<Condition> conditions(kRules);
   for (uint32_t i = 0; i < kRules; ++i) {
@@ -94,8 +94,8 @@ void check_orders(const DistrictFacts& facts, uint32_t warehouse, uint32_t distr
     findings.compare(kUndelivered, {"(o_carrier_id is null)", order.carrier == 0}, {"rows of new_order", is_waiting}, where);
     findings.compare(kLineCount, {"o_ol_cnt", order.line_count}, {"rows of order_line", order.lines_found}, where);
     const uint32_t dated_wanted = order.carrier == 0 ? 0 : order.lines_found;
-    findings.compare(kLineDates, {"lines with ol_delivery_d", order.lines_dated}, {"lines that o_carrier_id asks for", dated_wanted},
-                     where);
+    findings.compare(kLineDates, {"lines with ol_delivery_d", order.lines_dated},
+                     {"lines delivered according to o_carrier_id", dated_wanted}, where);
   }
   while (waiting < new_orders.size()) orphan(new_orders[waiting++]);
 }
@@ -184,7 +184,7 @@ Status read_all_history(Database& db, const Tables& tables, const Workload& work
   cut(kLoaderSource, uint64_t{sizes.warehouses} * kDistricts * sizes.customers);
   for (uint32_t thread = 0; thread < totals.history_keys.size(); ++thread) cut(source_of_thread(thread), totals.history_keys[thread]);
   const auto run = [](uint64_t i) { return i; };
-  // The loader numbers its history rows by customer.
+  // The loader uses the customer's key as the counter of a history row.
   const auto loaded = [&](uint64_t i) {
     const uint64_t district = i / sizes.customers;
     return CustomerKey::pack_unchecked(district / kDistricts + 1, district % kDistricts + 1, i % sizes.customers + 1);
@@ -204,7 +204,7 @@ void check_totals(const GlobalFacts& global, const RunTotals& totals, uint64_t h
   findings.compare(kEveryPayment, {"committed Payments", static_cast<int64_t>(totals.payments)},
                    {"history rows added", static_cast<int64_t>(global.payments)}, everywhere);
   findings.compare(kEveryPayment, {"committed Payments", static_cast<int64_t>(totals.payments)},
-                   {"history rows that the table counts - loaded ones", static_cast<int64_t>(history_rows) - loaded}, everywhere);
+                   {"rows of history - loaded rows", static_cast<int64_t>(history_rows) - loaded}, everywhere);
   findings.compare(kEveryDelivery, {"committed deliveries", static_cast<int64_t>(totals.delivered)},
                    {"sum(c_delivery_cnt)", static_cast<int64_t>(global.delivered)}, everywhere);
 }

@@ -22,8 +22,8 @@ Status read_customers(Database& db, const Tables& tables, uint32_t warehouse, ui
   });
 }
 
-// Calls take(key, row) for the rows of the range. It scans the table or, if the table is a hash
-// table, looks up each key of keys().
+// Calls take(key, row) for each row in `range`. Scans the table or, if its key index is a hash
+// table, looks up each key in keys().
 template <class Row, class Keys, class Take>
 Status each_row(Database& db, const Table<Row>& table, const Columns<Row>& columns, KeyRange range, const Keys& keys, Take&& take) {
   if (table.schema().key_index == KeyIndex::kHashed) return read_rows(db, table, columns, keys(), false, take);
@@ -35,7 +35,7 @@ Status each_row(Database& db, const Table<Row>& table, const Columns<Row>& colum
   });
 }
 
-// Reads orders and new orders. The lines are read later, when they are compared with the orders.
+// Reads orders and new orders. The order lines are read later and compared with the orders.
 Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, const Sizes& sizes, DistrictFacts* facts) {
   const KeyRange range = OrderKey::prefix(warehouse, district);
   const auto keys = [&] {
@@ -50,7 +50,7 @@ Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint3
     facts->orders.push_back({number, row.customer, row.carrier, row.line_count});
     facts->lines_ordered += row.line_count;
     if (wrong.ok() && (row.customer == 0 || row.customer > sizes.customers))
-      wrong = strange("order " + std::to_string(number), "is of customer " + std::to_string(row.customer) + ", which cannot exist");
+      wrong = strange("order " + std::to_string(number), "names customer " + std::to_string(row.customer) + ", which cannot exist");
   });
   if (!status.ok()) return status;
   if (!wrong.ok()) return wrong;
@@ -58,7 +58,7 @@ Status read_orders(Database& db, const Tables& tables, uint32_t warehouse, uint3
                   [&](Key key, const NewOrder&) { facts->new_orders.push_back(static_cast<uint32_t>(OrderKey::unpack(key)[2])); });
 }
 
-// The keys of the lines of all existing orders.
+// Returns the keys of the lines that the district's orders should have.
 std::vector<Key> line_keys(uint32_t warehouse, uint32_t district, const DistrictFacts& facts) {
   std::vector<Key> keys;
   for (const OrderFacts& order : facts.orders)
@@ -67,8 +67,8 @@ std::vector<Key> line_keys(uint32_t warehouse, uint32_t district, const District
   return keys;
 }
 
-// Counts the lines of each order. Adds up the amounts delivered to each customer and the quantities
-// taken from each stock.
+// Counts each order's lines. Adds up the amounts delivered to each customer and the quantities
+// taken from each stock row.
 class LineReader {
  public:
   LineReader(DistrictFacts* facts, GlobalFacts& global) : facts_(facts), global_(global) {}
@@ -83,10 +83,10 @@ class LineReader {
       order.lines_dated += line.delivery_date != 0;
       if (line.delivery_date != 0) facts_->customers[order.customer - 1].delivered_amount += line.amount;
     }
-    if (number <= global_.sizes.customers) return;  // a loaded order did not take anything from stock
+    if (number <= global_.sizes.customers) return;  // loaded orders did not take anything from stock
     if (!global_.has_stock(line.supply_warehouse, line.item)) {
       if (wrong_.ok()) wrong_ = strange("line " + std::to_string(position) + " of order " + std::to_string(number),
-                       "is of item " + std::to_string(line.item) + " of warehouse " + std::to_string(line.supply_warehouse) +
+                       "names item " + std::to_string(line.item) + " of warehouse " + std::to_string(line.supply_warehouse) +
                            ", which cannot exist");
       return;
     }
@@ -100,7 +100,7 @@ class LineReader {
  private:
   DistrictFacts* facts_;
   GlobalFacts& global_;
-  size_t at_ = 0;  // index into the orders, which have the same order as the lines
+  size_t at_ = 0;  // index into the orders, which are sorted like the lines
   Status wrong_;
 };
 

@@ -1,8 +1,9 @@
 // The data that the consistency checks read: sums over the history, and the orders and customers of
-// one district. They are read in read-only transactions of bounded size.
+// one district. They are read in several read-only transactions of bounded size.
 //
-// No transaction may write meanwhile, so that several transactions read the same state.
-// Thread safety: all threads may add to Sums; the other objects belong to one thread.
+// No transaction may write meanwhile, so that all of these transactions read the same state.
+// Thread safety: all threads may add to Sums and GlobalFacts; the other objects belong to one
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ class Sums {
   std::vector<std::atomic<int64_t>> values_;
 };
 
-// Sums over all districts, with counters for each district.
+// Sums over all districts, by customer, district and stock row.
 struct GlobalFacts {
   explicit GlobalFacts(const Sizes& sizes);
 
@@ -43,8 +44,8 @@ struct GlobalFacts {
   bool has_stock(uint64_t warehouse, uint64_t item) const;
 
   const Sizes sizes;
-  Sums paid_by_customer, paid_to_district, district_ytd;  // sums of h_amount; and d_ytd itself
-  Sums stock_ytd, stock_orders, stock_remote;             // according to the order lines of NewOrders
+  Sums paid_by_customer, paid_to_district, district_ytd;  // the first two sum up h_amount, the third holds d_ytd
+  Sums stock_ytd, stock_orders, stock_remote;             // computed from the order lines of NewOrders
   std::atomic<uint64_t> payments{0}, new_orders{0}, delivered{0};
 };
 
@@ -63,29 +64,32 @@ struct OrderFacts {
 };
 
 struct DistrictFacts {
-  District district{};                    // only ytd and next_order
-  std::vector<CustomerFacts> customers;   // by number - 1
-  std::vector<OrderFacts> orders;         // by number
+  District district{};                    // only ytd and next_order are set
+  std::vector<CustomerFacts> customers;   // indexed by number - 1
+  std::vector<OrderFacts> orders;         // ascending by number
   std::vector<uint32_t> new_orders;       // numbers, ascending
   uint64_t lines = 0;
   uint64_t lines_ordered = 0;             // sum of line_count
 };
 
-// The number of rows in the table, including rows under keys that the benchmark never assigned.
+// Returns the number of rows in `table`, including rows with keys that the benchmark never
+// assigned.
 uint64_t rows_of(const Database& db, const std::string& table);
 
-// Calls task(i) for 0 <= i < count on the given number of threads. The first error ends the run.
+// Calls task(i) for 0 <= i < count on the given number of threads. After the first error, which is
+// returned, no further task is started.
 Status run_tasks(uint32_t threads, uint64_t count, const std::function<Status(uint64_t)>& task);
 
-// Adds the history rows of one source with the counters first to last - 1. Skips missing rows.
-// kInvalidArgument: a row names a customer that cannot exist.
+// Adds to `global` the history rows of `source` that have the counters counter(first) to
+// counter(last - 1). Skips missing rows. Fails with kInvalidArgument if a row names a customer or
+// district that cannot exist.
 Status read_history(Database& db, const Tables& tables, uint32_t source, const std::function<uint64_t(uint64_t)>& counter, uint64_t first,
                     uint64_t last, GlobalFacts& global);
-// Reads one district. Also adds the quantities of its order lines to the global sums.
+// Reads one district. Also adds the quantities of its order lines to `global`.
 Result<DistrictFacts> read_district(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, GlobalFacts& global);
 
-// Reads rows by key, `batch` of them per transaction, and calls visit(key, row) for each. Returns
-// kNotFound if a row is missing and must_exist is true.
+// Reads rows by key, 256 of them per transaction, and calls visit(key, row) for each. Returns
+// kNotFound if a row is missing and `must_exist` is true.
 template <class Row, class Visit>
 Status read_rows(Database& db, const Table<Row>& table, const Columns<Row>& columns, std::span<const Key> keys, bool must_exist,
                  Visit&& visit) {
@@ -98,7 +102,7 @@ Status read_rows(Database& db, const Table<Row>& table, const Columns<Row>& colu
       for (size_t i = 0; i < some.size(); ++i) {
         if (views[i]) visit(some[i], *views[i]);
         else if (must_exist)
-          return Status(Code::kNotFound, "table " + table.schema().name + " does not have a row of key " + std::to_string(some[i]));
+          return Status(Code::kNotFound, "table " + table.schema().name + " does not have a row with key " + std::to_string(some[i]));
       }
       return {};
     });

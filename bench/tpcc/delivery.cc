@@ -1,6 +1,6 @@
 // Delivery (clause 2.7) delivers the oldest waiting order of each of the ten districts in one
-// transaction. Each step handles all districts. So the orders are looked up in one batch, then
-// their lines, then the customers, and the cache misses of a batch overlap.
+// transaction. Each step handles all districts, so that the orders, then their lines, and then the
+// customers are each looked up in one batch, whose cache misses overlap.
 #include <span>
 
 #include "bench/tpcc/transactions.h"
@@ -61,7 +61,7 @@ Status date_lines(Transaction& txn, const Tables& tables, int64_t date, Batch* b
     batch->amounts[i] = 0;
     for (const size_t end = at + batch->line_counts[i]; at < end; ++at) {
       if (!views[at])
-        return Status(Code::kNotFound, "the order line of key " + std::to_string(keys[at]) + " waits for delivery but does not exist");
+        return Status(Code::kNotFound, "the order line with key " + std::to_string(keys[at]) + " waits for delivery but does not exist");
       batch->amounts[i] += views[at]->amount;
       status = txn.update(tables.line, views[at], tables.line_date, [&](OrderLine& row) { row.delivery_date = date; });
       if (!status.ok()) return status;
@@ -77,7 +77,7 @@ Status charge_customers(Transaction& txn, const Tables& tables, const Batch& bat
   if (!status.ok()) return status;
   for (uint32_t i = 0; i < batch.count; ++i) {
     if (!views[i])
-      return Status(Code::kNotFound, "the customer of key " + std::to_string(batch.customers[i]) + " has an order but does not exist");
+      return Status(Code::kNotFound, "the customer with key " + std::to_string(batch.customers[i]) + " has an order but does not exist");
     status = txn.update(tables.customer, views[i], tables.customer_delivered, [&](Customer& customer) {
       customer.balance += batch.amounts[i];
       ++customer.delivery_count;
@@ -107,8 +107,8 @@ Status delivery(Transaction& txn, const Tables& tables, const DeliveryInput& inp
   return charge_customers(txn, tables, batch);
 }
 
-// Only the call that has removed the order's row from the queue changes the order and its lines. If
-// the call defers, readers may see its customers' balances later.
+// Only the call that has removed an order's NewOrder row changes the order and its lines. If the
+// call defers its additions, the customers' balances may change later than the rest.
 ProcedureHandle<DeliveryCall> add_delivery(Procedures& to, const Tables& tables, bool deferring) {
   using chopping::Operation;
   const Operation customer = deferring

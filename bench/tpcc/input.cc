@@ -6,8 +6,8 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// Streams of Random with the same seed. The threads use streams from 0 upwards; the constants use a
-// stream far above those.
+// The stream of Random that the constants are drawn from. It is far above the streams that the
+// threads use with the same seed, which start at 0.
 constexpr uint64_t kConstantsStream = uint64_t{1} << 32;
 
 constexpr uint32_t kLastNameA = 255, kCustomerA = 1023, kItemA = 8191;

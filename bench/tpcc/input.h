@@ -1,9 +1,9 @@
 // Inputs of TPC-C's transactions, drawn as the specification says (clauses 2.1.6, 2.4.1 to 2.8.1).
 //
 // An input is drawn before its transaction begins, so that a transaction that is retried after a
-// conflict runs with the same input. The date is also read before the transaction, because a clock
-// may be a system call, which a hardware transaction cannot make. Think times and keying times are
-// not modelled, so a terminal never waits.
+// conflict runs with the same input. The date is also read before the transaction, because reading
+// a clock may take a system call, which would abort a hardware transaction. Think times and keying
+// times are not modelled, so a terminal never waits.
 // Thread safety: a Workload is constant; an InputStream belongs to one thread.
 #pragma once
 
@@ -28,7 +28,8 @@ std::string_view name_of(Kind kind);  // "new_order", ...
 // minimum shares (clause 5.2.3), and NewOrder has the rest.
 using Mix = std::array<uint32_t, kKinds>;
 inline constexpr Mix kStandardMix = {45, 43, 4, 4, 4};
-// Parses a mix such as "45,43,4,4,4". kInvalidArgument: the message names the error.
+// Parses a mix such as "45,43,4,4,4". Fails with kInvalidArgument and the reason if `text` is not a
+// mix.
 Result<Mix> parse_mix(std::string_view text);
 
 // The constants C of the non-uniform distribution (clause 2.1.6). The two constants for last names
@@ -45,21 +46,22 @@ inline uint32_t non_uniform(Random& random, uint32_t a, uint32_t c, uint32_t fir
   return ((one | other) + c) % (last - first + 1) + first;
 }
 
-// The last name with this number, 0 to 999 (clause 4.3.2.3).
+// Returns the last name with the given number, 0 to 999 (clause 4.3.2.3).
 const Text<16>& last_name(uint32_t number);
 
 // The values that all threads of a run share.
 struct Workload {
   Sizes sizes;
   Mix mix = kStandardMix;
-  int crossing_percent = -1;  // the share of NewOrders and Payments that use another warehouse; -1: the specification's
+  int crossing_percent = -1;  // share of NewOrders and Payments that use a second warehouse; -1: as specified
   NonUniformConstants constants{};
   uint64_t seed = 1;
   uint32_t threads = 1;
-  std::vector<uint64_t> history_keys = {};  // number of keys that earlier runs' Payments used, by thread; 0 for further threads
+  std::vector<uint64_t> history_keys = {};  // by thread: number of history keys that earlier runs used; 0 for threads not listed
 };
 
-// A customer, chosen by number or, in 60 of 100 cases, by last name. By last name, the number is 0.
+// A customer, chosen by last name in 60 of 100 cases, and otherwise by number. `customer` is 0 if
+// the last name is given.
 struct CustomerChoice {
   uint32_t warehouse = 0, district = 0, customer = 0;
   Text<16> last{};
@@ -96,7 +98,7 @@ struct StockLevelInput {
   int32_t threshold = 0;
 };
 
-// The inputs of one thread. The same workload and thread give the same inputs.
+// The inputs of one thread. Equal workloads and thread indexes give equal inputs.
 class InputStream {
  public:
   InputStream(const Workload& workload, uint32_t thread);
@@ -107,8 +109,9 @@ class InputStream {
     while (dice >= mix_until_[kind]) ++kind;
     return static_cast<Kind>(kind);
   }
-  // A random warehouse of those that this thread serves: thread, thread + threads, ... (counted
-  // from 0). If there are fewer warehouses than threads, it is thread modulo warehouses.
+  // Returns a random warehouse of those that this thread serves: thread, thread + threads, ...
+  // (counted from 0). If there are fewer warehouses than threads, the thread serves only warehouse
+  // `thread` modulo their number.
   uint32_t home_warehouse() { return first_home_ + static_cast<uint32_t>(random_.below(homes_)) * workload_.threads; }
 
   void draw(uint32_t warehouse, NewOrderInput* input);
@@ -117,11 +120,11 @@ class InputStream {
   void draw(uint32_t warehouse, DeliveryInput* input);
   void draw(uint32_t warehouse, StockLevelInput* input);
 
-  // Replaces the number of the Payment's history row by this unique number.
+  // Numbers the Payment's history row `number`, which must be unique, instead of the number drawn.
   void number_history(uint64_t number, PaymentInput* input);
 
-  // Includes the keys of earlier runs. If number_history() sets the numbers, it is the largest
-  // number plus one.
+  // Returns the number of history keys used, including those of earlier runs. If number_history()
+  // sets the numbers, returns the largest number plus one.
   uint64_t history_keys_used() const { return payments_; }
 
  private:

@@ -21,8 +21,7 @@ constexpr uint32_t kStockRowsAPart = 10'000;
 // The streams of Random for loading, which differ from those of the run's threads.
 constexpr uint64_t kPartStreams = uint64_t{2} << 32;
 
-// Inserts the rows of one part. The rows go into an open transaction, which is committed at
-// intervals.
+// Inserts the rows of one part, in transactions of kRowsATransaction rows.
 class RowBatch {
  public:
   RowBatch(Database& db, LoadProgress& progress) : db_(db), progress_(progress) {}
@@ -68,13 +67,13 @@ class Loader {
 
   uint32_t between(uint32_t first, uint32_t last) { return static_cast<uint32_t>(random_.between(first, last)); }
   bool percent(uint32_t share) { return random_.below(100) < share; }
-  // Fills `text` with a random text of length_min to N of the characters in `from`.
+  // Fills `text` with `length_min` to N random characters from `from`.
   template <size_t N>
   void fill(Text<N>& text, uint32_t length_min, std::string_view from = kBoth) {
     const uint32_t length = between(length_min, N);
     for (uint32_t i = 0; i < length; ++i) text[i] = from[random_.below(from.size())];
   }
-  // Returns a random text. One in ten contains ORIGINAL (for items and stocks).
+  // Fills an item's or a stock row's `data` with a random string. One in ten contains ORIGINAL.
   void fill_data(Text<50>& data) {
     data = {};
     const uint32_t length = between(26, 50);
@@ -142,7 +141,7 @@ Status Loader::load_district(uint32_t warehouse, uint32_t id) {
   if (Status status = batch_.insert(tables_.district, DistrictKey::pack_unchecked(warehouse, id), district); !status.ok()) return status;
   for (uint32_t customer = 1; customer <= customers; ++customer)
     if (Status status = load_customer(warehouse, id, customer); !status.ok()) return status;
-  // Every customer has one order. The orders are in a random permutation of the customers.
+  // Every customer has one order. A random permutation assigns the orders to the customers.
   std::vector<uint32_t> owners(customers);
   std::iota(owners.begin(), owners.end(), 1);
   for (uint32_t i = customers; i > 1; --i) std::swap(owners[i - 1], owners[random_.below(i)]);
@@ -163,7 +162,7 @@ Status Loader::load_customer(uint32_t warehouse, uint32_t district, uint32_t id)
   customer.credit = {percent(10) ? 'B' : 'G', 'C'};
   customer.credit_limit = 50'000'00;
   customer.middle = {'O', 'E'};
-  // The first 1,000 customers have the 1,000 names in turn, so that every name has an owner.
+  // The first 1,000 customers get the 1,000 names in turn, so that every name is in use.
   const uint32_t names = workload_.sizes.last_names();
   customer.last = last_name(id <= names ? id - 1 : non_uniform(random_, 255, workload_.constants.last_name_load, 0, names - 1));
   customer.since = now_;
@@ -216,8 +215,8 @@ Status Loader::load_lines(const Order& order, uint32_t id, bool delivered) {
   return {};
 }
 
-// The parts of the work, counted from 0: first the items; then, for each warehouse, its row, its
-// stock in pieces, and its districts.
+// Numbers the parts of the work. Part 0 loads the items. After that, each warehouse has one part
+// for its row, several parts for its stock, and one part for each district.
 struct Parts {
   explicit Parts(const Sizes& sizes)
       : stock_pieces((sizes.items + kStockRowsAPart - 1) / kStockRowsAPart), a_warehouse(1 + stock_pieces + kDistricts) {}

@@ -3,7 +3,7 @@
 //
 // The rows depend only on the seed. They do not depend on the number of threads, or on which thread
 // loads which part.
-// Thread safety: one thread calls it, before any other use of the tables.
+// Thread safety: one thread calls load(), before any other use of the tables.
 #pragma once
 
 #include "bench/common/loader.h"
@@ -13,12 +13,12 @@
 
 namespace elider::bench::tpcc {
 
-// The number of rows after loading. It does not include the order lines, whose number is random: 10
-// per order on average.
+// Returns the expected number of rows after loading. The number of order lines is random, so their
+// average of 10 per order is counted.
 uint64_t expected_rows(const Sizes& sizes);
 
-// If the result is not ok, the database returned the error (for example kMemoryLimit), and the
-// tables are partly filled.
+// Loads all tables. If the result's status is an error, it comes from the database (for example
+// kMemoryLimit), and the tables are partly filled.
 LoadResult load(const CommonOptions& options, Database& db, const Tables& tables, const Workload& workload);
 
 }  // namespace elider::bench::tpcc

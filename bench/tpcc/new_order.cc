@@ -1,6 +1,7 @@
-// NewOrder (clause 2.4). The items and stocks are random, so it reads them in two batches whose
-// cache misses overlap. It reads the district's order counter last, because every order of the
-// district changes the counter. A shorter time from this read to the commit means fewer conflicts.
+// NewOrder (clause 2.4) reads its items in one batch and its stock rows in another, so that the
+// cache misses of a batch overlap. It reads the district's order counter last, because every order
+// of the district changes the counter, and there are fewer conflicts if the commit soon follows
+// this read.
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,7 +48,7 @@ Status take_from_stock(Transaction& txn, const Tables& tables, const NewOrderInp
   return {};
 }
 
-// Copies the columns of the items and stocks that no transaction changes.
+// Copies the columns of the items and stock rows that no transaction changes.
 void take_down(const NewOrderInput& input, Goods* goods, NewOrderOutput* output) {
   const auto info = kDistrictInfo[input.district - 1];
   for (size_t i = 0; i < goods->count; ++i) {
@@ -138,13 +139,14 @@ Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& in
   if (Status status = take_number(txn, tables, input, output); !status.ok()) return status;
   output->entry_date = input.date;
   if (Status status = insert_order(txn, tables, input, goods, *output); !status.ok()) return status;
-  // The last item does not exist. A terminal must find this out only after all other work is done.
+  // If the last item does not exist, the order is rolled back only after all other work, as
+  // specified.
   if (goods.count != input.line_count) return Status::rollback();
   add_up(input, output);
   return {};
 }
 
-// If the call runs in pieces, it finds a nonexistent item before it writes anything.
+// If the call runs in pieces, it detects a nonexistent item before it writes anything.
 ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables) {
   using chopping::Operation;
   const std::vector<std::string> sale{"quantity", "ytd", "order_count", "remote_count"};
@@ -158,7 +160,7 @@ ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables
           .operation(Operation("customer").reads("customer", {"discount", "credit", "last"}),
                      [&tables](Transaction& txn, NewOrderCall& call) { return read_customer(txn, tables, *call.input, call.output); })
           .operation(Operation("items").reads("item", {"price", "name", "data"}).rolls_back(),
-                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {  // the first operation, because it may roll back
+                     [&tables](Transaction& txn, NewOrderCall& call) -> Status {  // runs first, because it may roll back
                        call.in_group.begins();
                        if (Status status = read_items(txn, tables, *call.input, &call.goods); !status.ok()) return status;
                        return call.goods.count == call.input->line_count ? Status() : Status::rollback();
@@ -170,7 +172,7 @@ ProcedureHandle<NewOrderCall> add_new_order(Procedures& to, const Tables& tables
                        take_down(*call.input, &call.goods, call.output);
                        return {};
                      })
-          // The first operation that conflicts. All operations that only read come before it.
+          // The first operation that can conflict. All operations that only read come before it.
           .operation(
               Operation("stock").reads("stock", sale).writes("stock", sale).needs({"items", "stock_information", "warehouse", "customer"}),
               [&tables](Transaction& txn, NewOrderCall& call) {

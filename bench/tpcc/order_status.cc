@@ -14,7 +14,7 @@ Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInp
   output->last = (*customer)->last;
   output->balance = (*customer)->balance;
 
-  // The orders of a customer are sorted by key, and therefore by number.
+  // The index lists a customer's orders in the order of their keys, and therefore of their numbers.
   output->order = 0;
   output->line_count = 0;
   const ScanOptions latest{.limit = 1, .reverse = true, .columns = tables.order_status};

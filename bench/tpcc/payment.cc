@@ -1,6 +1,6 @@
-// Payment (clause 2.5). It changes the sums of the warehouse and of the district by commutative
-// additions, so that Payments to one warehouse do not conflict there. As in the papers, it can also
-// read and write them (TableChoice::additions).
+// Payment (clause 2.5) changes its warehouse's and its district's sum by commutative additions, so
+// that Payments to the same warehouse do not conflict on these sums. Without
+// TableChoice::additions, it reads and writes the sums instead, as in the papers.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// The entry of a Payment, which is inserted before the data of a customer with bad credit.
+// The entry that a Payment prepends to the data of a customer with bad credit.
 class CreditEntry {
  public:
   CreditEntry(Key customer, const PaymentInput& input) {
@@ -27,7 +27,7 @@ class CreditEntry {
     *end_++ = static_cast<char>('0' + input.amount % 10);
     *end_++ = '|';
   }
-  // The oldest entries are cut off at the end.
+  // Prepends the entry to `data`. The oldest entries are cut off at its end.
   void put_before(Text<500>& data) const {
     const auto size = static_cast<size_t>(end_ - text_.data());
     std::memmove(data.data() + size, data.data(), data.size() - size);

@@ -25,7 +25,7 @@ Result<Sizes> find_sizes(const Database& db, const Tables& tables) {
   if (rows(tables.district) != districts) return not_whole("district", rows(tables.district), std::to_string(districts));
   sizes.customers = static_cast<uint32_t>(rows(tables.customer) / districts);
   if (sizes.customers == 0 || rows(tables.customer) % districts != 0)
-    return not_whole("customer", rows(tables.customer), "as many in each of " + std::to_string(districts) + " districts");
+    return not_whole("customer", rows(tables.customer), "a multiple of " + std::to_string(districts) + ", the number of districts");
   const uint64_t stocks = uint64_t{sizes.warehouses} * sizes.items;
   if (stocks == 0 || rows(tables.stock) != stocks) return not_whole("stock", rows(tables.stock), std::to_string(stocks));
   const uint64_t loaded = districts * sizes.customers;
@@ -34,7 +34,7 @@ Result<Sizes> find_sizes(const Database& db, const Tables& tables) {
   return sizes;
 }
 
-// Finds the largest key up to `last`. False: no such key exists.
+// Finds the largest history key up to `last`. Returns false if no such key exists.
 Result<bool> last_history_key(Database& db, const Tables& tables, Key last, Key* key) {
   bool found = false;
   Status status = db.run_read_only([&](Transaction& txn) -> Status {
@@ -49,8 +49,8 @@ Result<bool> last_history_key(Database& db, const Tables& tables, Key last, Key*
   return found;
 }
 
-// Finds the number of keys that each thread of earlier runs has used. There are gaps if rows were
-// lost in a crash.
+// Finds how many history keys each thread of earlier runs has used. Some of these keys may be
+// missing, because their rows were lost in a crash.
 Status find_history_keys(Database& db, const Tables& tables, std::vector<uint64_t>* keys) {
   for (Key last = kKeyMax;;) {
     Key key = 0;
@@ -80,7 +80,7 @@ Result<Earlier> find_earlier(Database& db, const Tables& tables, uint32_t thread
     for (uint32_t c = 1; c <= sizes->customers; ++c) keys[c - 1] = CustomerKey::pack_unchecked(i / kDistricts + 1, i % kDistricts + 1, c);
     return read_rows(db, tables.customer, tables.customer_checked, keys, true, [&](Key, const Customer& row) {
       delivered.fetch_add(row.delivery_count, std::memory_order_relaxed);
-    });  // relaxed: a sum
+    });  // relaxed: only a sum
   });
   if (!status.ok()) return status;
   earlier.totals.delivered = delivered.load();

@@ -1,7 +1,7 @@
-// Finds what earlier runs have left in a recovered database. The next run continues from this
-// state, and the consistency checks know which rows are from earlier runs.
+// Finds what earlier runs have left in a recovered database, so that the next run can continue from
+// this state and the consistency checks can account for the earlier runs' rows.
 //
-// Thread safety: one thread calls it before the run; it reads on several threads.
+// Thread safety: one thread calls find_earlier(), which reads with several threads, before the run.
 #pragma once
 
 #include "bench/tpcc/consistency.h"
@@ -14,12 +14,12 @@ struct Earlier {
   RunTotals totals;  // totals of all runs since loading, computed from the rows
 };
 
-// kInvalidArgument: a table does not have the rows that complete loading creates; the message names
-// the table.
+// Fails with kInvalidArgument if a table does not have the number of rows of a completely loaded
+// database; the message names the table.
 Result<Earlier> find_earlier(Database& db, const Tables& tables, uint32_t threads);
 
-// The totals of all runs. `mine` has the totals of only this run, but its history keys include
-// those of earlier runs.
+// Returns the totals of all runs, including this one. `mine` has the totals of this run only,
+// except that its history keys include those of earlier runs.
 RunTotals add_totals(const RunTotals& earlier, const RunTotals& mine);
 
 }  // namespace elider::bench::tpcc

@@ -23,7 +23,7 @@ class Steps {
   Status status_;
 };
 
-// The address columns, which a warehouse, a district and a customer share.
+// Adds the address columns, which warehouses, districts and customers have.
 template <class Row>
 void describe_address(SchemaOf<Row>& schema) {
   schema.column("street_1", &Row::street_1)
@@ -69,9 +69,9 @@ SchemaOf<Customer> customer_schema(bool groups) {
       .column("phone", &Customer::phone);
   describe_address(schema);
   schema.column("data", &Customer::data).column("since", &Customer::since).column("credit_limit", &Customer::credit_limit);
-  // One in ten Payments changes the data of a customer with bad credit. These data are still in the
-  // group of the columns that are only read, because a third group would add a third commit word to
-  // each row.
+  // One in ten Payments changes `data`, because the customer has bad credit. Nevertheless, `data`
+  // is in the group of the columns that are only read, because a third group would add a third
+  // commit word to each row.
   if (groups)
     schema.group({"discount", "warehouse", "id", "district", "credit", "middle", "last", "first", "phone", "since", "credit_limit",
                   "street_1", "street_2", "city", "state", "zip", "data"});
@@ -190,11 +190,11 @@ uint64_t name_hash(const Text<16>& last) {
   uint64_t words[2];
   std::memcpy(words, last.data(), sizeof words);
   const uint64_t mixed = (words[0] ^ (words[1] * 0x9fb21c651e98df25)) * 0xd6e8feb86659fd93;
-  return mixed >> 20;  // 44 bits; the upper ones, because a product mixes them best
+  return mixed >> 20;  // the upper 44 bits, which the multiplication mixes best
 }
 
 namespace {
-// point_index() is the index of tables that no transaction scans. scanned_index() is the index of
+// point_index() is the key index of tables that no transaction scans, and scanned_index() that of
 // tables that some transactions scan.
 KeyIndex point_index(IndexChoice choice) {
   if (choice == IndexChoice::kArt) return KeyIndex::kRadix;
@@ -205,9 +205,9 @@ KeyIndex scanned_index(IndexChoice choice) {
   return choice == IndexChoice::kHash ? KeyIndex::kHashed : KeyIndex::kOrdered;
 }
 
-// Returns true if the constant columns of a stock row are a separate commit group. An existing
-// table keeps the groups that it was created with. A new table has them under the protocol chopped,
-// because pieces read these columns early.
+// Returns true if a stock row's constant columns are a separate column group. An existing table
+// keeps the groups that it was created with. In a new table, these columns are a separate group
+// under the protocol `chopped`, because an early piece reads them.
 bool apart_from_counts(const Database& db) {
   const auto made = db.table("stock");
   if (!made.ok()) return db.protocol() == Protocol::kChopped;

@@ -1,20 +1,20 @@
-// The nine tables of TPC-C (specification revision 5.11, clause 1.3) as rows of elider, their keys,
-// and the columns that each transaction reads or writes, compiled once.
+// The nine tables of TPC-C (specification revision 5.11, clause 1.3): their row types and keys, and
+// the columns that each transaction reads or writes, which are compiled once.
 //
 // This file defines only the layout: load.h fills the tables, transactions.h changes them. Money is
-// in cents and rates are in ten-thousandths, so that sums compare exactly. Dates are seconds since
-// 1970. 0 represents a null date, and carrier 0 a null carrier. A column that is a part of the key
-// is in the row only if a secondary index has to read it.
+// in cents and rates are in ten-thousandths, so that sums are exact. Dates are seconds since 1970.
+// A null date or carrier is stored as 0. A key column is repeated in the row only if a secondary
+// index needs it.
 //
-// Commit groups (DBX-TC, section 4.3) separate columns that different transactions change:
-// - The year-to-date sums of a warehouse and of a district are separate from the names and taxes,
-//   which every NewOrder reads. d_next_o_id is separate from both. So a Payment and a NewOrder in
-//   one warehouse do not conflict.
+// Column groups (DBX-TC, section 4.3) separate columns that different transactions change:
+// - The year-to-date sums of warehouses and districts are separate from the taxes, which every
+//   NewOrder reads, and d_next_o_id is separate from both. Therefore, a Payment and a NewOrder in
+//   the same warehouse do not conflict.
 // - A customer's balance is separate from the columns that NewOrder reads.
-// - Under the protocol chopped, the constant columns of a stock row are separate from its counts,
-//   because NewOrder reads them before the piece that conflicts. Under other protocols a stock row
-//   is one group, because NewOrder reads s_dist and writes s_quantity, and a second commit word
-//   cost it 2% of its instructions.
+// - Under the protocol `chopped`, a stock row's constant columns are separate from its counters,
+//   because NewOrder reads them in an earlier piece than the one that conflicts. Under other
+//   protocols, a stock row is one group: NewOrder reads s_dist and writes s_quantity anyway, and a
+//   second commit word increased its number of instructions by 2%.
 // Thread safety: Tables is constant once create_tables() has returned.
 #pragma once
 
@@ -35,15 +35,15 @@ inline constexpr uint32_t kLinesMax = 15;
 inline constexpr uint32_t kWarehousesMax = 65535;
 
 // The numbers of rows. The defaults are those of the specification (clause 1.2.1). Smaller numbers
-// are for tests, and results with them are not TPC-C.
+// are for tests, and do not give TPC-C results.
 struct Sizes {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;  // 1 to 131,070
   uint32_t customers = 3000;  // per district; 1 to 4,095
   // Each district is loaded with one order per customer; the last 30% of them wait for delivery.
   uint32_t delivered_orders() const { return customers * 7 / 10; }
-  // The number of last names in use, out of 1,000. Each of them belongs to a customer of each
-  // district.
+  // The number of last names in use, out of 1,000. In each district, every one of them belongs to
+  // at least one customer.
   uint32_t last_names() const { return customers < 1000 ? customers : 1000; }
 };
 
@@ -67,7 +67,8 @@ struct District {
 };
 
 // Payment's columns come first, then NewOrder's. With the two commit words, these columns fill two
-// cache lines. Only Payment and Order-Status read the other columns. No byte is padding.
+// cache lines. Only Payment and Order-Status read the other columns. The struct does not contain
+// padding.
 struct Customer {
   int64_t balance, ytd_payment;
   uint32_t payment_count, delivery_count;
@@ -122,7 +123,7 @@ struct Stock {
   Text<24> info_01, info_02, info_03, info_04, info_05, info_06, info_07, info_08, info_09, info_10;
 };
 
-// s_dist_01 to s_dist_10, by district - 1.
+// s_dist_01 to s_dist_10, indexed by district - 1.
 inline constexpr std::array<Text<24> Stock::*, kDistricts> kDistrictInfo = {
     &Stock::info_01, &Stock::info_02, &Stock::info_03, &Stock::info_04, &Stock::info_05,
     &Stock::info_06, &Stock::info_07, &Stock::info_08, &Stock::info_09, &Stock::info_10};
@@ -137,27 +138,27 @@ using StockKey = KeyLayout<16, 17>;          // warehouse, item
 using HistoryKey = KeyLayout<24, 40>;        // source (see below), counter
 using CustomerNameKey = KeyLayout<16, 4, 44>;  // warehouse, district, hash of the last name
 
-// A hash of the name for the index by last name. Different names may have the same hash, so a scan
-// of this index must compare the names.
+// Returns a hash of the name for the index by last name. Different names may have the same hash, so
+// a scan of this index must compare the names.
 uint64_t name_hash(const Text<16>& last);
 
-// The source in the key of a history row: the loader, or a thread that runs Payments.
+// The source in a history row's key is the loader or the thread that ran the Payment.
 inline constexpr uint32_t kLoaderSource = 0;
 inline constexpr uint32_t source_of_thread(uint32_t thread) { return thread + 1; }
 
 enum class IndexChoice : uint8_t {
-  kMixed,  // hash tables; but B+-trees for orders, order lines and new orders, which are scanned, and history, which grows at its end
+  kMixed,  // hash tables, but B+-trees for orders, order lines and new orders, which are scanned, and for history, whose keys ascend
   kBtree,  // only B+-trees
   kArt,    // only radix trees; secondary indexes are B+-trees
-  kHash,   // only hash tables; secondary indexes are B+-trees; for NewOrders and Payments, which do not scan tables
+  kHash,   // only hash tables; secondary indexes are B+-trees; for mixes of NewOrders and Payments, which do not scan tables
 };
 
-// How the tables are created. TPC-C in the papers has neither commit groups nor additions.
+// How the tables are created. The papers' TPC-C has neither column groups nor additions.
 struct TableChoice {
   IndexChoice index = IndexChoice::kMixed;
   uint32_t zones = 0;     // Schema::zones of all tables
-  bool groups = true;     // columns that are changed separately form separate commit groups
-  bool additions = true;  // Payments add to the sums of their warehouse and district without reading them
+  bool groups = true;     // columns that different transactions change form separate column groups
+  bool additions = true;  // Payments add to their warehouse's and district's sums without reading them
 };
 
 struct Tables {
@@ -194,12 +195,12 @@ struct Tables {
 
 std::string_view name_of(IndexChoice index);  // "mixed", "btree", "art", "hash"
 
-// The schemas of the tables with secondary indexes. The key functions of these indexes are not
-// stored in any file (Options::schemas).
+// Returns the schemas of the tables that have secondary indexes. Opening an existing database
+// requires them (Options::schemas), because the indexes' key functions are not stored in any file.
 std::vector<Schema> indexed_schemas(const TableChoice& choice);
 inline std::vector<Schema> indexed_schemas(IndexChoice index) { return indexed_schemas(TableChoice{.index = index}); }
 
-// Creates the nine tables, or finds existing ones. An error is the database's; its message names
+// Creates the nine tables, or opens existing ones. Errors come from the database; the message names
 // the table.
 Result<Tables> create_tables(Database& db, const TableChoice& choice);
 inline Result<Tables> create_tables(Database& db, IndexChoice index) { return create_tables(db, TableChoice{.index = index}); }

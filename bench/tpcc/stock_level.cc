@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kRecentLinesMax = kRecentOrders * kLinesMax;
 
-// A set of at most kRecentLinesMax items, which also stores the stock keys of the items. It is an
+// A set of at most kRecentLinesMax items, which also stores their stock keys. It is an
 // open-addressing table that is at most one third full, so that an insertion takes one or two
 // probes.
 class ItemSet {
@@ -35,7 +35,7 @@ class ItemSet {
 
   uint32_t warehouse_;
   uint32_t count_ = 0;
-  std::array<uint32_t, kSlots> slots_{};  // 0: free; items count from 1
+  std::array<uint32_t, kSlots> slots_{};  // 0: free; item numbers start at 1
   std::array<Key, kRecentLinesMax> keys_;
 };
 

@@ -88,7 +88,7 @@ bool Terminal::run_group(GroupTimes& times) {
 }
 
 void Terminal::run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times) {
-  // The outcomes contain all errors.
+  // The returned status is ignored, because the outcomes contain all errors.
   part_outcomes_.resize(which.size());
   static_cast<void>(db_.run_group(
       which.size(),
@@ -121,13 +121,13 @@ void Terminal::run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times)
       its.in_group = {&times, place, policies_[static_cast<size_t>(calls_[in_pieces_[place]].kind())].procedure_id};
       chopped_calls_.emplace_back(procedure, std::get<Its>(pieces_.emplace_back(std::move(its))));
     });
-  // The outcomes contain all errors.
+  // The returned status is ignored, because the outcomes contain all errors.
   part_outcomes_.resize(in_pieces_.size());
   static_cast<void>(db_.call_group(chopped_calls_, part_outcomes_, policy));
   for (size_t i = 0; i < in_pieces_.size(); ++i) outcomes_[in_pieces_[i]] = std::move(part_outcomes_[i]);
   if (whole_.empty()) return;
   GroupPolicy of_whole = policy;
-  if (!in_pieces_.empty()) of_whole.commit_number = nullptr;  // all of them are read-only
+  if (!in_pieces_.empty()) of_whole.commit_number = nullptr;  // these calls are read-only
   run_group_whole(whole_, in_pieces_.size(), of_whole, times);
 }
 

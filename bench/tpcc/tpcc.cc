@@ -22,9 +22,9 @@ namespace {
 
 using TerminalOutcome = Outcome<Terminal>;
 
-// The memory that loading and the run may need, assuming a speed that no known machine exceeds, but
-// at most half of the available memory. It is prefaulted so that the measurement does not include
-// the time in which the system clears pages.
+// Returns how much memory to prefault, so that the measurement does not include the time in which
+// the system clears pages: what loading and the run need at a speed that no known machine exceeds,
+// but at most half of the available memory.
 uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
   if (common.prefault_bytes) return *common.prefault_bytes;
   if (common.memory_limit_bytes != 0) return 0;
@@ -94,7 +94,7 @@ Json consistency_json(const ConsistencyReport& consistency) {
   return {{"ok", consistency.ok()}, {"seconds", consistency.seconds}, {"conditions", conditions}};
 }
 
-// Adds the lines and the JSON of a TPC-C run to the common report.
+// Adds the results that are specific to TPC-C to the report, as text and as JSON.
 void describe_run(const TerminalOutcome& outcome, Report* report) {
   TerminalCounts sum;
   for (const auto& terminal : outcome.workers) {
@@ -106,23 +106,23 @@ void describe_run(const TerminalOutcome& outcome, Report* report) {
   const double seconds = outcome.result.seconds;
   const double new_orders_measured = static_cast<double>(outcome.result.types[0].committed);
   const double per_minute = seconds > 0 ? new_orders_measured / seconds * 60 : 0;
-  report->notes.push_back(fmt::format("new orders   {} per minute; {} of {} rolled back, as 1 in 100 must", short_number(per_minute),
+  report->notes.push_back(fmt::format("new orders   {} per minute; {} of {} rolled back (specified: 1 in 100)", short_number(per_minute),
                                       sum.rolled_back, sum.new_orders + sum.rolled_back));
-  report->notes.push_back(fmt::format("deliveries   {} orders; {} times there was none to deliver", sum.delivered, sum.skipped));
+  report->notes.push_back(fmt::format("deliveries   {} orders; {} times no order was waiting", sum.delivered, sum.skipped));
   report->extra["new_orders_per_minute"] = per_minute;
   report->extra["new_orders_rolled_back"] = sum.rolled_back;
   report->extra["orders_delivered"] = sum.delivered;
   report->extra["deliveries_skipped"] = sum.skipped;
 }
 
-// Adds the times until the sampled transactions were durable.
+// Adds how long the sampled transactions took to become durable.
 void describe_durable(const TpccOptions& options, const TerminalOutcome& outcome, Report* report) {
   const uint32_t every = options.durable_sample_every;
   if (every == 0) return;
   Histogram all;  // in nanoseconds
   for (const auto& terminal : outcome.workers) all.merge(terminal->samples().latency_ns());
   const auto ms = [&](double share) { return all.quantile(share) * 1e-6; };
-  report->notes.push_back(fmt::format("acknowledged {:.2f} ms after the begin (p50; p99 {:.2f}, maximum {:.2f}), {} samples", ms(0.5),
+  report->notes.push_back(fmt::format("acknowledged {:.2f} ms after the start (p50; p99 {:.2f}, maximum {:.2f}), {} samples", ms(0.5),
                                       ms(0.99), static_cast<double>(all.max()) * 1e-6, all.count()));
   report->extra["durable_latency_us"] = {{"sample_every", every},
                                          {"samples", all.count()},
@@ -172,7 +172,7 @@ Status fill(const CommonOptions& common, Database& db, const Tables& tables, Wor
   auto checked = check_consistency(db, tables, *workload, *earlier);
   if (!checked.ok()) return checked.status();
   if (!checked->ok()) return Status(Code::kCorrupt, "the recovered database is not consistent: " + checked->complaints().front());
-  report->notes.push_back(fmt::format("resumed      {}, {} NewOrders and {} Payments of earlier runs, consistent",
+  report->notes.push_back(fmt::format("resumed      {}; {} NewOrders and {} Payments from earlier runs, consistent",
                                       describe_recovery(db.recovery()), earlier->new_orders, earlier->payments));
   report->extra["recovery"] = recovery_json(db.recovery());
   return {};
@@ -183,13 +183,13 @@ Status fill(const CommonOptions& common, Database& db, const Tables& tables, Wor
 const char* const kTpccDeviations =
     "TPC-C revision 5.11, with nine tables, five transactions, and the specification's sizes and input distributions.\n"
     "Deviations: terminals, keying times and think times are left out. Each thread runs one transaction after\n"
-    "the other, with a random district and a random warehouse of the thread; a terminal would have fixed ones.\n"
+    "the other, with a random district and a random one of its warehouses; a terminal would always use the same ones.\n"
     "Delivery runs immediately instead of through a queue. 1% of the NewOrders roll back and count as\n"
     "completed, as specified. d_next_o_id is read and incremented inside NewOrder. Without --data, the database\n"
     "is not written to disk. Memory is allocated before the run (--prefault). Order-Status and Stock-Level\n"
     "read a snapshot unless --no-snapshot is given.\n"
     "After the run, the consistency conditions 3.3.2.1 to 12 and four of our own are checked: no committed NewOrder,\n"
-    "Payment or Delivery is lost, and stock matches the order lines. After a violation, the exit code is 1.\n"
+    "Payment or Delivery is lost, and stock matches the order lines. If one is violated, the exit code is 1.\n"
     "The result is not audited, and not comparable to published TPC-C results.";
 
 Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& options) {
@@ -202,7 +202,7 @@ Result<TpccOutcome> measure_tpcc(const CommonOptions& asked, const TpccOptions& 
   if (!opened.ok()) return opened.status();
   Session session = std::move(*opened);
   if (common.data.resume && !session.db().table("warehouse").ok())
-    return Status(Code::kNotFound, "--resume: the database is not one of TPC-C: it does not have a table 'warehouse'");
+    return Status(Code::kNotFound, "--resume: this is not a TPC-C database: it does not have a table 'warehouse'");
   auto tables = create_tables(session.db(), options.tables());
   if (!tables.ok()) return tables.status();
   Workload workload{.sizes = options.sizes,

@@ -1,7 +1,7 @@
-// The whole TPC-C benchmark: it opens a database, loads it, runs the mix, checks the consistency
-// conditions, and reports. Its result is not a TPC result: it is not audited, and the deviations in
-// kTpccDeviations are deliberate.
-// Thread safety: one thread calls it, once per run.
+// The complete TPC-C benchmark: it opens a database, loads it, runs the mix, checks the consistency
+// conditions, and reports the results. They are not official TPC results, because they are not
+// audited and the benchmark deviates from the specification (kTpccDeviations).
+// Thread safety: one thread calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct TpccOptions {
   Sizes sizes;
   Mix mix = kStandardMix;
   int crossing_percent = -1;  // Workload::crossing_percent
-  uint32_t zones = 0;         // of all tables; 0: they are not zoned
-  bool sequence = false;      // history rows are numbered by a Sequence of the database
+  uint32_t zones = 0;         // Schema::zones of all tables; 0: the tables are not zoned
+  bool sequence = false;      // whether a Sequence of the database numbers the history rows
   IndexChoice index = IndexChoice::kMixed;
   SnapshotUse snapshots;
   bool groups = true, additions = true;  // TableChoice::groups and TableChoice::additions
-  InstallOptions chopped = {};  // for the protocol chopped: how its procedures are cut
-  // Selects which transactions are measured until they are durable: every n-th transaction or group
-  // of each thread. 0: none.
+  InstallOptions chopped = {};  // how the protocol `chopped` divides its procedures
+  // The time until a commit is durable is measured for every n-th transaction or group of each
+  // thread; 0 disables this measurement.
   uint32_t durable_sample_every = 0;
 
   TableChoice tables() const { return {.index = index, .zones = zones, .groups = groups, .additions = additions}; }
@@ -38,9 +38,10 @@ extern const char* const kTpccDeviations;
 struct TpccOutcome {
   Report report;
   bool ok = false;  // the run completed and every condition holds; otherwise standard error has the reason
-  Status status() const;  // the same as a status
+  Status status() const;  // `ok` as a status that gives the reason
 };
-// Runs the benchmark without the report. An error means that the run or the checks failed.
+// Runs the benchmark without printing the report. Returns an error if the database could not be
+// opened, loaded or closed. If the run or a check failed, TpccOutcome::ok is false.
 Result<TpccOutcome> measure_tpcc(const CommonOptions& common, const TpccOptions& options);
 
 // Returns the process's exit code: 0, or kExitFailed if an error occurred or a condition does not

@@ -1,4 +1,4 @@
-// `elider bench tpcc`: its options.
+// Declares the options of `elider bench tpcc`.
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,7 +31,8 @@ void run(Chosen& chosen) {
     if (chosen.index == name_of(index)) chosen.tpcc.index = index;
   if (chosen.tpcc.index == tpcc::IndexChoice::kHash &&
       (chosen.tpcc.mix[2] + chosen.tpcc.mix[3] + chosen.tpcc.mix[4] != 0 || chosen.common.data.resume))
-    refuse_option("--index", "hash supports only new_order and payment (such as --mix 100,0,0,0,0), without --resume: all else scans");
+    refuse_option("--index",
+                  "hash supports only new_order and payment (such as --mix 100,0,0,0,0), without --resume, because it cannot scan");
   chosen.tpcc.groups = !chosen.no_groups;
   chosen.tpcc.additions = !chosen.no_additions;
   if (chosen.tpcc.chopped.choices.deferring && chosen.common.protocol != Protocol::kChopped)
@@ -53,16 +54,16 @@ void run(Chosen& chosen) {
 
 void add_tpcc(Command bench) {
   auto chosen = std::make_shared<Chosen>();
-  Command command = bench.add("tpcc", "TPC-C: order entry of a wholesale supplier, five transactions");
+  Command command = bench.add("tpcc", "TPC-C: the order processing of a wholesale supplier, with five transactions");
   command.footer(tpcc::kTpccDeviations);
   Option warehouses =
       command.option("--warehouses", chosen->tpcc.sizes.warehouses, "Warehouses, about 110 MB each (1 to 65535); --resume finds them")
           .in(1u, tpcc::kWarehousesMax)
           .shows_default();
-  command.option("--items", chosen->tpcc.sizes.items, "Items; a number below the specification's is for tests")
+  command.option("--items", chosen->tpcc.sizes.items, "Items; smaller numbers are only for tests")
       .in(kItemsMin, tpcc::Sizes{}.items)
       .shows_default();
-  command.option("--customers", chosen->tpcc.sizes.customers, "Customers per district; a number below the specification's is for tests")
+  command.option("--customers", chosen->tpcc.sizes.customers, "Customers per district; smaller numbers are only for tests")
       .in(kCustomersMin, tpcc::Sizes{}.customers)
       .shows_default();
   add_common_options(command, chosen->common);
@@ -70,8 +71,8 @@ void add_tpcc(Command bench) {
   add_group_option(command, chosen->common);
   command
       .option("--index", chosen->index,
-              "mixed: hash tables, and B+-trees where a transaction scans or keys only grow; btree, art: B+-trees or radix trees "
-              "throughout; hash: hash tables, for mixes without scans")
+              "mixed: hash tables, but B+-trees for tables that are scanned or whose keys only grow; btree, art, hash: only "
+              "B+-trees, radix trees or hash tables (hash: only for mixes without scans)")
       .one_of({"mixed", "btree", "art", "hash"})
       .type("KIND")
       .shows_default();
@@ -80,21 +81,21 @@ void add_tpcc(Command bench) {
       .shows_default();
   command
       .option("--partition-crossing", chosen->tpcc.crossing_percent,
-              "Percentage of NewOrders and Payments that access a second warehouse (0 to 100), instead of the specification's")
+              "Percentage of NewOrders and Payments that access a second warehouse (0 to 100) [as specified]")
       .in(0, 100)
       .type("PERCENT");
   command.option("--zones", chosen->tpcc.zones, "Use zoned tables with this number of zones each (1 to 1024) [not zoned]")
       .in(1u, 1024u)
       .type("N");
   command.flag("--sequence", chosen->tpcc.sequence,
-               "Payments number their history rows with a Sequence of the database, not with a counter of their thread");
-  command.flag("--no-groups", chosen->no_groups, "Validate whole rows, as in the papers, not column groups whose columns change together");
+               "Payments take the numbers of their history rows from a Sequence of the database, not from a counter of their thread");
+  command.flag("--no-groups", chosen->no_groups, "Validate whole rows, as in the papers, instead of column groups");
   command.flag("--no-additions", chosen->no_additions,
                "Payments read and write the sums of their warehouse and district, as in the papers, instead of adding to them");
   command.flag("--deferring", chosen->tpcc.chopped.choices.deferring,
                "With --protocol chopped: a Delivery defers its additions to customers, so that it does not conflict with Payments");
   command.flag("--answers-at-once", chosen->tpcc.chopped.answers_at_once,
-               "With --deferring: a NewOrder does not wait for a running Delivery; serializable, not strictly");
+               "With --deferring: a NewOrder does not wait for a running Delivery (serializable, but not strictly serializable)");
   command
       .option("--no-snapshot", chosen->no_snapshot,
               "Run this transaction without a snapshot, so that it can conflict: order_status, stock_level")
@@ -105,8 +106,8 @@ void add_tpcc(Command bench) {
                "OrderStatus and StockLevel read a snapshot that their thread holds and advances without waiting (elider/held_snapshot.h)");
   command
       .option("--durable-every", chosen->tpcc.durable_sample_every,
-              "With --data: measure how long every N-th transaction of a thread takes until it is on disk. Under --durability async the "
-              "thread continues meanwhile, and the log writes at once [not measured]")
+              "With --data: measure how long every N-th transaction of each thread takes to reach the disk. Under --durability async, "
+              "the thread does not wait, but the log is flushed at once [not measured]")
       .in(1u, 1'000'000u)
       .type("N")
       .needs(command.named("--data"));

@@ -1,10 +1,10 @@
-// The five transactions of TPC-C as procedures of elider. Each has an input, runs in one
+// The five transactions of TPC-C as procedures of elider. Each procedure gets an input, runs in one
 // Transaction, and stores in its output what a terminal would show (clauses 2.4.3 to 2.8.3).
 //
-// A procedure may run several times, until its transaction commits. It changes only the
-// transaction, its output and its scratch memory. The output of the last run counts. There is one
-// deviation from the specification: Delivery runs at once instead of through a queue (2.7.2.1).
-// Thread safety: outputs and scratch memory belong to one thread.
+// A procedure may run several times, until its transaction commits. It therefore modifies only the
+// transaction, its output and its scratch memory; the last run's output is the result. As a
+// deviation from the specification, Delivery runs at once and not through a queue (2.7.2.1). Thread
+// safety: outputs and scratch memory belong to one thread.
 #pragma once
 
 #include <array>
@@ -74,7 +74,7 @@ struct OrderStatusOutput {
 };
 
 struct DeliveryOutput {
-  std::array<uint32_t, kDistricts> order{};  // the delivered order, by district - 1; 0: no order was waiting
+  std::array<uint32_t, kDistricts> order{};  // the delivered order, indexed by district - 1; 0: no order was waiting
 };
 
 struct StockLevelOutput {
@@ -90,11 +90,12 @@ struct Scratch {
   std::vector<Namesake> namesakes;
 };
 
-// Finds the customer's key: by number, or the middle one of the customers with the last name, in
-// the order of their first names (2.5.2.2, 2.6.2.2). kNotFound: no customer has that name.
+// Finds the customer's key by number or by last name. If several customers have the last name,
+// takes the middle one in the order of their first names (2.5.2.2, 2.6.2.2). Fails with kNotFound
+// if no customer has the name.
 Status find_customer(Transaction& txn, const Tables& tables, const CustomerChoice& choice, Scratch& scratch, Key* key);
 
-// Status::rollback() if the last item does not exist.
+// Returns Status::rollback() if the last item does not exist.
 Status new_order(Transaction& txn, const Tables& tables, const NewOrderInput& input, NewOrderOutput* output);
 Status payment(Transaction& txn, const Tables& tables, const PaymentInput& input, Scratch& scratch, PaymentOutput* output);
 Status order_status(Transaction& txn, const Tables& tables, const OrderStatusInput& input, Scratch& scratch, OrderStatusOutput* output);
@@ -103,18 +104,18 @@ Status stock_level(Transaction& txn, const Tables& tables, const StockLevelInput
 
 // -- computations, independent of where the rows are stored ---------------------------------------
 
-bool is_original(const Text<50>& data);  // `data` is that of an item or of a stock row
+bool is_original(const Text<50>& data);  // `data` is i_data or s_data
 Order order_of(const NewOrderInput& input, const NewOrderOutput& output);
-// Computes the total of the order, after all of its lines are known.
+// Computes the order's total from its lines, which must all be set.
 void add_up(const NewOrderInput& input, NewOrderOutput* output);
-// Inserts the entry of the Payment before the existing data of a customer with bad credit.
+// Prepends the Payment's entry to the data of a customer with bad credit.
 void put_credit_entry(Key customer, const PaymentInput& input, Text<500>* data);
 History history_of(const PaymentInput& input, const PaymentOutput& output);
 
 // -- chopped procedures, for Protocol::kChopped ---------------------------------------------------
 
-// Additional members of a call that runs in a group: they report that the call has begun, and under
-// which type it is counted.
+// The part of a call's argument that is used if the call runs in a group: where the call reports
+// that it has begun, and the procedure under which it is counted.
 struct InGroup {
   GroupTimes* times = nullptr;  // null: the call does not run in a group
   size_t place = 0;
@@ -128,7 +129,7 @@ struct NewOrderCall {
     size_t count = 0;  // number of lines whose item exists: all, or all but the last one
     std::array<View<Item>, kLinesMax> items;
     std::array<View<Stock>, kLinesMax> stocks;
-    std::array<Text<24>, kLinesMax> infos;  // s_dist of the stocks, for the order's district
+    std::array<Text<24>, kLinesMax> infos;  // each stock row's s_dist for the order's district
   };
   const NewOrderInput* input;
   NewOrderOutput* output;
@@ -145,7 +146,7 @@ struct PaymentCall {
 struct DeliveryCall {
   struct Batch {
     uint32_t count = 0;                  // number of districts with a waiting order
-    std::array<Key, kDistricts> orders;  // the keys of the NewOrder rows and of the Order rows
+    std::array<Key, kDistricts> orders;  // the keys of both the NewOrder rows and the Order rows
     std::array<Key, kDistricts> customers;
     std::array<uint32_t, kDistricts> line_counts;
     std::array<int64_t, kDistricts> amounts;
@@ -163,11 +164,11 @@ struct ChoppedTransactions {
   ProcedureHandle<PaymentCall> payment;
   ProcedureHandle<DeliveryCall> delivery;
 };
-// Called once per database. `tables` must outlive the database. The two read-only transactions are
-// not chopped.
+// Installs the three procedures; called once per database. `tables` must outlive the database. The
+// two read-only transactions are not chopped.
 Status install_chopped(Database& db, const Tables& tables, ChoppedTransactions* transactions, const InstallOptions& options = {});
 
-// Names in advance the rows that a transaction will access, as far as its input determines them
+// Announce the rows that a transaction will access, as far as its input determines them
 // (Database::run_group).
 void touch_customer(Touches& touches, const Tables& tables, const CustomerChoice& choice, const Columns<Customer>& columns);
 void touch(Touches& touches, const Tables& tables, const NewOrderInput& input);
@@ -176,7 +177,7 @@ void touch(Touches& touches, const Tables& tables, const OrderStatusInput& input
 void touch(Touches& touches, const Tables& tables, const DeliveryInput& input);
 void touch(Touches& touches, const Tables& tables, const StockLevelInput& input);
 
-// Names in advance the rows that a call of this type will access.
+// Returns a function that announces the rows that a call of type `Call` will access.
 template <class Call>
 auto touch_of(const Tables& tables) {
   return [&tables](const Call& call, Touches& touches) {

@@ -1,9 +1,9 @@
-// KeyChooser chooses the record of an operation. KeySpace maps records to keys, and knows which
-// records exist while threads insert.
+// KeyChooser chooses the record that an operation uses. KeySpace maps record numbers to keys, and
+// tracks which records exist while threads insert more.
 //
 // Records 0 to records - 1 are loaded. During the run, thread t of T inserts the records records +
-// t, records + t + T, ... in this order, so no two threads insert the same key. The newest record
-// that certainly exists is computed from the number of inserts of every thread.
+// t, records + t + T, ... in this order, so no two threads insert the same key. The number up to
+// which all records exist follows from each thread's number of inserts.
 // Thread safety: a KeySpace is shared by all threads; a KeyChooser belongs to one.
 #pragma once
 
@@ -25,22 +25,22 @@ class KeySpace {
   KeySpace(uint64_t records, uint32_t threads, bool hashed) : records_(records), hashed_(hashed) {
     for (uint32_t thread = 0; thread < threads; ++thread) inserted_.push_back(std::make_unique<Inserted>());
   }
-  // The key of a record. Hashed keys are unique and are spread over all 64-bit numbers.
+  // Returns the key of a record. Hashed keys are unique and spread over all 64-bit numbers.
   Key key(uint64_t record) const { return hashed_ ? mix64(record + 1) : record; }
 
   uint64_t records() const { return records_; }
-  // The record that the thread inserts next, or after `ahead` more inserts.
+  // Returns the record that the thread inserts next, after `ahead` other inserts.
   uint64_t next_record(uint32_t thread, uint64_t ahead = 0) const {
     return records_ + (inserted(thread) + ahead) * inserted_.size() + thread;
   }
-  // Called before the run: sets the number of inserts of earlier runs with the same number of
-  // threads.
+  // Sets how many records the thread has inserted in earlier runs, which had the same number of
+  // threads. Called before the run.
   void resume(uint32_t thread, uint64_t inserted) { inserted_[thread]->count.store(inserted, std::memory_order_release); }
-  // Called by the thread itself after it has committed the insert of next_record(). Release: a
-  // thread that counts the record must find its row.
+  // Called by the thread itself after it has committed the insert of next_record(). Release, so
+  // that a thread that sees the new count finds the record's row.
   void record_inserted(uint32_t thread) { inserted_[thread]->count.store(inserted(thread) + 1, std::memory_order_release); }
   uint64_t inserted(uint32_t thread) const { return inserted_[thread]->count.load(std::memory_order_acquire); }
-  // All records below this number exist.
+  // Returns a number below which all records exist.
   uint64_t existing() const {
     uint64_t rounds = ~uint64_t{0};
     for (uint32_t thread = 0; thread < inserted_.size(); ++thread) rounds = std::min(rounds, inserted(thread));
@@ -68,8 +68,8 @@ class KeyChooser {
   Key draw(Random& random) { return space_.key(draw_record(random)); }
 
  private:
-  // The number of draws between two reads of other threads' counts. It is so large that their cost
-  // is negligible.
+  // The number of draws between two calls of KeySpace::existing(), which reads all threads' counts.
+  // This number is so large that the cost of the calls is negligible.
   static constexpr uint32_t kDrawsBetweenLooks = 256;
 
   uint64_t draw_record(Random& random) {

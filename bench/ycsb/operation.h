@@ -1,9 +1,9 @@
-// Operation: one step of a YCSB transaction, for any store. OperationStream: draws the operations
-// of one thread by the workload's shares and distribution, and counts those that committed.
+// Operation: one step of a YCSB transaction, for any store. OperationStream: draws one thread's
+// operations according to the workload's shares and distribution, and counts the committed inserts
+// and read-modify-writes.
 //
 // Operations are drawn before a transaction runs, so that a retry does the same work.
-// Thread safety: an OperationStream belongs to one thread. Threads share the KeySpace into which it
-// inserts.
+// Thread safety: an OperationStream belongs to one thread, but all threads share its KeySpace.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ class OperationStream {
 
   // Draws the operations of one transaction.
   void draw(std::span<Operation> operations);
-  // Like draw(), for a transaction of one operation.
+  // Like draw(), but the transaction has only one operation.
   [[gnu::always_inline]] inline void draw_one(Operation& operation) {
     operation.kind = draw_kind();
     if (operation.kind != OperationKind::kRead && operation.kind != OperationKind::kReadModifyWrite) return draw_more(operation);
@@ -63,7 +63,7 @@ class OperationStream {
     space_.record_inserted(thread_);
     --inserts_under_way_;
   }
-  uint64_t read_modify_writes() const { return read_modify_writes_; }  // committed ones
+  uint64_t read_modify_writes() const { return read_modify_writes_; }  // in committed transactions
 
  private:
   OperationKind draw_kind() {
@@ -73,7 +73,7 @@ class OperationStream {
     while (drawn >= kind_below_[kind]) ++kind;
     return static_cast<OperationKind>(kind);
   }
-  void draw_more(Operation& operation);  // draws the other kinds
+  void draw_more(Operation& operation);  // for kinds other than reads and read-modify-writes
 
   KeySpace& space_;
   const uint32_t thread_;

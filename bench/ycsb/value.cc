@@ -5,7 +5,7 @@
 namespace elider::bench {
 
 Status damaged_value(Key key) {
-  return Status::invalid_argument(fmt::format("the value of key {} is missing, torn or that of another key", key));
+  return Status::invalid_argument(fmt::format("the value of key {} is missing or torn, or belongs to another key", key));
 }
 
 }  // namespace elider::bench

@@ -1,4 +1,5 @@
-// The values of YCSB rows. Their format reveals torn, lost and misplaced values.
+// The values of YCSB rows. Their format reveals values that are torn, lost or stored under the
+// wrong key.
 //
 // A value of n bytes is a sequence of 8-byte words; the last word is cut off if n is not a multiple
 // of 8. Word i is counter + i * stride(key). The first word is the counter, which every
@@ -36,15 +37,15 @@ inline void fill_value(void* value, uint32_t bytes, Key key, uint64_t counter) {
   if (at < bytes) std::memcpy(out + at, &word, bytes - at);
 }
 
-// Compares the last whole word with the first. This one comparison detects a value that was
-// assembled from two versions, or read for another key.
+// Checks that the last whole word matches the first. This one comparison detects a value that
+// begins in one version and ends in another, or that belongs to another key.
 inline bool value_ends_match(const void* value, uint32_t bytes, Key key) {
   const uint64_t last_word = bytes / sizeof(uint64_t) - 1;
   const uint64_t last = value_counter(static_cast<const std::byte*>(value) + last_word * sizeof(uint64_t));
   return last == value_counter(value) + last_word * value_stride(key);
 }
 
-// Compares every byte.
+// Like value_ends_match(), but checks every byte.
 inline bool value_is_whole(const void* value, uint32_t bytes, Key key) {
   const std::byte* in = static_cast<const std::byte*>(value);
   const uint64_t stride = value_stride(key);
@@ -55,7 +56,7 @@ inline bool value_is_whole(const void* value, uint32_t bytes, Key key) {
   return at == bytes || std::memcmp(in + at, &word, bytes - at) == 0;
 }
 
-// The status of a value that differs from what was written.
+// Returns the error for a value that differs from what was written.
 Status damaged_value(Key key);
 
 }  // namespace elider::bench

@@ -6,7 +6,8 @@ namespace elider::bench {
 
 namespace {
 
-// Represents a row of any size. It is never copied and its sizeof is not used; only its address is.
+// Represents a row of any size. Only its address is used: it is never copied, and its sizeof is not
+// the size of the row.
 struct ValueRow {
   std::byte first;
 };

@@ -1,10 +1,9 @@
-// ValueTable: YCSB's operations on elider's table of values, through the public interface, for
-// transactions of one thread.
+// ValueTable executes YCSB's operations on elider's table of values, through the public interface,
+// in the transactions of one thread.
 //
-// It uses the engine's untyped interface, because the size of rows is chosen at run time. The code
-// path is the same as that of the typed interface. Values are checked when they are read
-// (bench/ycsb/value.h).
-// Thread safety: one thread.
+// It uses the untyped interface, because the row size is chosen at run time. The code path is the
+// same as with the typed interface. Values are checked when they are read (bench/ycsb/value.h).
+// Thread safety: one thread uses it.
 #pragma once
 
 #include <array>
@@ -24,17 +23,17 @@ class ValueTable {
  public:
   ValueTable(TableRef table, uint32_t value_bytes) : table_(table), value_bytes_(value_bytes), row_(value_bytes) {}
 
-  // Makes one attempt at a transaction. It executes all operations in order or, if `batch` is true,
-  // requests all their keys at once. Returns the transaction's error, or kInvalidArgument if a
-  // value differs from what was written.
+  // Makes one attempt at a transaction. Executes the operations in order. If `batch` is true, first
+  // looks up the keys of all operations except inserts with one multi_get. Returns the
+  // transaction's error, or kInvalidArgument if a value differs from what was written.
   Status run(Transaction& txn, std::span<const Operation> operations, bool batch);
-  // Like run(), for a transaction of one operation.
+  // Like run(), but the transaction has only one operation.
   [[gnu::always_inline]] inline Status run_one(Transaction& txn, const Operation& operation) {
     if (operation.kind == OperationKind::kRead) [[likely]] return read(txn, operation.key);
     scanned_rows_ = 0;
     return run_next(txn, operation);
   }
-  uint64_t scanned_rows() const { return scanned_rows_; }  // visited by the latest attempt at a transaction that scans
+  uint64_t scanned_rows() const { return scanned_rows_; }  // rows visited by the latest attempt at a scanning transaction
 
  private:
   Status run_next(Transaction& txn, const Operation& operation);
@@ -55,7 +54,7 @@ class ValueTable {
   const uint32_t value_bytes_;
   std::array<Key, kOperationsMax> keys_;
   std::array<RawView, kOperationsMax> views_;
-  std::vector<std::byte> row_;  // a whole row, for inserts and blind writes
+  std::vector<std::byte> row_;  // buffer for the row of an insert or a blind write
   uint64_t scanned_rows_ = 0;
 };
 

@@ -35,8 +35,8 @@ YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Datab
   policy_.size = options.common.group;
 }
 
-// Used under the protocol partitioned. The partition of a key is its remainder. A scan uses all
-// partitions.
+// Declares the partitions that the operations use, for the protocol `partitioned`. Key k is in
+// partition k modulo the number of partitions. A scan uses all partitions.
 void YcsbWorker::declare(std::span<const Operation> operations) {
   partitions_.clear();
   for (const Operation& operation : operations) partitions_.push_back(static_cast<uint32_t>(operation.key % options_.common.partitions));

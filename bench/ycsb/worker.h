@@ -1,6 +1,6 @@
-// YcsbWorker: one thread's stream of YCSB transactions (a BenchWorker, see bench/common/driver.h).
+// YcsbWorker runs one thread's YCSB transactions (a BenchWorker, see bench/common/driver.h).
 //
-// Thread safety: one thread.
+// Thread safety: one thread uses it.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace elider::bench {
 
-// The positions of the transaction types in the results of a run.
+// The indexes of the transaction types in the results of a run.
 struct YcsbTypes {
   explicit YcsbTypes(const YcsbOptions& options);
   std::vector<std::string> names;
@@ -44,7 +44,7 @@ class YcsbWorker {
   }
   bool run_group(GroupTimes& times);
   std::string failure() const { return failure_; }
-  // What has committed, including the warm-up.
+  // Counts over all committed transactions, including those of the warm-up.
   uint64_t read_modify_writes() const { return stream_.read_modify_writes(); }
   uint64_t scanned_rows() const { return scanned_rows_; }
 

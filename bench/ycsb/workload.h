@@ -1,9 +1,9 @@
 // Workload: the operations of a YCSB run, their shares, and the distribution of their keys.
 //
-// There are the standard workloads A to F (Cooper et al., "Benchmarking cloud serving systems with
-// YCSB", SoCC 2010). There are also the mixes of reads and read-modify-writes that papers on
-// transactions use (--mix 80/20).
-// Thread safety: values.
+// A workload is one of the standard workloads A to F (Cooper et al., "Benchmarking cloud serving
+// systems with YCSB", SoCC 2010), or a mix of reads and read-modify-writes, as in papers on
+// transactions (--mix 80/20).
+// Thread safety: none; options are plain values.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct YcsbOptions {
   CommonOptions common;
   uint64_t records = 1'000'000;     // --records, 1 to 2^32
   uint32_t value_bytes = 100;       // --value-bytes, 8 to 2^20
-  std::string workload;             // --workload, a to f; empty: the mix
+  std::string workload;             // --workload, a to f; empty: use `mix`
   std::string mix = "80/20";        // --mix, reads/read-modify-writes
   std::string distribution_name;    // --distribution; empty: the workload's own
   double theta = 0.99;              // --theta of zipfian and latest, above 0 and below 1
@@ -54,7 +54,7 @@ struct YcsbOptions {
 // Computes the shares and the distribution, and refuses incompatible options (refuse_option).
 void resolve(YcsbOptions& options);
 
-// "mix 80/20", "workload a".
+// Returns a title such as "mix 80/20" or "workload a".
 std::string title_of(const YcsbOptions& options);
 inline bool has(const YcsbOptions& options, OperationKind kind) { return options.shares[static_cast<size_t>(kind)] > 0; }
 // The sum of all counters can reveal lost updates only if no blind write overwrites the counters.

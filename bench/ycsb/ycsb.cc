@@ -20,10 +20,12 @@ namespace {
 
 constexpr uint64_t kLoadRowsPerTransaction = 256;
 constexpr uint64_t kCheckRowsPerTransaction = 512;
-// Limits the size of the copies that one transaction of the check holds if values are large.
+// Limits the memory for the copies that one transaction of the final check holds, in case values
+// are large.
 constexpr uint64_t kCheckBytesPerTransaction = uint64_t{4} << 20;
 
-// Divides 0 to total - 1 into `parts` ranges, and returns the begin and the end of range `part`.
+// Divides the numbers 0 to total - 1 into `parts` ranges, and returns the begin and the end of the
+// range with the index `part`.
 std::pair<uint64_t, uint64_t> stretch(uint64_t total, uint64_t part, uint64_t parts) {
   const auto begin = [&](uint64_t i) { return static_cast<uint64_t>(static_cast<unsigned __int128>(total) * i / parts); };
   return {begin(part), begin(part + 1)};
@@ -64,12 +66,12 @@ LoadResult load(Database& db, TableRef table, const YcsbOptions& options, const 
   return load_parallel(options.common, "loading records", parts, options.records, load_part);
 }
 
-// The results of the check at the end.
+// The results of the final check.
 struct Check {
   LoadResult pass;
   std::atomic<uint64_t> counters{0};  // sum of all rows' counters
-  std::atomic<uint64_t> damaged{0};   // rows that are missing or not whole
-  std::atomic<Key> damaged_key{0};    // one of them
+  std::atomic<uint64_t> damaged{0};   // number of missing or damaged rows
+  std::atomic<Key> damaged_key{0};    // the key of one of these rows
 };
 
 // Reads the records record_at(0) to record_at(total - 1) in read-only transactions, and adds up
@@ -175,8 +177,8 @@ Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& 
   return below;
 }
 
-// Finds what earlier runs left. Their inserts are recorded in `space`; the sum of their counters is
-// stored in *counters.
+// Finds what earlier runs have left. Records their inserts in `space`, and stores the sum of all
+// counters in *counters.
 Status find_earlier(Database& db, TableRef table, const YcsbOptions& options, KeySpace& space, uint64_t* counters) {
   uint64_t known = options.records;
   for (uint32_t thread = 0; thread < options.common.threads; ++thread) {
@@ -200,19 +202,20 @@ Status find_earlier(Database& db, TableRef table, const YcsbOptions& options, Ke
   return {};
 }
 
-// Loads the table, or finds what earlier runs left in it.
+// Loads the table or, with --resume, finds what earlier runs have left in it.
 Status fill(Database& db, TableRef table, const YcsbOptions& options, KeySpace& space, uint64_t* counters, Report* report) {
   if (!options.common.data.resume) {
     report->load = load(db, table, options, space);
     return report->load.status;
   }
   if (Status status = find_earlier(db, table, options, space, counters); !status.ok()) return status;
-  report->notes.push_back(fmt::format("resumed      {}, {} updates of earlier runs", describe_recovery(db.recovery()), *counters));
+  report->notes.push_back(fmt::format("resumed      {}; {} updates from earlier runs", describe_recovery(db.recovery()), *counters));
   report->extra["recovery"] = recovery_json(db.recovery());
   return {};
 }
 
-// `read_modify_writes` is the number of all runs together.
+// Checks all rows and adds the result to `outcome`. `read_modify_writes` is the number that all
+// runs together have committed.
 Status add_check(Database& db, TableRef table, const YcsbOptions& options, const KeySpace& space, uint64_t read_modify_writes,
                  YcsbOutcome& outcome) {
   Check check;
@@ -257,7 +260,7 @@ Result<YcsbOutcome> run_ycsb(const YcsbOptions& options) {
   if (!session.ok()) return session.status();
   Database& db = session->db();
   if (options.common.data.resume && !db.table("usertable").ok())
-    return Status(Code::kNotFound, "--resume: the database is not one of YCSB: it does not have a table 'usertable'");
+    return Status(Code::kNotFound, "--resume: this is not a YCSB database: it does not have a table 'usertable'");
   auto table = create_table(db, options);
   if (!table.ok()) return table.status();
   KeySpace space(options.records, options.common.threads, options.hashed_keys);

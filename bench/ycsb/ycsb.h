@@ -9,17 +9,17 @@
 
 namespace elider::bench {
 
-// The outcome of run_ycsb(), which runs the whole benchmark with resolved options. run_ycsb()
-// returns an error if the run failed, for example because of the memory limit or because the
-// history could not be written, or if a worker failed. `ok` says whether all values were undamaged
-// and no update was lost. The report's extra "consistency" says the same.
+// run_ycsb() runs the whole benchmark with resolved options. It returns an error if loading or
+// checking the table failed, for example because of the memory limit, or if the history could not
+// be written. `ok` is true if no worker failed, all values are undamaged, and no update was lost.
+// The report's JSON has the details of the check under "consistency".
 struct YcsbOutcome {
   Report report;
   bool ok = false;
 };
 Result<YcsbOutcome> run_ycsb(const YcsbOptions& options);
 
-// The JSON keys that describe the workload: "workload", "mix", "shares", "distribution".
+// Returns the JSON keys that describe the workload: "workload", "mix", "shares", "distribution".
 Json workload_json(const YcsbOptions& options);
 
 }  // namespace elider::bench

@@ -1,4 +1,4 @@
-// `elider bench ycsb`: options, help and exit code.
+// The options, help and exit code of `elider bench ycsb`.
 #include <memory>
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ constexpr const char* kYcsbHelp =
     "Workloads: a 50% read, 50% update; b 95/5; c 100% read; d 95% read of the latest, 5% insert;\n"
     "e 95% scan of 1 to 100 rows, 5% insert (needs --index btree or art); f 50% read, 50% read-modify-write.\n"
     "a, b, c, e and f are zipfian. Without --workload: --mix R/W, uniform, R% reads and W% read-modify-writes.\n"
-    "An update writes the whole value. Afterwards, every value is checked and the read-modify-writes are\n"
-    "counted: a lost update is a failure (exit code 1).\n"
+    "An update writes the whole value. After the run, every value is checked, and the counters must add up to\n"
+    "the number of read-modify-writes: a lost update is a failure (exit code 1).\n"
     "\n"
     "  elider bench ycsb --records 10000000 --mix 80/20 --distribution uniform --threads 2 --json out.json\n"
     "  elider bench ycsb --workload e --index btree\n"
@@ -47,7 +47,7 @@ void run(YcsbOptions& options) {
 
 void add_ycsb(Command bench) {
   auto options = std::make_shared<YcsbOptions>();
-  Command command = bench.add("ycsb", "Short transactions on one table of 8-byte keys and values of a fixed size");
+  Command command = bench.add("ycsb", "Short transactions on one table of 8-byte keys and fixed-size values");
   command.footer(kYcsbHelp);
   command.option("--records", options->records, "Records loaded")
       .in(uint64_t{1}, kYcsbRecordsMax)
@@ -61,10 +61,10 @@ void add_ycsb(Command bench) {
   command.flag("--clustered", options->clustered, "Zipfian: the most frequent keys are adjacent, not scattered");
   command.option("--operations", options->operations, "Operations per transaction (1 to 16)").in(1u, kOperationsMax).shows_default();
   command.flag("--inline-rows", options->inline_rows,
-               "Store rows at places given by their keys (SchemaOf::inline_rows); with --index hash");
+               "Store rows in their hash buckets (SchemaOf::inline_rows); requires --index hash");
   command.flag("--batch", options->batch, "Read all keys of a transaction with one multi_get, so that cache misses overlap");
   add_group_option(command, options->common);
-  command.flag("--snapshot-reads", options->snapshot_reads, "Run transactions that only read on the newest snapshot");
+  command.flag("--snapshot-reads", options->snapshot_reads, "Run read-only transactions on the newest snapshot");
   add_index_option(command, options->key_index, "hash, btree or art [hash]");
   command
       .option(

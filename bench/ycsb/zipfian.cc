@@ -9,7 +9,8 @@ namespace {
 // The number of terms that are summed individually. The error of the formula falls with the fourth
 // power of this number.
 constexpr uint64_t kHeadTerms = 1000;
-// The limit for `whole_alpha_`. The rounding errors of more multiplications would add up.
+// The largest alpha for which power() multiplies. The rounding errors of more multiplications would
+// add up.
 constexpr double kWholeAlphaMax = 1000;
 
 double head(uint64_t terms, double theta) {
@@ -18,7 +19,7 @@ double head(uint64_t terms, double theta) {
   return sum;
 }
 
-// The Euler-Maclaurin approximation of the sum up to n, without a constant term.
+// The Euler-Maclaurin approximation of the sum up to n, except for a constant term.
 double tail(double n, double theta) {
   return std::pow(n, 1 - theta) / (1 - theta) + std::pow(n, -theta) / 2 - theta * std::pow(n, -theta - 1) / 12;
 }

@@ -3,8 +3,8 @@
 //
 // It uses the method of Gray et al., "Quickly generating billion-record synthetic databases"
 // (SIGMOD 1994), as YCSB does. The method is exact for the two most common ranks and a close
-// approximation for the others. A draw computes one power. The normalizing sum is computed with the
-// Euler-Maclaurin formula, so changing n is cheap.
+// approximation for the others. A draw computes at most one power. The normalizing sum is computed
+// with the Euler-Maclaurin formula, so changing n is cheap.
 // Thread safety: all threads may call const members; resize() needs exclusive access.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace elider::bench {
 
-// The sum of k^-theta for k = 1 to n, with about 12 correct digits. theta must be above 0 and below
-// 1.
+// Returns the sum of k^-theta for k = 1 to n, with about 12 correct digits. theta must be above 0
+// and below 1.
 double zeta(uint64_t n, double theta);
 
 class Zipfian {
@@ -26,7 +26,7 @@ class Zipfian {
   void resize(uint64_t n);
   uint64_t size() const { return n_; }
 
-  // The rank for a uniform random number 0 <= u < 1.
+  // Returns the rank for a uniform random number 0 <= u < 1.
   uint64_t rank(double u) const {
     const double scaled = u * zeta_n_;
     if (scaled < 1) return 0;
@@ -36,7 +36,7 @@ class Zipfian {
   }
 
  private:
-  // x^alpha. If alpha is an integer, as with YCSB's theta of 0.99, it is computed by
+  // Returns x^alpha. If alpha is an integer, as with YCSB's theta of 0.99, the power is computed by
   // multiplications, because pow() would cost more than the rest of a draw.
   double power(double x) const {
     if (whole_alpha_ == 0) return std::pow(x, alpha_);
@@ -51,7 +51,7 @@ class Zipfian {
   double theta_;
   double alpha_;          // 1 / (1 - theta)
   uint32_t whole_alpha_;  // alpha if it is an integer, otherwise 0
-  double two_ranks_;      // the first two terms of the sum
+  double two_ranks_;      // the sum of the first two terms
   uint64_t n_ = 0;
   double zeta_n_ = 0;
   double eta_ = 0;

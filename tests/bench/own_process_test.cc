@@ -91,7 +91,7 @@ TEST_F(OwnProcessDeathTest, the_first_interrupt_may_be_passed_on_and_the_second_
     };
   };
   EXPECT_EQ(run(body(1, 7), OwnProcess::FirstInterrupt::kIsPassedOn), 7);
-  EXPECT_EXIT(run(body(2, 7), OwnProcess::FirstInterrupt::kIsPassedOn), testing::KilledBySignal(SIGINT), "reporting the results until now");
+  EXPECT_EXIT(run(body(2, 7), OwnProcess::FirstInterrupt::kIsPassedOn), testing::KilledBySignal(SIGINT), "reporting the results up to now");
   EXPECT_EXIT(run(
                   [] {
                     ::kill(::getppid(), SIGTERM);
