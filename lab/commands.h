@@ -1,6 +1,6 @@
-// The commands of `elider-lab`. Each add_... function declares one command, its options and the
-// function that it runs (tools/common/command.h).
-// Thread safety: only main() calls them.
+// The commands of `elider-lab`. Each add_...() function declares one command with its options, and
+// the function that the command runs (tools/common/command.h). Thread safety: only main() calls
+// them.
 #pragma once
 
 #include "bench/common/commands.h"

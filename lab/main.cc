@@ -1,4 +1,4 @@
-// The program elider-lab: the studies of the papers, and their figures.
+// The program `elider-lab` runs studies that reproduce the papers' figures.
 #include <cstdio>
 #include <exception>
 #include <string>

@@ -18,7 +18,8 @@ namespace {
 
 constexpr uint64_t kRowsPerTransaction = 128;
 
-// Divides 0 to total - 1 into ranges and calls body(first, end) for each, on all threads.
+// Divides the keys from 0 to `total` - 1 into ranges, and calls body(first, end) for each range,
+// spread over all threads.
 template <class Body>
 LoadResult in_stretches(const CommonOptions& options, const std::string& what, uint64_t total, const Body& body) {
   const uint64_t parts = (total + kRowsPerTransaction - 1) / kRowsPerTransaction;
@@ -48,7 +49,7 @@ Status load(Database& db, const Tables& tables, const ArticlesOptions& options, 
       .status;
 }
 
-// Keeps the first damage that any of several threads finds.
+// Stores a description of the first error that any thread finds.
 class Damage {
  public:
   void found(std::string words) {
@@ -62,8 +63,9 @@ class Damage {
   std::string words_;
 };
 
-// Checks that the comments of each of these articles are numbered from 0, are undamaged, and are as
-// many as the article says.
+// Checks the articles with keys from `first` to `end` - 1. The comments of each must be intact and
+// numbered from 0, and there must be as many as the article's row says. Sets *seen to the number of
+// comments.
 Status check_articles(Database& db, const Tables& tables, uint64_t first, uint64_t end, Damage& damage, uint64_t* seen) {
   return db.run_read_only([&](Transaction& txn) -> Status {
     *seen = 0;
@@ -160,7 +162,7 @@ Result<ArticlesOutcome> run_articles(const ArticlesOptions& options) {
   if (!session.ok()) return session.status();
   Database& db = session->db();
   if (options.common.data.resume && !db.table("articles").ok())
-    return Status(Code::kNotFound, "--resume: the database is not one of articles: it does not have a table 'articles'");
+    return Status(Code::kNotFound, "--resume: this database is not from elider-lab articles, because it does not have a table 'articles'");
   auto tables = create_tables(db, options.key_index);
   if (!tables.ok()) return tables.status();
   ArticlesOutcome outcome;

@@ -7,9 +7,8 @@
 //   add_comment   30   increments the number of an article's comments, and inserts the comment
 //   update_user   10   changes a user's last name
 //
-// The article or user of a transaction is drawn from a zipfian distribution, so a few of them are
-// used most.
-// Thread safety: called by one thread.
+// Articles and users are drawn from a zipfian distribution, so a few of them are used much more
+// often than the others. Thread safety: one thread calls these functions.
 #pragma once
 
 #include <array>
@@ -60,14 +59,14 @@ struct ArticlesOutcome {
   Report report;
   bool ok = false;
 };
-// An error means that the run failed or that a worker failed. `ok` means that every article has as
-// many comments as its row says, that all committed comments exist, and that every row is
-// undamaged.
+// Loads the tables, runs the transactions, and checks the final rows. Returns an error if the run
+// or a worker failed. ArticlesOutcome::ok is true if every article has as many comments as its row
+// says, all committed comments exist, and all rows are intact.
 Result<ArticlesOutcome> run_articles(const ArticlesOptions& options);
 
-// These two functions are public for tests. create_tables() creates the tables or finds existing
-// ones. find_damage() returns the first error in their contents, or "" if they are correct.
-// `comments` is the expected number of comments.
+// The next two functions are public for tests. create_tables() creates the tables, or finds them if
+// they exist. find_damage() describes the first error in the rows, or returns "" if they are
+// correct. `comments` is the expected number of comments.
 Result<Tables> create_tables(Database& db, KeyIndex key_index);
 Result<std::string> find_damage(Database& db, const Tables& tables, const ArticlesOptions& options, uint64_t comments);
 

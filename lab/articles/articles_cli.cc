@@ -1,4 +1,4 @@
-// `elider-lab articles`: options, help and exit code.
+// `elider-lab articles`: its options, help text and exit code.
 #include <memory>
 
 #include <fmt/format.h>
@@ -13,8 +13,9 @@ namespace {
 using articles::ArticlesOptions;
 
 constexpr const char* kArticlesHelp =
-    "40% of the transactions read an article, 20% its first five comments, 30% add one, 10% change a user's last name.\n"
-    "Afterwards every article must have the comments that it counts, and every committed comment must exist;\n"
+    "40% of the transactions read an article, 20% read an article's first five comments, 30% add a comment, and 10%\n"
+    "change a user's last name.\n"
+    "Afterwards, every article must have as many comments as its row says, and every committed comment must exist;\n"
     "otherwise the exit code is 1.\n"
     "\n"
     "  elider-lab articles --threads 2 --json articles.json\n"

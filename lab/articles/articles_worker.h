@@ -1,6 +1,5 @@
-// Worker: one thread's stream of the benchmark's transactions (a BenchWorker,
-// bench/common/driver.h). This file also defines the contents of rows.
-// Thread safety: one thread.
+// Worker: draws and runs the transactions of one thread (a BenchWorker, bench/common/driver.h).
+// This file also defines the contents of rows. Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +53,7 @@ inline bool whole(Key key, const Article& article) {
   const char letter = letter_of(key);
   return filled(article.title, letter) && filled(article.text, letter) && filled(article.attributes, letter);
 }
-// A last name can change, but it always repeats one letter.
+// update_user changes the last name, but it always repeats a single letter.
 inline bool whole(Key key, const User& user) {
   const char letter = letter_of(key);
   return filled(user.first_name, letter) && filled(user.password, letter) && filled(user.email, letter) &&
@@ -130,14 +129,14 @@ class Worker {
     return kWorkerFailed;
   }
   std::string failure() const { return failure_; }
-  // The number of committed comments, including the warm-up.
+  // The number of comments that this thread has committed, including those of the warm-up.
   uint64_t comments_added() const { return comments_added_; }
 
  private:
   static constexpr const char* kNames[] = {"get_article", "get_comments", "add_comment", "update_user"};
   static constexpr uint32_t kCommentsShown = 5;
 
-  // Maps ranks to keys at random positions.
+  // Draws a key. Ranks are hashed, so that popular keys are scattered over the key range.
   Key draw(const Zipfian& zipfian) { return mix64(zipfian.rank(random_.uniform())) % zipfian.size(); }
 
   Status get_article(Key article) {
@@ -191,7 +190,7 @@ class Worker {
 
   Database& db_;
   const Tables& tables_;
-  const ChoppedTransactions* const chopped_;  // null: no transaction is chopped
+  const ChoppedTransactions* const chopped_;  // null: transactions are not chopped
   const uint32_t thread_;
   Random random_;
   Zipfian articles_, users_;

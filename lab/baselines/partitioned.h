@@ -1,18 +1,19 @@
-// Partitioned: a protocol that divides the database into partitions with one lock each. A procedure
-// declares its partitions (RunPolicy::partitions, Touches::partition) and runs while it holds their
-// locks. This is HyPer-HTM's baseline "partitioned" (section 6), which follows H-Store. Procedures
-// in different partitions run concurrently. A procedure that uses several partitions acquires their
-// locks in ascending order, so there cannot be a deadlock. A procedure that does not declare any
-// partition acquires all locks.
+// Partitioned: a protocol that divides the database into partitions, each of which has a lock. A
+// procedure declares the partitions that it uses (RunPolicy::partitions, Touches::partition), and
+// holds their locks while it runs. This is the baseline "partitioned" of HyPer-HTM (section 6),
+// which follows H-Store. Procedures in different partitions run concurrently. A procedure that uses
+// several partitions acquires their locks in ascending order, which prevents deadlocks. A procedure
+// that does not declare any partition acquires all locks.
 //
-// Correctness does not depend on the declaration. Each attempt is one of the underlying protocol,
-// which also detects conflicts that the locks do not prevent: with procedures that break their
-// declaration, with open transactions, and on leaves that several partitions share. The locks avoid
-// most conflicts, but not the cost of detecting conflicts, as under Serial.
+// Correctness does not depend on the declaration, because each attempt follows the underlying
+// protocol. That protocol detects the conflicts that the locks do not prevent: with procedures that
+// use undeclared partitions, with open transactions, and on index leaves that several partitions
+// share. As under Serial, the locks avoid most conflicts, but not the cost of detecting them.
 //
-// Not reentrant: a procedure inside another transaction of its thread does not acquire a lock. Lock
-// rank: before all others. The locks are acquired outside of the epoch, except for the calls of a
-// group. Thread safety: that of a protocol (txn/protocol.h).
+// The locks are not reentrant. A procedure that is nested in another transaction of its thread does
+// not acquire any. A procedure acquires its locks before it enters the epoch; only the calls of a
+// group do so inside the epoch. Lock rank: before all others. Thread safety: like every protocol
+// (txn/protocol.h).
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,8 @@ class Partitioned : public Base {
   }
 
  private:
-  // Holds the locks of the given partitions. If none or too many are given, holds all locks.
+  // Holds the locks of the declared partitions. If no partition is declared, or more than `few_`
+  // can hold, holds the locks of all partitions.
   class Held {
    public:
     Held(Partitioned& protocol, std::span<const uint32_t> declared) : protocol_(protocol) {

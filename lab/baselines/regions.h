@@ -1,5 +1,6 @@
-// Two baselines for comparison with small hardware transactions, for one backend. The first runs
-// whole transactions as hardware transactions. The second holds a spinlock during commits.
+// Registers two baselines, on one backend of hardware transactions, with which small hardware
+// transactions are compared. WholeTransaction runs each whole transaction as one hardware
+// transaction. Spinlock holds a spinlock during commits and reads of rows.
 #pragma once
 
 #include "engine/registration.h"
@@ -13,7 +14,8 @@ template <class Sync>
 using WholeOcc = txn::WholeTransaction<txn::Occ<Sync>>;
 }  // namespace elider::detail
 
-// Defines the engine `name` on `backend` of the namespace htm. Options name this backend kBackend.
+// Defines the engine `name` on the backend `htm::backend`, which is HtmBackend::kBackend in
+// Options.
 #define ELIDER_REGION_BASELINES(name, backend, kBackend)                                                            \
   ELIDER_USES_POLICY(sync::Elided<elider::htm::backend>)                                                            \
   ELIDER_ENGINE(name,                                                                                               \

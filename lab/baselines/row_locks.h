@@ -1,36 +1,42 @@
-// RowLocks: the locks of two-phase locking. Each commit group of a row has a shared or exclusive
-// lock. Each leaf or bucket has a lock that prevents phantoms. A transaction acquires each lock
-// when it accesses the row, and releases all locks when it ends.
+// RowLocks: the locks of two-phase locking. There is a shared or exclusive lock for each commit
+// group of a row and, to prevent phantoms, for each index leaf or hash bucket. A transaction
+// acquires a lock when it first accesses the row or leaf, and releases all of its locks when it
+// ends.
 //
-// Deadlocks are prevented by wait-die. The age of a transaction counts from its first attempt. A
-// transaction waits for a lock only if all holders are younger. Otherwise it dies: it is rolled
-// back and retried with its original age. So no cycle of waits can form, and the oldest transaction
-// never dies. There are two deviations. A transaction that scans a leaf, or finds a key absent in
-// it, has already read the leaf, so it dies instead of waiting. An open transaction cannot be
-// retried, so it waits at most LaboratoryOptions::open_patience_us.
+// Wait-die prevents deadlocks. The age of a transaction is the time since its first attempt began.
+// A transaction waits for a lock only if all holders are younger. Otherwise it dies: it is rolled
+// back and retried with its original age. Thus transactions never wait in a cycle, and the oldest
+// one never dies. There are two deviations. A transaction that scans a leaf, or finds a key absent
+// in it, has already read the leaf when it requests the lock, so it dies instead of waiting. An
+// open transaction cannot be retried, so it waits at most LaboratoryOptions::open_patience_us and is then
+// doomed.
 //
-// A lock is one word before the cell. The word is zero while the lock is free:
+// A row's lock is a word before the cell of its commit group. The word is zero while the lock is
+// free:
 //
 //    63      62       61        60       48 47                13 12       0
 //   +-------+--------+---------+-----------+--------------------+----------+
 //   | alone | wanted | inserts | holders   | the oldest's time  | worker   |
 //   +-------+--------+---------+-----------+--------------------+----------+
 //
-// The holders that share the lock of a leaf either all read the leaf or all insert into it. A
-// transaction that does both holds the lock alone. The age in the word is that of the oldest holder
-// since the word was last zero. That holder may have left, so the age is only a bound. A
-// transaction that compares its age with the bound may die needlessly, but it never waits in a
-// cycle. `wanted` means that a transaction waits, or has died so often that the bound may be the
-// cause. While `wanted` is set, no transaction joins the holders, so the word will become zero.
-// There is one exception: a transaction joins if it cannot be retried, or if it has died often
-// enough for this reason. The transaction that set `wanted` may no longer need the lock.
+// `alone` means that the lock is held exclusively. `inserts` means that the holders of a leaf's
+// lock insert into the leaf; otherwise they only read it. A transaction that does both must hold
+// the lock alone. The time and the worker in the word are those of the oldest holder since the word
+// was last zero. That holder may have released the lock, so the time is only a bound on the age of
+// the current holders. A transaction that compares its age with this bound may die needlessly, but
+// never waits in a cycle. `wanted` means that a transaction is waiting for the lock, or has died so
+// often that the bound may be the reason. While `wanted` is set, further transactions do not share
+// the lock, so that the word becomes zero. Exceptions are transactions that cannot be retried, or
+// that have been retried many times: they share the lock even then, because the transaction that
+// set `wanted` may no longer need it.
 //
-// Invariant: from the grant of a lock to end(), no other transaction writes the rows that a shared
-// lock covers, or reads or writes those that a lock held alone covers. Leaves also have versions
-// (txn/read_write): a split moves keys to a leaf whose lock other transactions may hold, and the
-// commit's validation detects the consequences.
+// Invariant: until end(), no other transaction writes a row on which this transaction has a lock,
+// and no other transaction reads a row on which this transaction has an exclusive lock. For leaves,
+// locks do not suffice, because a split moves keys to a leaf whose lock other transactions may
+// hold. Therefore the commit also validates leaf versions (txn/read_write).
 //
-// Thread safety: the object belongs to one transaction; the words are shared.
+// Thread safety: only one thread at a time may use a RowLocks object. All threads share the lock
+// words.
 #pragma once
 
 #include <atomic>
@@ -50,8 +56,8 @@ namespace elider::txn {
 
 using LockWord = std::atomic<uint64_t>;
 
-// The locks of all leaves of a database, found by the leaf's address. Several leaves may share a
-// lock.
+// The locks of all leaves of a database. A leaf's lock is found by hashing the leaf's address, so
+// several leaves may share a lock.
 class LeafLocks {
  public:
   LockWord& of(const void* leaf) {
@@ -81,7 +87,8 @@ class RowLocks {
     wants_ = attempt >= kAttemptsToWant;
     joins_at_once_ = attempt >= kAttemptsToJoin;
   }
-  // Reserves memory for the locks of a row block that is about to be created. May throw.
+  // Reserves memory for the locks of a row block that is about to be created. May throw
+  // std::bad_alloc.
   void make_room_for_new() { make_room(); }
 
   [[gnu::always_inline]] inline bool read(storage::Cell& cell) { return share(word_of(cell), 0); }
@@ -98,8 +105,8 @@ class RowLocks {
   }
   bool write_leaf(const void* leaf) { return share(leaves_->of(leaf), kInserts); }
 
-  // Called after a lock was refused. Waits, and returns true if the caller may request the lock
-  // again.
+  // Called after a lock was denied. Waits until the lock may be free and then returns true, so that
+  // the caller requests it again. Returns false if the transaction must be rolled back instead.
   bool await() {
     if (!may_wait_) return false;
     const uint64_t since_ns = now_ns();
@@ -111,8 +118,8 @@ class RowLocks {
       if (now_ns() - since_ns >= patience_ns_) return false;
     }
   }
-  // Called between two attempts of a procedure, or of a call in a group. Returns true if the same
-  // transactions have blocked the same lock for this long.
+  // Called after an attempt of a procedure, or of a call in a group, was denied a lock. Returns
+  // true if the same holders have been blocking this lock for `limit_ns`.
   bool stuck_for(uint64_t limit_ns) {
     const uint64_t now = now_ns();
     if (refusals_.size() == kRefusalsMax) refusals_.clear();
@@ -129,7 +136,7 @@ class RowLocks {
     if (ELIDER_MUTANT(kReleaseEarly)) end();
     return true;
   }
-  static constexpr bool stand() { return true; }  // only the holder releases its locks
+  static constexpr bool stand() { return true; }  // other transactions cannot take away a granted lock
   void stays_open() {
     patience_ns_ = open_patience_ns_;
     joins_at_once_ = true;
@@ -156,8 +163,8 @@ class RowLocks {
   static bool is_older(uint64_t a, uint64_t b) { return static_cast<int64_t>((a - b) << 16) < 0; }
   bool is_mine_alone(uint64_t word) const { return (word & kAlone) != 0 && age_of(word) == age_; }
   bool has(const LockWord& word) const { return positions_.find(&word) != PointerMap::kNone; }
-  // Reserves memory for the locks of all commit groups of a row. May throw, so that keep() does
-  // not.
+  // Reserves memory for the locks of all commit groups of a row, so that keep() does not throw. May
+  // throw std::bad_alloc.
   void make_room() {
     if (held_.capacity() - held_.size() < kCommitGroupsMax) [[unlikely]] held_.reserve(2 * held_.size() + 8 * kCommitGroupsMax);
     positions_.make_room(kCommitGroupsMax);
@@ -193,7 +200,8 @@ class RowLocks {
     if (w == 0 && word.compare_exchange_strong(w, kAlone | kHolder | age_)) [[likely]] return kept(word);
     return is_mine_alone(w) || hold_shared_alone(word, w);
   }
-  // Makes exclusive a lock that this transaction may already share.
+  // If this transaction is the only holder of a shared lock, makes the lock exclusive. Otherwise
+  // denies the request.
   [[gnu::noinline]] bool hold_shared_alone(LockWord& word, uint64_t w) {
     if (!has(word)) return refuse(word, w, kAlone);
     if (ELIDER_MUTANT(kUpgradeAtOnce)) return true;
@@ -233,16 +241,16 @@ class RowLocks {
   uint64_t patience_ns_ = 0;
   uint64_t age_ = 0;
   std::vector<LockWord*> held_;
-  PointerMap positions_;             // of held_
-  // The lock that was refused last.
+  PointerMap positions_;             // the position of each lock in `held_`
+  // The lock that was denied last.
   LockWord* refused_ = nullptr;      // must not be dereferenced between two attempts
   uint64_t refused_word_ = 0;
   uint64_t asked_ = 0;               // kAlone, kInserts, or 0: to share the lock with readers
   bool may_wait_ = false;
-  bool wants_ = false;               // every refused lock is marked as `wanted`
-  bool joins_at_once_ = false;       // even if other transactions want the lock
-  // The state in which stuck_for() first saw each lock. Several calls of a group may be refused in
-  // turn.
+  bool wants_ = false;               // marks every denied lock as `wanted`
+  bool joins_at_once_ = false;       // shares locks even if they are marked as `wanted`
+  // For each denied lock, the state in which stuck_for() first saw it. There can be several,
+  // because the calls of a group wait for different locks.
   struct Refusal {
     uint64_t word = 0;
     uint64_t since_ns = 0;

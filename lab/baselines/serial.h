@@ -1,16 +1,19 @@
 // Serial: a protocol that runs one procedure at a time, from start to end (HyPer-HTM, section 6,
-// "serial execution"). The papers use this baseline to show what several processors gain.
+// "serial execution"). It is a baseline that shows how much several processors improve the
+// throughput.
 //
-// Procedures that write wait for the database's single lock, outside of the epoch, and hold it
-// until they have committed or given up. Open transactions, and procedures that read a snapshot,
-// run concurrently with them. So each attempt is still one of the underlying protocol, which tracks
-// and validates its reads. Serial execution avoids conflicts, but not this work. The calls of a
-// group acquire the lock one by one, within the epoch.
+// There is one lock per database. A procedure that may write acquires the lock before it enters the
+// epoch, and holds the lock until it has committed or given up. Open transactions, and procedures
+// that read a snapshot, run concurrently with such a procedure. Therefore each attempt still
+// follows the underlying protocol, which tracks and validates its reads. Serial execution avoids
+// most conflicts, but not the cost of detecting them. The calls of a group are already inside the
+// epoch, and each acquires the lock separately.
 //
-// Not reentrant: a procedure inside another transaction of its thread does not acquire the lock,
-// even if that transaction only reads. Neither does a procedure that runs while its thread exits. A
-// procedure that waits for another thread's transaction may wait forever. Lock rank: before all
-// others. Thread safety: that of a protocol (txn/protocol.h).
+// The lock is not reentrant. A procedure that is nested in another transaction of its thread does
+// not acquire it, even if that transaction only reads. Neither does a procedure that runs while its
+// thread exits. A procedure that waits for another thread's procedure may wait forever, because
+// that procedure may need the lock. Lock rank: before all others. Thread safety: like every
+// protocol (txn/protocol.h).
 #pragma once
 
 #include <mutex>

@@ -1,8 +1,8 @@
-// Spinlock: a protocol like Occ, except that each commit and each read of a row holds a spinlock of
-// the database instead of running as a hardware transaction (DBX, figures 8 and 11). The papers use
-// it as a baseline. Index operations are still elided.
+// Spinlock: a protocol like Occ, except that each commit and each read of a row holds one spinlock
+// per database instead of running as a hardware transaction. It is a baseline in the papers (DBX,
+// figures 8 and 11). Index operations still run as hardware transactions.
 //
-// Lock rank: before the cells' locks. Thread safety: that of a protocol (txn/protocol.h).
+// Lock rank: before the lock bits of cells. Thread safety: like every protocol (txn/protocol.h).
 #pragma once
 
 #include "base/cache_line.h"
@@ -19,7 +19,8 @@ class Spinlock : public Occ<SyncPolicy> {
   static constexpr elider::Protocol kName = elider::Protocol::kSpinlock;
   static constexpr bool kTakesPolicy = sync::kElides<Sync>;
 
-  // Only index operations run as hardware transactions.
+  // Disables elision for commits and reads of rows, so that only index operations use hardware
+  // transactions.
   explicit Spinlock(Store& store) : Occ<SyncPolicy>(store) { store.elision.reset(); }
 
   Transaction make_transaction(Worker& worker, Counters& counters) { return Transaction(this->store_, worker, counters, &*lock_); }

@@ -1,15 +1,16 @@
-// TwoPhaseLocking: strict two-phase locking. It locks each row when the row is read or written, and
-// each leaf that a scan or an absent key depends on. All locks are released when the transaction
-// ends (row_locks.h). It is the baseline of HyPer-HTM (section 6) and other papers.
+// TwoPhaseLocking: strict two-phase locking, which is a baseline in HyPer-HTM (section 6) and other
+// papers. A transaction locks each row when it reads or writes the row. It also locks each index
+// leaf that it scans, or in which it finds a key absent. It releases all locks when it ends
+// (row_locks.h).
 //
-// If a procedure requests a lock that an older transaction holds, it is rolled back and retried
-// with its original age, so it eventually becomes the oldest. The holders may also never release
-// the lock, for example if they are open transactions. So if the same transactions block a
-// procedure for LaboratoryOptions::lock_timeout_us, it fails with kDeadline. An open transaction
-// cannot be retried. If it is refused a lock, or has waited for one for
+// If a procedure requests a lock that an older transaction holds, the procedure is rolled back and
+// retried with its original age, so it eventually becomes the oldest. However, the holders may
+// never release the lock, for example if they are open transactions. Therefore a procedure fails
+// with kDeadline if the same transactions block it for LaboratoryOptions::lock_timeout_us. An open
+// transaction cannot be retried. If it is denied a lock, or has waited for a lock for
 // LaboratoryOptions::open_patience_us, it can only be rolled back.
 //
-// Thread safety: that of a protocol (txn/protocol.h).
+// Thread safety: like every protocol (txn/protocol.h).
 #pragma once
 
 #include <string>
@@ -52,7 +53,8 @@ class TwoPhaseLocking {
       return status;
     }
   }
-  // The group retries its calls, except those that are stuck.
+  // Runs one attempt of a call in a group. The group retries the call after a conflict, unless the
+  // call is stuck and fails.
   template <RunnableTransaction Txn>
   Status attempt_once(Txn& txn, const Call& call) {
     Status status = attempt(txn, call.procedure);

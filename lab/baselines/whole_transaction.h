@@ -1,17 +1,19 @@
-// WholeTransaction: a protocol that runs each attempt of another protocol, from its first read to
-// the end of its commit, as one hardware transaction that elides one lock of the database (DBX,
-// section 7.3 and figure 10; DBX-TC, figure 1c). This is the papers' baseline, which shows why
-// transactions consist of small regions.
+// WholeTransaction: a protocol that runs each attempt of an underlying protocol, from the first
+// read to the end of the commit, as one hardware transaction (region) that elides a lock on the
+// whole database (DBX, section 7.3 and figure 10; DBX-TC, figure 1c). The papers use this baseline
+// to show why transactions should consist of several small regions.
 //
-// Each attempt is still an ordinary attempt of the other protocol. The small regions of that
-// protocol become parts of the large one or, under the lock, run individually. So this protocol is
-// as correct as the other one. Open transactions, snapshots and reclamation do not use the lock and
-// run concurrently. Deviation: DBX changes rows in place as the procedure runs. Here writes are
-// buffered and installed at the end of the region, which adds cache lines to it.
+// Each attempt is still an ordinary attempt of the underlying protocol, so it is correct even
+// without the large region. The small regions of an attempt become parts of the large region. If
+// the attempt holds the lock instead, they run separately. Open transactions, snapshots and
+// reclamation do not use the lock, and run concurrently. Deviation: DBX changes rows in place as
+// the procedure runs, whereas elider buffers writes and installs them at the end of the region,
+// which therefore accesses more cache lines.
 //
-// Not reentrant: a transaction inside a transaction does not acquire the lock, which its thread may
-// already hold. A procedure that waits for another thread's transaction may wait forever. Lock
-// rank: before all others. Thread safety: that of a protocol (txn/protocol.h).
+// The lock is not reentrant. A transaction that is nested in another one does not acquire it,
+// because their thread may already hold it. A procedure that waits for another thread's transaction
+// may wait forever, because that transaction may need the lock. Lock rank: before all others.
+// Thread safety: like every protocol (txn/protocol.h).
 #pragma once
 
 #include <utility>
@@ -50,7 +52,7 @@ class WholeTransaction : public Base {
   }
 
  private:
-  // Begins the region. The region must end in the same stack frame.
+  // Not inlined, because a region must begin and end in the same stack frame.
   template <class Txn>
   [[gnu::noinline]] Status attempt_whole(Txn& txn, const Call& call) {
     return htm::elide<typename Sync::Backend>(site_, *lock_, [&] { return attempt(txn, call.procedure); });

@@ -1,6 +1,7 @@
-// The command `elider-lab elision`: finds how many aborts a section should tolerate before it
-// acquires its lock. It runs one workload with several bounds and numbers of threads. yDB compares
-// the bounds 3 and 100, and HyPer-HTM 3 to 100 (section 3.3).
+// The command `elider-lab elision` shows how many aborts a section should tolerate before it
+// acquires its lock. It runs one workload with several bounds on the number of aborts, and several
+// numbers of threads. The yDB paper compares bounds of 3 and 100, and HyPer-HTM bounds from 3 to
+// 100 (section 3.3).
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -31,7 +32,7 @@ struct ElisionStudy {
   uint32_t repeat = 1;
 };
 
-// The sum over all sites of a run.
+// Adds up the counters of all sites.
 Statistics::Elision sum_of(const RunResult& result) {
   Statistics::Elision sum;
   for (const Statistics::Elision& site : result.elision) {
@@ -53,8 +54,9 @@ void print_row(uint32_t threads, uint32_t bound, const RunResult& result) {
              percent(sum.aborts_total(), sum.attempts()), percent(sum.fallbacks, runs), percent(sum.direct, runs));
 }
 
-// The bounds take turns, so that a slow minute of the machine affects all of them. Each run has its
-// own database or, with --resume, recovers the database of the previous run and continues with it.
+// Runs all bounds once in each round, so that a temporary slowdown of the machine affects all of
+// them. Each run creates its own database or, with --resume, recovers the previous run's database
+// and continues with it.
 Status study(ElisionStudy& options) {
   CommonOptions& common = options.ycsb.common;
   const bool table = !common.quiet;
@@ -76,7 +78,7 @@ Status study(ElisionStudy& options) {
       auto outcome = run_ycsb(options.ycsb);
       if (!common.data.resume) empty_data_folders(common.data);
       if (!outcome.ok()) return outcome.status();
-      if (!outcome->ok) return Status::invalid_argument(fmt::format("the final values are wrong, with the bound {}", bound));
+      if (!outcome->ok) return Status::invalid_argument(fmt::format("with the bound {}, the final values are wrong", bound));
       if (table) print_row(threads, bound, outcome->report.result);
       Json run = to_json(common, outcome->report);
       run["configuration"]["benchmark"] = "elision";
@@ -91,7 +93,7 @@ Status study(ElisionStudy& options) {
   if (table && interrupted()) fmt::print("  INTERRUPTED  the last row is from a shorter run, and later runs are missing\n");
   const uint32_t processors = std::max(1u, std::thread::hardware_concurrency());
   if (table && *std::max_element(options.threads.begin(), options.threads.end()) > processors + (processors + 1) / 2)
-    fmt::print("  {} processors: more than one and a half times as many threads take turns\n", processors);
+    fmt::print("  {} processors: threads take turns if there are more than 1.5 per processor\n", processors);
   if (table) fmt::print("  regions by   {}; {}\n", document["htm_used"].get<std::string>(), environment().cpu);
   return common.json_file.empty() ? Status() : write_json(common.json_file, document);
 }
@@ -104,9 +106,9 @@ void add_elision(Command bench) {
   YcsbOptions& ycsb = options->ycsb;
   ycsb.common.sync = SyncPolicy::kElided;
   ycsb.key_index = KeyIndex::kOrdered;  // as in the papers
-  ycsb.common.elision.less_for_tall_trees = false;  // the bound is exactly as in the table
+  ycsb.common.elision.less_for_tall_trees = false;  // use exactly the given bound for trees of any height
   ycsb.common.elision.window_runs = 0;              // sites never stop using hardware transactions
-  command.option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section takes its lock")
+  command.option("--bounds", options->bounds, "Aborts by conflict, capacity or the system before a section acquires its lock")
       .between_commas()
       .in(0u, kBoundMax)
       .shows_default();
@@ -124,11 +126,11 @@ void add_elision(Command bench) {
   add_options_but_threads(command, ycsb.common);
   command.footer(
       "  elider-lab elision --value-bytes 8 --records 10000000 --threads 1,2,4,8 --bounds 3,100\n\n"
-      "The bounds do not depend on the height of the tree, and sites are never turned off, so that only the bounds differ.\n"
-      "The last line names the backend that ran the regions. Figures of the emulator do not apply to processors.\n"
+      "The bounds do not depend on the height of the tree, and sites are never turned off, so runs differ only in the bound.\n"
+      "The last line names the backend that ran the regions. Results of the emulator do not apply to processors.\n"
       "Exit code 3: this machine cannot run regions (see elider hardware). --htm always-aborts measures the cost of trying.\n"
-      "With --data, each run begins with an empty folder, and empties it at its end. With --resume, all runs continue with\n"
-      "the existing database, from this command with --resume or from elider bench ycsb --index btree with equal --records.");
+      "With --data, each run begins with an empty folder, and empties it when it ends. With --resume, all runs continue with\n"
+      "an existing database that elider-lab elision --resume or elider bench ycsb --index btree created with the same --records.");
   command.runs([options] {
     CommonOptions& common = options->ycsb.common;
     common.threads = *std::max_element(options->threads.begin(), options->threads.end());

@@ -1,4 +1,5 @@
-// The functions that the compiler calls before every access and instead of every atomic operation.
+// The functions that instrumented code calls before each plain access, and instead of each atomic
+// operation.
 #include "lab/emulator/machine.h"
 
 namespace elider::emulator {
@@ -10,8 +11,9 @@ inline void on_read(const void* address, size_t bytes) {
   if (thread == nullptr) return;
   step(thread);
   PendingWrite& pending = thread->pending;
-  // This read may be the first half of a copy. Its write was reported before the read, but happens
-  // after it, and the turn may have passed in between.
+  // This read may belong to the copy of an object, whose write was announced before the read but
+  // happens after it. If the turn has passed in between, the write must abort conflicting regions
+  // again.
   if (pending.bytes == bytes && pending.turns != machine.turns && !tracks(thread->region)) {
     outside_access(thread, pending.address, pending.bytes, true);
   }
@@ -29,7 +31,8 @@ inline void on_write(const void* address, size_t bytes) {
   leave(thread);
 }
 
-// Performs an atomic operation. It is indivisible here.
+// Performs an atomic operation while this thread holds the turn, so no other thread runs in
+// between.
 template <class Operation>
 inline auto on_atomic(const volatile void* address, size_t bytes, bool write, Operation&& operation) {
   Thread* const thread = enter();
@@ -42,7 +45,7 @@ inline auto on_atomic(const volatile void* address, size_t bytes, bool write, Op
   return result;
 }
 
-// A failed exchange also counts as a write, because the processor acquires the line for writing.
+// A failed exchange also counts as a write, because the processor requests the line for writing.
 template <class T>
 inline int compare_exchange(volatile T* address, T* expected, T desired) {
   const T wanted = *expected;
@@ -59,7 +62,8 @@ inline int compare_exchange(volatile T* address, T* expected, T desired) {
 
 using Wide = unsigned __int128;
 
-// Compares and exchanges sixteen bytes with cmpxchg16b, the processor's only instruction for this.
+// Compares and exchanges 16 bytes with cmpxchg16b. All atomic operations on 16 bytes use this
+// instruction, because the processor does not have others.
 inline Wide compare_and_swap(volatile Wide* address, Wide expected, Wide desired) {
   return __sync_val_compare_and_swap(address, expected, desired);
 }
@@ -107,8 +111,8 @@ void __tsan_func_exit() {
   if (machine.armed != 0 && self != nullptr) check_exit(self, *static_cast<const uintptr_t*>(__builtin_frame_address(0)));
 }
 
-// All atomic operations are sequentially consistent here, which is at least what the program
-// requests.
+// All atomic operations are sequentially consistent, which is at least as strong as the order that
+// the program requests.
 #define ELIDER_FETCH(bits, T, name, function)                                                             \
   T __tsan_atomic##bits##_##name(volatile T* address, T operand, int) {                                   \
     return on_atomic(address, sizeof(T), true, [&] { return function(address, operand); });              \

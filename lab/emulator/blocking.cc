@@ -1,11 +1,11 @@
-// The blocking functions of libc, under their own names, so that calls from libstdc++ also reach
-// this runtime.
+// Replacements for the blocking functions of libc. They have the same names, so that calls from
+// libstdc++ also reach them.
 //
-// Inside a region each of them aborts the region. In kParallel a call that may block gives up the
-// turn and then really blocks; the thread requests the turn again at its next access. In
-// kDeterministic the runtime models mutexes, condition variables, read-write locks, futexes and
-// joins: it tries the operation, and waits in its own scheduler, so that the schedule does not
-// depend on the kernel. A wait with a timeout ends when no other thread can run.
+// Inside a region, each of them aborts the region. In Mode::kParallel, a thread that may block
+// gives up the turn, calls the real function, and requests the turn again at its next access. In
+// Mode::kDeterministic, the runtime models mutexes, condition variables, read-write locks, futexes
+// and joins: it tries the operation without blocking, and waits in its own scheduler, so that the
+// schedule does not depend on the kernel. A wait times out only when no other thread can run.
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
@@ -33,8 +33,8 @@ inline void need_real() {
   if (real.syscall == nullptr) find_real_functions();
 }
 
-// Enters the runtime for a call that aborts a region. Returns with the turn, or returns null if the
-// emulator is not armed.
+// Enters the runtime for a call that a region must not make, and aborts the region if there is one.
+// Returns the thread, which then holds the turn, or null if the runtime must ignore the call.
 Thread* enter_call() {
   need_real();
   Thread* const thread = enter();
@@ -47,13 +47,14 @@ Thread* enter_call() {
 
 bool modelled() { return machine.options.mode == Mode::kDeterministic; }
 
-// kParallel: the thread is about to block, and does not need the turn while it is blocked.
+// For Mode::kParallel. Gives up the turn, because the thread is about to block.
 void go_away(Thread* thread) {
   pass_turn(thread, ThreadState::kAway);
   leave(thread);
 }
 
-// Waits for a lock while holding the turn.
+// For Mode::kDeterministic. Calls attempt() until it acquires the lock, and waits in the scheduler
+// in between.
 template <class Try>
 int lock_modelled(Thread* thread, const void* lock, Try&& attempt) {
   int result = attempt();
@@ -64,7 +65,7 @@ int lock_modelled(Thread* thread, const void* lock, Try&& attempt) {
   return result;
 }
 
-// Waits for a lock in either mode; `blocking` is the real function.
+// Acquires a lock in either mode. `attempt` and `blocking` are the real functions.
 template <class Lock, class Try, class Blocking>
 int lock(Lock* lock, Try* attempt, Blocking* blocking) {
   Thread* const thread = enter_call();
@@ -93,7 +94,8 @@ int unlock(Lock* lock, Unlock* function) {
   return result;
 }
 
-// Waits for a condition variable. `wait` is the real function with its timeout.
+// Waits for a condition variable in either mode. `wait` calls the real function. `timed` means that
+// the wait has a timeout.
 template <class Wait>
 int wait_for(pthread_cond_t* condition, pthread_mutex_t* mutex, bool timed, Wait&& wait) {
   Thread* const thread = enter_call();
@@ -112,14 +114,14 @@ int wait_for(pthread_cond_t* condition, pthread_mutex_t* mutex, bool timed, Wait
 
 int notify(pthread_cond_t* condition, int (*function)(pthread_cond_t*), uint32_t most) {
   Thread* const thread = enter_call();
-  const int result = function(condition);  // also wakes threads that began to wait before the mode changed
+  const int result = function(condition);  // also wakes threads that called the real function before the mode changed
   if (thread == nullptr) return result;
   if (modelled()) wake(condition, most);
   leave(thread);
   return result;
 }
 
-// Gives the turn to a ready thread. Returns false if no thread is ready.
+// Passes the turn to a ready thread and leaves the runtime. Returns false if no thread was ready.
 bool yield(Thread* thread) {
   const bool others = machine.ready != 0;
   if (others) pass_turn(thread, ThreadState::kReady);
@@ -127,7 +129,7 @@ bool yield(Thread* thread) {
   return others;
 }
 
-// `sleep` is the real function.
+// Handles the functions that sleep. `sleep` calls the real function.
 template <class Sleep>
 int rest(Sleep&& sleep) {
   Thread* const thread = enter_call();
@@ -154,7 +156,8 @@ bool is_modelled_futex(int operation) {
   return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET;
 }
 
-// The function and its argument are stored in the Thread, because the heap may be full.
+// The start function of all threads. The function to call and its argument are stored in the
+// Thread, because memory on the heap may be exhausted.
 void* start_instrumented(void* argument) {
   Thread* const thread = static_cast<Thread*>(argument);
   start_thread(thread);
@@ -162,7 +165,7 @@ void* start_instrumented(void* argument) {
   return thread->function(thread->argument);
 }
 
-// Finds the thread to join. Returns null if it has ended.
+// Returns the thread with this handle, or null if it has ended.
 Thread* unfinished(pthread_t handle) {
   Thread* found = nullptr;
   machine.lock.lock();
@@ -183,7 +186,8 @@ void find_real_functions() {
   find(real.pthread_mutex_lock, "pthread_mutex_lock");
   find(real.pthread_mutex_trylock, "pthread_mutex_trylock");
   find(real.pthread_mutex_unlock, "pthread_mutex_unlock");
-  // libc has two versions of each of these. The older one has a different layout.
+  // libc has two versions of these functions. The older one uses a different layout of
+  // pthread_cond_t.
   find(real.pthread_cond_wait, "pthread_cond_wait", "GLIBC_2.3.2");
   find(real.pthread_cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2");
   find(real.pthread_cond_clockwait, "pthread_cond_clockwait");
@@ -219,7 +223,7 @@ int pthread_create(pthread_t* handle, const pthread_attr_t* attributes, void* (*
   } else if (child->state == ThreadState::kAway) {
     child->handle = *handle;
     if (thread != nullptr && modelled()) {
-      // The scheduler can choose the child from now on, even if the child starts later.
+      // The scheduler can choose the child from now on, even if the child has not started yet.
       child->state = ThreadState::kReady;
       child->ticket = ++machine.tickets;
       ++machine.ready;
@@ -238,7 +242,7 @@ int pthread_join(pthread_t handle, void** result) {
     return real.pthread_join(handle, result);
   }
   while (Thread* const other = unfinished(handle)) block(thread, other, false);
-  const int joined = real.pthread_join(handle, result);  // the other thread no longer needs the turn
+  const int joined = real.pthread_join(handle, result);  // the other thread does not need the turn any more
   leave(thread);
   return joined;
 }
@@ -320,8 +324,8 @@ long syscall(long number, ...) {
   Thread* const thread = enter_call();
   if (thread == nullptr) return real.syscall(number, a, b, c, d, e, f);
   if (number != SYS_futex || !modelled() || !is_modelled_futex(static_cast<int>(b))) {
-    // Only a futex blocks the thread for long. The others do not need the turn
-    // either, but the thread would soon request it again.
+    // A futex can block for long, so the thread gives up the turn. Other system calls do not need
+    // the turn either, but they return soon, and then the thread would request it again.
     if (number == SYS_futex) {
       go_away(thread);
       return real.syscall(number, a, b, c, d, e, f);

@@ -1,8 +1,8 @@
-// Cache: the first-level cache, as a region uses it. It has sets of a few ways, and evicts the
+// Cache: models the first-level cache for a region. The cache is set-associative, and evicts the
 // least recently used line of a set. It is empty when the region begins, because the eviction of a
-// line that was cached earlier does not abort the region.
+// line that was cached before does not abort the region.
 //
-// Thread safety: only the thread that holds the turn uses it.
+// Thread safety: used only by the thread that holds the turn (machine.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Cache {
 
   // Empties the cache. `sets` must be a power of two.
   void start(uint32_t sets, uint32_t ways);
-  // Called when the region accesses a line. Reports which kind of line the cache evicted, if any.
+  // Called when the region accesses a line. Returns which kind of line the cache evicts, if any.
   Evicted access(uint64_t line, bool write) {
     Set& set = sets_[line & (count_ - 1)];
     if (set.generation != generation_) {

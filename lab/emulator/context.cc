@@ -1,8 +1,8 @@
-// elider_emulator_begin passes its caller's registers to the runtime. elider_emulator_resume
-// restores them, so that begin returns a second time. Only registers that a call preserves are
-// saved; the region saves the stack.
+// elider_emulator_begin() passes its caller's registers to the runtime, as setjmp() does.
+// elider_emulator_resume() restores them, so that elider_emulator_begin() returns a second time.
+// Only registers that a function must preserve are saved. The region saves the stack (region.cc).
 #if !defined(__x86_64__)
-#error "The emulator is written for x86-64."
+#error "The emulator supports only x86-64."
 #endif
 
 asm(R"(

@@ -19,7 +19,7 @@ Line& LineTable::find_or_insert(uint64_t number) {
     free_ = pool_[i].next;
   } else {
     i = ++used_;
-    if (i == kLinesMax) die("regions own more than %u lines", kLinesMax);
+    if (i == kLinesMax) die("the running regions have accessed more than %u lines", kLinesMax);
   }
   uint32_t& head = heads_[bucket_of(number)];
   pool_[i] = Line{number, 0, kNoRegion, 0, head};

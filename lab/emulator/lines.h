@@ -1,8 +1,9 @@
-// LineTable: the 64-byte lines that regions have accessed, and the regions that own each. The table
-// does not contain other lines.
+// LineTable: records, for each 64-byte line that running regions have accessed, which regions own
+// it: those that have read the line, and the one that has written it. Lines without an owner are
+// not in the table.
 //
-// It is a chained hash table whose entries come from a pool that never shrinks.
-// Thread safety: only the thread that holds the turn uses it.
+// The table is a chained hash table. Its entries are in a pool that never shrinks. Thread safety:
+// used only by the thread that holds the turn (machine.h).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct Line {
   uint64_t readers;  // one bit per region
   int32_t writer;    // id of a region, or kNoRegion
   uint32_t undo;     // index of the writer's undo line
-  uint32_t next;     // next entry of the chain or of the free list; 0: none
+  uint32_t next;     // next entry in the chain or in the free list; 0: none
 };
 
 class LineTable {

@@ -1,9 +1,11 @@
-// The state of the emulated machine: its threads, the holder of the turn, the regions, and the
-// functions that enter and leave the runtime.
+// The state of the emulated machine, and the functions with which threads enter and leave the
+// runtime. Once the machine is armed, only one thread at a time runs instrumented code, the thread
+// that holds the turn. The turn passes to other threads at accesses to memory and at calls that
+// block.
 //
-// Every call of the runtime goes through enter() and leave(). Between the two, the thread holds the
-// turn. It may change every part of the machine that is not marked as guarded by the lock.
-// Thread safety: as stated for each group.
+// Every call of the runtime begins with enter() and ends with leave(). Between the two, the calling
+// thread holds the turn, and may use every part of the machine that is not marked as guarded by the
+// lock. Thread safety: see each group of members.
 #pragma once
 
 #include <pthread.h>
@@ -20,7 +22,7 @@
 namespace elider::emulator {
 
 inline constexpr uint32_t kThreadsMax = 256;
-inline constexpr int32_t kRegionsMax = 64;  // concurrently: Line::readers has one bit for each
+inline constexpr int32_t kRegionsMax = 64;  // at the same time: Line::readers has one bit for each
 
 inline constexpr unsigned kStarted = 0xFFFFFFFFu;
 inline constexpr unsigned kExplicitBit = 1u << 0;
@@ -29,13 +31,15 @@ inline constexpr unsigned kConflictBit = 1u << 2;
 inline constexpr unsigned kCapacityBit = 1u << 3;
 inline constexpr unsigned kNestedBit = 1u << 5;
 
-// The registers that a call preserves. rsp is the stack pointer after begin has returned.
+// The registers that a function must preserve for its caller. rsp is the stack pointer after
+// elider_emulator_begin() has returned.
 struct Registers {
   uintptr_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
-// A written line. It stores the old values of only the bytes that were written, because the other
-// bytes may belong to code that the runtime does not see, such as the headers of the heap.
+// The old contents of a line that a region has written. Only the written bytes are saved and
+// restored, because uninstrumented code may write the other bytes, for example the headers of
+// allocated memory.
 struct UndoLine {
   uint64_t number;
   uint64_t mask;
@@ -44,14 +48,14 @@ struct UndoLine {
 
 struct Region {
   uint32_t depth;   // nesting depth; 0: no region
-  int32_t id;       // the bit of the region in Line::readers
-  bool doomed;      // the region was rolled back, and its thread has not received the abort yet
+  int32_t id;       // the region's bit in Line::readers
+  bool doomed;      // the region was rolled back, but its thread has not received the abort yet
   unsigned status;  // the abort's status word
-  Suspension suspended;  // kNone: all accesses are tracked
-  bool frame_due;        // the region was rolled back while suspended, so its thread restores the frame when it receives the abort
+  Suspension suspended;  // the accesses that are not tracked
+  bool frame_due;        // the region was rolled back while suspended, so its thread must restore the frame when it receives the abort
   Registers at_begin;
-  uintptr_t frame_end;   // end of the frame that called begin
-  uintptr_t returns_to;  // return address of that frame, while the frame exists
+  uintptr_t frame_end;   // end of the stack frame of the function that called elider_emulator_begin()
+  uintptr_t returns_to;  // return address in that frame, which has this value as long as the frame exists
   uintptr_t copied_end;  // the copied stack ranges from at_begin.rsp to here
   unsigned char* frame;   // the copied bytes
   UndoLine* undo;
@@ -59,14 +63,14 @@ struct Region {
   uint64_t* read_lines;
   uint32_t read_count;
   Cache* cache;
-  RegionSize last;       // of the region that committed last
+  RegionSize last;       // size of the last region that committed
   uint32_t spurious_in;  // accesses until a spurious abort; 0: never
 };
 
 enum class ThreadState : uint32_t { kFree, kAway, kReady, kRunning, kBlocked };
 
-// A plain write whose access may not have happened yet when the next call is a read. This is the
-// case for the copy of an object.
+// The last plain write that was announced to the runtime. When the compiler copies an object, it
+// announces the write before the read, so the write may not have happened yet at the next call.
 struct PendingWrite {
   uintptr_t address;
   size_t bytes;
@@ -75,15 +79,15 @@ struct PendingWrite {
 
 struct Thread {
   // Used only by the thread itself.
-  void* (*function)(void*);  // the thread's start function
+  void* (*function)(void*);  // the function that the thread was created with
   void* argument;
-  uint32_t inside;  // the thread is in the runtime; a thread that steals its turn reads this after a membarrier
+  uint32_t inside;  // 1 while the thread is in the runtime; a thread that steals its turn reads this after a membarrier
   PendingWrite pending;
   Random random;
 
   // Guarded by the turn.
-  uint64_t progress;  // number of calls
-  uint64_t quantum;   // calls until the turn passes
+  uint64_t progress;  // number of calls to step()
+  uint64_t quantum;   // calls to step() until the turn passes
   uint64_t until_interrupt;
   Region region;
   Counters counters;
@@ -93,28 +97,28 @@ struct Thread {
   const void* waits_for;
   bool timed;      // the wait ends if no other thread can run
   bool timed_out;
-  uint64_t ticket;  // the lowest ticket has waited longest
-  uint32_t go;      // futex: set when the thread is given the turn
+  uint64_t ticket;  // the thread with the lowest ticket has waited longest
+  uint32_t go;      // a futex that is set to 1 when the thread is given the turn
   int tid;
   uint64_t ordinal;
   pthread_t handle;
 };
 
 struct Machine {
-  uint32_t armed;  // 0: accesses are plain, and threads do not need the turn; once 1, it remains 1
-  uint32_t processor;  // all threads stay on this processor once the machine is armed
+  uint32_t armed;  // 0: the runtime ignores accesses, and threads do not need the turn; once 1, it remains 1
+  uint32_t processor;  // to which all threads are bound once the machine is armed
   Options options;
 
-  // Changed under the lock. A thread reads `holder` without the lock, to check whether it holds the
-  // turn.
+  // Guarded by `lock`, except that a thread reads `holder` without the lock to check whether it
+  // holds the turn.
   Lock lock;
   Thread* holder;
   uint32_t ready;   // number of threads that wait for the turn
-  uint64_t turns;   // how often the turn has passed
+  uint64_t turns;   // how many times the turn has passed
   uint64_t tickets;
   uint64_t ordinals;
   Thread threads[kThreadsMax];
-  uint32_t threads_end;  // all threads that were ever used are below this index
+  uint32_t threads_end;  // one more than the largest index of an entry that was ever used
 
   // Guarded by the turn.
   Random scheduler;
@@ -126,7 +130,7 @@ struct Machine {
   Thread* regions[kRegionsMax];
   LineTable lines;
   Pages pages;
-  Counters ended;  // counters of threads that have ended
+  Counters ended;  // sums of the counters of threads that have ended
 };
 
 extern Machine machine;
@@ -134,39 +138,42 @@ extern constinit thread_local Thread* self __attribute__((tls_model("initial-exe
 
 // --- the turn (turn.cc) ---
 
-// Arms the machine. Called before the first region or a deterministic mode begins. Afterwards,
-// threads need the turn.
+// Arms the machine: from now on, threads need the turn. Called before the first region begins, and
+// before the first schedule in deterministic mode.
 void arm();
-void stay_on_its_processor(const Thread* thread);  // only when the machine is armed
+void stay_on_its_processor(const Thread* thread);  // to be called only if the machine is armed
 void take_turn(Thread* thread);
-// Gives up the turn and sets the thread's state. With kReady and kBlocked, returns when the thread
-// holds the turn again. With kAway, returns without the turn.
+// Sets the thread's state, and passes the turn to another thread. With kReady or kBlocked, returns
+// when the thread holds the turn again. With kAway or kFree, returns without the turn.
 void pass_turn(Thread* thread, ThreadState state);
-void draw_turn(Thread* thread);      // kDeterministic: may pass the turn to another thread
-void quantum_over(Thread* thread);   // kParallel
-// Makes at most `most` threads that are blocked at `address` ready. Returns their number.
+void draw_turn(Thread* thread);      // in Mode::kDeterministic: may pass the turn to another thread
+void quantum_over(Thread* thread);   // in Mode::kParallel: passes the turn if another thread is ready
+// Wakes at most `most` threads that block() at this address, those that have waited longest first.
+// Returns the number of woken threads.
 uint32_t wake(const void* address, uint32_t most);
-// Waits for wake(address). Returns false if the wait was timed and no other thread could run.
+// Passes the turn and waits until another thread calls wake(address). Returns false if `timed` is
+// true and the wait ended because no other thread could run.
 bool block(Thread* thread, const void* address, bool timed);
 
 // --- threads (threads.cc) ---
 
-Thread* register_thread();  // registers the calling thread
+Thread* register_thread();  // registers the calling thread; returns its entry
 Thread* allocate_thread(pthread_t handle);
-void start_thread(Thread* thread);  // `thread` is the calling thread
+void start_thread(Thread* thread);  // `thread` is the entry of the calling thread
 void seed_thread(Thread* thread);
 
 // --- regions (region.cc) ---
 
 void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
-// Returns true if the thread's accesses belong to its region.
+// Returns true if the thread's accesses become part of its region.
 inline bool tracks(const Region& region) { return region.depth != 0 && region.suspended != Suspension::kAll; }
-// An access outside any region, or one that is not tracked. It aborts the regions that conflict
-// with it.
+// Called for an access outside any region, or one that a suspended region does not track. Aborts
+// the regions that conflict with the access.
 void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
 [[noreturn]] void abort_region(Thread* thread, unsigned status, uint64_t Counters::*cause);
 [[noreturn]] void resume_doomed(Thread* thread);
-// Called when the function with this frame returns. Its region must have ended.
+// Called when the function with this stack frame returns. Ends the process if the region that the
+// function began has not ended.
 void check_exit(const Thread* thread, uintptr_t frame);
 void interrupt(Thread* thread);
 
@@ -174,15 +181,15 @@ void interrupt(Thread* thread);
 
 inline uint64_t next_quantum(Thread* thread) { return 1 + thread->random.below(2 * uint64_t{machine.options.accesses_per_turn} - 1); }
 
-// Returns null if the access is plain, because the emulator is not armed yet or the runtime itself
-// makes the access.
+// Enters the runtime and takes the turn. Returns null if the runtime must ignore the call, because
+// the machine is not armed yet, or because the runtime itself made the call.
 inline Thread* enter() {
   if (machine.armed == 0) return nullptr;
   Thread* thread = self;
   if (thread == nullptr) thread = register_thread();
   if (thread == nullptr || thread->inside != 0) return nullptr;
   thread->inside = 1;
-  compiler_barrier();  // orders the store before the load; steal_turn() orders them on other processors with membarrier
+  compiler_barrier();  // orders the store before the load; on the processor, steal_turn() does so with membarrier
   if (*const_cast<Thread* volatile*>(&machine.holder) != thread) take_turn(thread);
   return thread;
 }
@@ -192,7 +199,8 @@ inline void leave(Thread* thread) {
   *const_cast<volatile uint32_t*>(&thread->inside) = 0;
 }
 
-// Called where the turn may pass. If the region is doomed, it ends here.
+// Called wherever the turn may pass to another thread. If the thread's region has been rolled back,
+// delivers the abort: control returns to where the region began.
 inline void step(Thread* thread) {
   ++thread->progress;
   if (thread->until_interrupt != 0 && --thread->until_interrupt == 0) interrupt(thread);

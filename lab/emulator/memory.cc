@@ -1,10 +1,11 @@
-// memcpy and similar functions, for which the linker uses these wrappers instead of libc. There are
-// also wrappers for functions that a region must not call, because their effects could not be
-// undone: those of the allocator, those that end a thread, and those of libstdc++.so that relink
-// the nodes of a map or a list.
+// Wrappers around functions of libc and libstdc++, which the linker calls instead (--wrap). The
+// wrappers of memcpy and similar functions report the accesses to the runtime. The other wrappers
+// abort the region, because the effects of these functions could not be undone: the allocator,
+// functions that end a thread, and functions of libstdc++.so that link the nodes of a map or a
+// list.
 //
-// Copies are made line by line, and the turn may pass in between, because a copy can also tear on a
-// processor.
+// A copy is made line by line, and the turn may pass in between, because a copy is not atomic on a
+// processor either.
 #include <stdlib.h>
 
 #include <new>
@@ -17,12 +18,12 @@ namespace {
 
 constexpr size_t kPiece = 1u << kLineShift;
 
-// Makes one piece of a copy, after it has accessed both sides.
+// Copies at most one line, after it has reported the accesses to both sides.
 void copy_piece(Thread* thread, char* to, const char* from, size_t bytes) {
   step(thread);
   access(thread, from, bytes, false);
   access(thread, to, bytes, true);
-  char piece[kPiece];  // the two sides may overlap
+  char piece[kPiece];  // a buffer, because the two sides may overlap
   copy_bytes(piece, from, bytes);
   copy_bytes(to, piece, bytes);
 }
@@ -45,7 +46,8 @@ void copy(Thread* thread, char* to, const char* from, size_t bytes) {
   }
 }
 
-// Aborts the region, which could not undo the effects of the call.
+// Called before a function whose effects a region could not undo. Aborts the region if there is
+// one.
 void leave_region_for_call() {
   Thread* const thread = enter();
   if (thread == nullptr) return;
@@ -115,7 +117,8 @@ int __wrap_memcmp(const void* a, const void* b, size_t bytes) {
   return result;
 }
 
-// Defines R __wrap_name(parameters), which aborts the region or calls the real function.
+// Defines R __wrap_name(parameters), which aborts a region, or calls the real function outside of
+// regions.
 #define ELIDER_CALL(R, name, parameters, arguments) \
   R __real_##name parameters;                       \
   R __wrap_##name parameters {                      \
@@ -142,8 +145,8 @@ ELIDER_CALL(int, __cxa_guard_acquire, (uint64_t* guard), (guard))
 ELIDER_CALL(void*, __cxa_allocate_exception, (size_t bytes), (bytes))
 ELIDER_CALL(ssize_t, write, (int file, const void* from, size_t bytes), (file, from, bytes))
 ELIDER_CALL(void, pthread_exit, (void* result), (result))
-// std::_Rb_tree_insert_and_rebalance and _Rb_tree_rebalance_for_erase; std::list's hook, unhook and
-// transfer.
+// std::_Rb_tree_insert_and_rebalance and std::_Rb_tree_rebalance_for_erase; _M_hook, _M_unhook and
+// _M_transfer of std::list.
 ELIDER_CALL(void, _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_, (bool left, void* node, void* parent, void* header),
             (left, node, parent, header))
 ELIDER_CALL(void*, _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_, (void* node, void* header), (node, header))
@@ -152,7 +155,7 @@ ELIDER_CALL(void, _ZNSt8__detail15_List_node_base9_M_unhookEv, (void* node), (no
 ELIDER_CALL(void, _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_, (void* node, void* first, void* last), (node, first, last))
 #undef ELIDER_CALL
 
-// Forgets what was known about the pages of these addresses, because a mapping has new pages.
+// These wrappers also reset what is known about the pages, because the range may get new pages.
 void* __real_mmap(void*, size_t, int, int, int, long);
 void* __wrap_mmap(void* at, size_t bytes, int protection, int flags, int file, long offset) {
   leave_region_for_call();

@@ -1,4 +1,4 @@
-// The options, and how they are set from the environment.
+// Parses, checks and sets the emulator's options.
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +26,8 @@ void check(const Options& options) {
   if (options.accesses_per_turn == 0) die("accesses_per_turn=0 is not at least 1");
 }
 
-// Sets one option from "name=value". Returns false if the option does not exist or the value is not
-// a number.
+// Sets the option with this name. Returns false if the option does not exist, or if the value is
+// invalid.
 bool set_option(Options& options, const char* name, const char* value) {
   if (strcmp(name, "mode") == 0) {
     if (strcmp(value, "deterministic") != 0 && strcmp(value, "parallel") != 0) return false;
@@ -97,7 +97,7 @@ Options options() { return machine.options; }
 
 namespace {
 
-// Parses "name=value,name=value". Ends the process if the text has an error.
+// Parses "name=value,name=value". Ends the process with a message if `text` has an error.
 void set_options(Options& options, const char* text) {
   char words[512];
   if (strlen(text) >= sizeof(words)) die("ELIDER_HTM_EMULATOR is longer than %zu characters", sizeof(words) - 1);
@@ -106,7 +106,7 @@ void set_options(Options& options, const char* text) {
     char* const value = strchr(word, '=');
     if (value != nullptr) *value = '\0';
     if (value == nullptr || !set_option(options, word, value + 1)) {
-      die("ELIDER_HTM_EMULATOR: \"%s\" is not a known option with a number", word);
+      die("ELIDER_HTM_EMULATOR: \"%s\" is not an option, or its value is invalid", word);
     }
   }
 }

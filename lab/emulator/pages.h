@@ -1,10 +1,11 @@
-// Pages: the pages of the process that a region can access without a fault.
+// Pages: records which pages of the process a region can access without a page fault.
 //
-// A page is mapped at its first read or write. A page of zeros that was only read faults again at
-// its first write. The runtime records what instrumented code outside regions does to a page. For
-// other pages it calls the kernel (mincore) once. If uninstrumented code maps new pages at an
-// address that was used before, the runtime does not notice, and the emulator misses a fault.
-// Thread safety: only the thread that holds the turn uses it.
+// The kernel maps a page at the first read or write. A page that has only been read, and therefore
+// contains only zeros, faults again at its first write. Pages records the accesses of instrumented
+// code outside regions. For a page without such accesses, it asks the kernel once (mincore). If
+// uninstrumented code maps new pages at an address that was in use before, Pages does not notice,
+// so the emulator misses a fault. Thread safety: used only by the thread that holds the turn
+// (machine.h).
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@ namespace elider::emulator {
 
 class Pages {
  public:
-  // Called before code outside regions accesses these bytes.
+  // Called before code outside regions reads or writes these bytes.
   void touch(uintptr_t address, size_t bytes, bool write);
   // Returns false if an access to this byte in a region would fault.
   bool present(uintptr_t address, bool write);
-  // These bytes have been mapped or unmapped.
+  // Called when these bytes are mapped or unmapped. Forgets the state of their pages.
   void forget(uintptr_t address, size_t bytes);
 
  private:
@@ -27,7 +28,7 @@ class Pages {
   static constexpr uint32_t kLeafShift = 18;
   static constexpr uint32_t kLeaves = 1u << 17;  // enough for 47-bit addresses
 
-  // Returns null if no program can use the address.
+  // Returns null if the address cannot belong to a program.
   uint8_t* state_of(uintptr_t page);
 
   uint8_t* leaves_[kLeaves];

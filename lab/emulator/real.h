@@ -1,5 +1,5 @@
-// The functions of libc that the runtime replaces. Thread safety: all threads may use them once
-// they have been found.
+// Pointers to the functions of libc that the runtime replaces. Thread safety: all threads may use
+// the pointers after find_real_functions() has returned.
 #pragma once
 
 #include <pthread.h>
@@ -33,7 +33,8 @@ struct RealFunctions {
 
 extern RealFunctions real;
 
-// Finds all of them once. A replacement that is called earlier calls this function itself.
+// Sets all pointers, if they are not set yet. Called when the process starts, or by the first
+// replacement that is called before that.
 void find_real_functions();
 // Reads the options from ELIDER_HTM_EMULATOR (options.cc).
 void configure_from_environment();

@@ -1,4 +1,5 @@
-// Regions: begin, commit and abort, and the effect of an access on other regions.
+// Regions: how they begin, commit, abort and suspend tracking, and how an access aborts other
+// regions.
 #include "lab/emulator/machine.h"
 
 namespace elider::emulator {
@@ -6,22 +7,23 @@ namespace elider::emulator {
 namespace {
 
 constexpr uint32_t kLineBytes = 1u << kLineShift;
-constexpr uint32_t kDepthMax = 7;             // of nested regions, as on the processor
-constexpr size_t kFrameBytesMax = 64 * 1024;  // size of a frame that calls begin
-constexpr size_t kStackArgumentBytes = 64;    // parameters above the frame, which the function may change
+constexpr uint32_t kDepthMax = 7;             // of nested regions, as on a processor
+constexpr size_t kFrameBytesMax = 64 * 1024;  // of the stack frame that calls elider_emulator_begin()
+constexpr size_t kStackArgumentBytes = 64;    // above the frame, for parameters, which the function may change
 constexpr uint32_t kUndoLinesMax = 1u << 18;
 constexpr uint32_t kReadLinesMax = 1u << 24;
-constexpr uint32_t kFrameLine = 0xFFFFFFFFu;  // Line::undo of a line that the copy of the frame covers
+constexpr uint32_t kFrameLine = 0xFFFFFFFFu;  // Line::undo of a line that the copy of the frame contains
 constexpr uint32_t kSpuriousAccesses = 32;
 
 uintptr_t here() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)); }
 
 [[noreturn]] void commit_is_missing(const Region& region) {
-  die("a function returned without committing the region it had begun: a commit is missing (begin was called at %p)",
+  die("a function returned without ending the region that it began: a commit is missing (the region began at %p)",
       reinterpret_cast<void*>(region.at_begin.rip));
 }
 
-// A region must not be open after its frame has ended, because it could not be rolled back.
+// Ends the process if the function that began the region has returned, because the region could not
+// be rolled back any more.
 void check_frame(const Thread* thread) {
   const Region& region = thread->region;
   const uintptr_t* const returns_to = reinterpret_cast<const uintptr_t*>(region.frame_end) - 1;
@@ -47,8 +49,8 @@ void restore_frame(const Region& region) {
   copy_bytes(reinterpret_cast<void*>(region.at_begin.rsp), region.frame, region.copied_end - region.at_begin.rsp);
 }
 
-// Restores memory to its state at begin. The region's thread is the caller, or it waits inside a
-// call below the frame of begin.
+// Restores memory to its state at the beginning of the region. `owner` is the calling thread, or it
+// waits in a call of the runtime, below the frame that began the region.
 void roll_back(Thread* owner, unsigned status) {
   Region& region = owner->region;
   if (region.depth > 1) status |= kNestedBit;
@@ -59,7 +61,7 @@ void roll_back(Thread* owner, unsigned status) {
       if ((line.mask >> k & 1) != 0) bytes[k] = line.old[k];
     }
   }
-  // A thread that continues in a suspended region still uses that frame.
+  // A thread whose region is suspended continues, and still uses the frame.
   region.frame_due = region.suspended == Suspension::kAll;
   if (!region.frame_due) restore_frame(region);
   end_region(owner);
@@ -72,7 +74,7 @@ void doom(Thread* owner) {
   roll_back(owner, kConflictBit | kRetryBit);
 }
 
-// Dooms the regions other than `own` that an access of this line conflicts with.
+// Rolls back all regions except `own` with which an access to this line conflicts.
 void win_line(uint64_t number, bool write, int32_t own) {
   const uint64_t own_bit = own == kNoRegion ? 0 : uint64_t{1} << own;
   while (true) {
@@ -148,12 +150,12 @@ void prepare(Region& region) {
   region.cache = static_cast<Cache*>(map_memory(sizeof(Cache)));
 }
 
-// The frame of begin, and the parameters above it, belong to the region. They are copied, and owned
-// like written lines. So another thread that accesses a local variable of the frame aborts the
-// region, as with any other conflict.
+// Copies the stack frame that begins the region, and the parameters above it, so that an abort can
+// restore them. Their lines count as written by the region. Therefore another thread that accesses
+// a local variable of the frame aborts the region, like any other conflict.
 void own_frame(Region& region, const Registers& registers) {
   if (registers.rbp < registers.rsp || registers.rbp - registers.rsp > kFrameBytesMax - 2 * sizeof(uintptr_t)) {
-    die("begin was called at %p by a function without a frame pointer, or with a frame above %zu bytes",
+    die("the region at %p was begun by a function without a frame pointer, or with a frame of more than %zu bytes",
         reinterpret_cast<void*>(registers.rip), kFrameBytesMax);
   }
   region.at_begin = registers;
@@ -171,10 +173,10 @@ void own_frame(Region& region, const Registers& registers) {
 
 unsigned start(Thread* thread, const Registers& registers) {
   Region& region = thread->region;
-  if (region.suspended != Suspension::kNone) die("a region was begun while another region's tracking was suspended");
+  if (region.suspended != Suspension::kNone) die("a region was begun while the tracking of another region was suspended");
   if (region.depth != 0) {
-    // A frame that begins a region again at the same place has not committed the region of the
-    // previous iteration.
+    // If the same frame begins a region at the same place again, it has not committed the region of
+    // a previous iteration.
     if (registers.rip == region.at_begin.rip && registers.rsp >= region.at_begin.rsp) commit_is_missing(region);
     if (region.depth == kDepthMax) abort_region(thread, 0, &Counters::call_aborts);
     ++region.depth;
@@ -182,7 +184,7 @@ unsigned start(Thread* thread, const Registers& registers) {
   }
   int32_t id = 0;
   while (id < kRegionsMax && machine.regions[id] != nullptr) ++id;
-  if (id == kRegionsMax) return kRetryBit;  // more concurrent regions than processors have hardware threads
+  if (id == kRegionsMax) return kRetryBit;  // no processor has more than kRegionsMax hardware threads that run regions
   prepare(region);
   region.id = id;
   region.undo_count = 0;
@@ -216,8 +218,8 @@ void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write) 
   Region& region = thread->region;
   check_frame(thread);
   if (region.spurious_in != 0 && --region.spurious_in == 0) abort_spuriously(thread);
-  // The frame of begin is restored from its copy. The stack below the frame is not read after an
-  // abort.
+  // Accesses to the frame that began the region, and to the stack below it, are not tracked. An
+  // abort restores the frame from its copy, and the stack below it is not used afterwards.
   if (address >= here() && address + bytes <= region.copied_end) return;
   while (bytes != 0) {
     const size_t in_line = kLineBytes - (address & (kLineBytes - 1));
@@ -233,8 +235,8 @@ void outside_access(Thread* thread, uintptr_t address, size_t bytes, bool write)
   if (machine.active_regions == 0) return;
   const uint64_t last = (address + bytes - 1) >> kLineShift;
   const Region& region = thread->region;
-  // An access of a suspended region. The frame of begin, and the stack below it, belong to the
-  // region, and the region may read what it wrote.
+  // In a suspended region, accesses to the frame that began the region, and to the stack below it,
+  // do not conflict with the region. Neither do reads of lines that the region has written.
   if (region.suspended != Suspension::kNone && address >= here() && address + bytes <= region.copied_end) return;
   const int32_t own = region.depth != 0 && !write ? region.id : kNoRegion;
   for (uint64_t line = address >> kLineShift; line <= last; ++line) win_line(line, write, own);
@@ -273,16 +275,16 @@ void interrupt(Thread* thread) {
 
 namespace {
 
-// Called by the library. Suspends tracking or resumes it.
+// Suspends tracking, or resumes it if `what` is kNone.
 void set_suspension(Suspension what) {
   Thread* const thread = enter();
   if (thread == nullptr) die("tracking was suspended or resumed outside a region");
   step(thread);
   Region& region = thread->region;
-  // A region that was rolled back while suspended has ended, but its thread must still receive the
-  // abort.
+  // If the region was rolled back while it was suspended, it has ended, but its thread has not
+  // received the abort yet.
   if (region.depth == 0 && !region.doomed) die("tracking was suspended or resumed outside a region");
-  if (what > machine.options.suspension) die("this processor does not support this kind of suspension");
+  if (what > machine.options.suspension) die("the option `suspension` of the emulated processor does not support this kind of suspension");
   if (region.depth != 0) check_frame(thread);
   region.suspended = what;
   thread->pending.bytes = 0;
@@ -298,7 +300,7 @@ using namespace elider::emulator;
 
 extern "C" {
 
-// Called by elider_emulator_begin (context.cc) with the caller's registers.
+// Called by elider_emulator_begin() (context.cc) with the registers of its caller.
 unsigned elider_emulator_start(const Registers* registers) {
   if (machine.armed == 0) arm();
   Thread* const thread = enter();

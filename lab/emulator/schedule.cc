@@ -25,20 +25,21 @@ void* run_body(void* argument) {
 }  // namespace
 
 Schedule run_schedule(uint64_t seed, uint64_t accesses_max, size_t bodies, void (*body)(void*, size_t), void* context) {
-  if (bodies > kBodiesMax) die("a schedule has %zu bodies; at most %zu are possible", bodies, kBodiesMax);
+  if (bodies > kBodiesMax) die("run_schedule() was called with %zu bodies; the maximum is %zu", bodies, kBodiesMax);
   const Options before = machine.options;
   Options deterministic = before;
   deterministic.mode = Mode::kDeterministic;
   deterministic.seed = seed;
   configure(deterministic);
   Thread* const thread = enter();
-  if (thread == nullptr || thread->region.depth != 0) die("a schedule begins inside a region or inside the runtime");
+  if (thread == nullptr || thread->region.depth != 0) die("run_schedule() was called inside a region or inside the runtime");
   machine.ordinals = 0;
   machine.accesses_max = accesses_max;
   const uint64_t turns_before = machine.turns;
   leave(thread);
 
-  // This thread is also scheduled, so the first bodies may run before the last one is started.
+  // The scheduler also controls the calling thread, so the first bodies may run before the last one
+  // is started.
   Body arguments[kBodiesMax];
   pthread_t threads[kBodiesMax];
   for (size_t i = 0; i < bodies; ++i) {

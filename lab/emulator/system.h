@@ -1,10 +1,10 @@
-// System functions that do not call instrumented or intercepted code: raw system calls, memory,
-// copies, a random generator, and the end of the process.
+// System functions that do not call instrumented or intercepted code: raw system calls, memory
+// allocation, copies, a random number generator, and die().
 //
-// Only the runtime's own files may include this header. They are compiled without instrumentation.
-// If the program also used one of its inline functions, the linker would keep only one of the two
-// compiled versions.
-// Thread safety: all threads, except for Random.
+// Only files of the runtime may include this header, because they are compiled without
+// instrumentation. If an instrumented file used one of the inline functions as well, the linker
+// would keep only one of the two compiled versions. Thread safety: all threads may call all
+// functions, but only one thread at a time may use a Random.
 #pragma once
 
 #include <linux/futex.h>
@@ -25,7 +25,8 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
   return result;
 }
 
-// Returns when `word` differs from `value`, another thread wakes this one, or the time is over.
+// Waits while `word` has this value. Also returns when another thread wakes this one, or after the
+// given time.
 inline void futex_wait(const uint32_t* word, uint32_t value, long nanoseconds) {
   const timespec time{0, nanoseconds};
   raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_PRIVATE, value, reinterpret_cast<long>(&time));
@@ -39,12 +40,14 @@ inline void sleep_ns(long nanoseconds) {
 
 inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 
-// Like memcpy, whose name is intercepted. `from` and `to` may overlap only if `to` is lower.
+// Like memcpy, but not intercepted by the runtime. `from` and `to` may overlap only if `to` is
+// lower.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
 }
 
-// Zeroed memory that is not backed by pages until it is touched. It is never freed.
+// Returns zeroed memory, which the kernel backs with pages only when it is accessed. It is never
+// freed.
 void* map_memory(size_t bytes);
 
 // Prints "elider emulator: ..." and aborts the process.
@@ -65,7 +68,7 @@ struct Random {
   bool with_probability(double p) { return static_cast<double>(next() >> 11) * 0x1.0p-53 < p; }
 };
 
-// The runtime's own short critical sections. Not fair.
+// A lock for short critical sections of the runtime. Not fair.
 class Lock {
  public:
   void lock() {

@@ -1,4 +1,4 @@
-// The threads of the machine: how the runtime registers and removes them.
+// Threads: how the runtime starts, and how it registers and removes threads.
 #include <limits.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -14,8 +14,8 @@ constinit thread_local Thread* self __attribute__((tls_model("initial-exec"))) =
 namespace {
 
 pthread_key_t ending_key;
-// Destructors of thread-local objects run instrumented code. They run before the destructors of
-// keys, which run in rounds.
+// A thread is removed in the last of the rounds in which libc calls destructors of thread-specific
+// data, because destructors also run instrumented code.
 constexpr uintptr_t kEndingRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
 
 void add(Counters& sum, const Counters& more) {
@@ -41,11 +41,11 @@ void end_thread(void* round) {
   }
   Thread* const thread = self;
   if (thread == nullptr) return;
-  if (thread->region.depth != 0) die("a thread ends inside a region: a commit is missing");
+  if (thread->region.depth != 0) die("a thread ended inside a region: a commit is missing");
   thread->inside = 1;
   if (machine.armed != 0) {
     if (machine.holder != thread) take_turn(thread);
-    wake(thread, kThreadsMax);  // wakes the thread that joins this one
+    wake(thread, kThreadsMax);  // wakes a thread that joins this one
     add(machine.ended, thread->counters);
     pass_turn(thread, ThreadState::kFree);
   } else {
@@ -56,7 +56,7 @@ void end_thread(void* round) {
   self = nullptr;
 }
 
-// Only the calling thread exists in the child of a fork.
+// Called in the child of a fork, where only the calling thread exists.
 void forked() {
   machine.lock.reset();
   machine.ready = 0;
@@ -114,14 +114,14 @@ Thread* allocate_thread(pthread_t handle) {
 void start_thread(Thread* thread) {
   self = thread;
   thread->tid = static_cast<int>(raw_syscall(SYS_gettid));
-  compiler_barrier();  // arm() reads tid after its membarrier, so at least one of the two threads sees the other's store
+  compiler_barrier();  // arm() reads `tid` after its membarrier, so this thread sees that the machine is armed, or arm() sees `tid`
   if (*const_cast<volatile uint32_t*>(&machine.armed) != 0) stay_on_its_processor(thread);
   pthread_setspecific(ending_key, reinterpret_cast<void*>(uintptr_t{1}));
 }
 
 Thread* register_thread() {
   Thread* const thread = allocate_thread(pthread_self());
-  thread->inside = 1;  // start_thread() may call the runtime
+  thread->inside = 1;  // because start_thread() may call the runtime
   start_thread(thread);
   thread->inside = 0;
   return thread;
@@ -146,7 +146,8 @@ void reset_counters() {
 
 }  // namespace elider::emulator
 
-// Every instrumented file calls this from a constructor. The first call initializes the machine.
+// Every instrumented file has a constructor that calls this function. The first call initializes
+// the machine.
 extern "C" void __tsan_init() {
   static bool initialized = false;
   if (initialized) return;

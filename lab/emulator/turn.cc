@@ -1,5 +1,5 @@
-// The turn: how it passes in both modes, and how it is stolen from a thread that sleeps in the
-// kernel.
+// The turn: how it passes between threads in both modes, and how a thread steals it from one that
+// sleeps in the kernel.
 #include <linux/membarrier.h>
 
 #include <cstdio>
@@ -10,13 +10,13 @@ namespace elider::emulator {
 
 namespace {
 
-constexpr long kPatienceNs = 20'000'000;  // after this time a waiting thread checks whether the holder sleeps
+constexpr long kPatienceNs = 20'000'000;  // after this time, a waiting thread checks whether the holder of the turn sleeps
 constexpr long kTimedOutNs = 200'000;
 
 void membarrier_all() { raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
 
-// Returns true if the thread sleeps in a system call or has ended. It is then not between a call of
-// the runtime and the access that the call announced.
+// Returns true if the thread sleeps in a system call or has ended. Such a thread is not between a
+// call of the runtime and the access that the call announced, so another thread may run.
 bool asleep(int tid) {
   if (tid == 0) return false;
   char path[64];
@@ -27,13 +27,15 @@ bool asleep(int tid) {
   const long bytes = raw_syscall(SYS_read, file, reinterpret_cast<long>(text), sizeof(text) - 1);
   raw_syscall(SYS_close, file);
   if (bytes <= 0) return true;
-  // The format is "tid (name) S ...". The name may contain parentheses, so the last one counts.
+  // The format is "tid (name) state ...". The name may contain parentheses, so the state follows
+  // the last one.
   long i = bytes - 1;
   while (i > 0 && text[i] != ')') --i;
   return i + 2 < bytes && (text[i + 2] == 'S' || text[i + 2] == 'X' || text[i + 2] == 'Z');
 }
 
-// Called under the lock. Returns null if no thread is ready.
+// Chooses the thread that runs next: a random ready thread in Mode::kDeterministic, otherwise the
+// one that has waited longest. Called under the lock. Returns null if no thread is ready.
 Thread* choose() {
   if (machine.ready == 0) return nullptr;
   const bool drawn = machine.options.mode == Mode::kDeterministic;
@@ -49,7 +51,7 @@ Thread* choose() {
 }
 
 void set_state(Thread* thread, ThreadState state) {
-  // A thread that begins to wait discards a turn that it was given earlier.
+  // The thread begins to wait, so a turn that it was given earlier must not end the wait.
   if (state != ThreadState::kRunning) thread->go = 0;
   machine.ready -= thread->state == ThreadState::kReady;
   machine.ready += state == ThreadState::kReady;
@@ -57,13 +59,13 @@ void set_state(Thread* thread, ThreadState state) {
   thread->state = state;
 }
 
-// Called under the lock when no thread is ready: a timed wait ends, or all threads wait for each
-// other.
+// Called under the lock when no thread is ready. Ends a wait that has a timeout. If all threads
+// wait for each other without a timeout, ends the process.
 Thread* end_timed_wait() {
   bool any_blocked = false;
   for (uint32_t i = 0; i < machine.threads_end; ++i) {
     Thread& thread = machine.threads[i];
-    if (thread.state == ThreadState::kAway) return nullptr;  // the thread may return and wake another thread
+    if (thread.state == ThreadState::kAway) return nullptr;  // this thread may return and wake another one
     if (thread.state != ThreadState::kBlocked) continue;
     any_blocked = true;
     if (!thread.timed) continue;
@@ -77,7 +79,8 @@ Thread* end_timed_wait() {
   return nullptr;
 }
 
-// Called under the lock, which it releases.
+// Passes the turn to `next`, or to no thread if it is null. Called under the lock, which it
+// releases.
 void give_turn(Thread* next) {
   machine.holder = next;
   ++machine.turns;
@@ -89,7 +92,8 @@ void give_turn(Thread* next) {
   if (next != nullptr) futex_wake(&next->go);
 }
 
-// The holder has not made progress for long. If it sleeps in the kernel, the turn goes to `thread`.
+// Called when the holder of the turn has not made progress for a while. If the holder sleeps in the
+// kernel, passes the turn to `thread`.
 void steal_turn(Thread* thread, Thread* seen, uint64_t seen_progress) {
   machine.lock.lock();
   Thread* const holder = machine.holder;
@@ -97,8 +101,8 @@ void steal_turn(Thread* thread, Thread* seen, uint64_t seen_progress) {
     machine.lock.unlock();
     return;
   }
-  // Either the holder finds that it has lost the turn when it next enters, or this thread finds
-  // that the holder is inside.
+  // After the membarrier, either this thread sees that the holder is in the runtime, or the holder
+  // sees that it has lost the turn when it enters the runtime.
   *const_cast<Thread* volatile*>(&machine.holder) = nullptr;
   membarrier_all();
   if (*const_cast<volatile uint32_t*>(&holder->inside) != 0 || !asleep(holder->tid)) {
@@ -201,12 +205,13 @@ bool block(Thread* thread, const void* address, bool timed) {
   machine.lock.unlock();
   pass_turn(thread, ThreadState::kBlocked);
   if (!thread->timed_out) return true;
-  sleep_ns(kTimedOutNs);  // the caller may read the clock, find that the time is not over, and wait again
+  sleep_ns(kTimedOutNs);  // the caller may read the clock, and wait again if its time is not over yet
   return false;
 }
 
-// Only one thread runs at a time. With several processors, each pass of the turn would have to wake
-// another processor, which takes at least ten times as long.
+// Binds a thread to the machine's processor. Only one thread runs at a time, so several processors
+// do not help. Passing the turn to a thread on another processor would take at least ten times as
+// long, because that processor must be woken.
 void stay_on_its_processor(const Thread* thread) {
   constexpr uint32_t kProcessorsMax = 1024;
   unsigned char mask[kProcessorsMax / 8] = {};
@@ -228,8 +233,8 @@ void arm() {
     machine.lock.unlock();
     __atomic_store_n(&machine.armed, 1u, __ATOMIC_SEQ_CST);
     membarrier_all();
-    // A thread that is between a call of the runtime and its access continues to its next call and
-    // waits there, or it sleeps.
+    // Waits until every other thread waits for the turn or sleeps. Until then, a thread may still
+    // be between a call of the runtime and the access that the call announced.
     for (uint32_t i = 0; i < machine.threads_end; ++i) {
       Thread& other = machine.threads[i];
       if (other.state != ThreadState::kFree && other.tid != 0) stay_on_its_processor(&other);

@@ -1,5 +1,5 @@
-// The command `elider-lab figures`: measures the figures of the papers. It writes them as a page,
-// or into the marked places of a document.
+// The command `elider-lab figures`: measures the figures of the papers, and writes them as a page
+// or into the marked sections of a document.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -26,19 +26,19 @@ namespace {
 
 struct ChosenFigures {
   std::vector<std::string> papers;   // empty: all
-  std::vector<std::string> files;    // documents to read; empty: the figures are measured
-  std::vector<std::string> figures;  // names or numbers in the paper; empty: all
+  std::vector<std::string> files;    // JSON documents to read; empty: measure the figures
+  std::vector<std::string> figures;  // our names, or numbers in the paper; empty: all
   std::string output;                // file of the page; empty: a default, or no page if `into` is set
   std::string into;                  // a document to update
-  std::string folder = "papers";     // for measured documents and drawings
+  std::string folder = "papers";     // of the JSON documents and drawings that are written
   bool no_run = false, quick = false;
   bool measures() const { return !no_run && files.empty(); }
 };
 
-// The result for a figure: its drawing, or the reason why it could not be measured.
+// The result for one figure: a drawing, or the reason why the figure could not be measured.
 struct Made {
   std::string drawing;   // file name in the folder
-  std::string left_out;  // the reason; empty: it was measured
+  std::string left_out;  // the reason; empty: the figure was measured
 };
 using MadeOnes = std::map<std::string, Made>;
 
@@ -47,12 +47,12 @@ bool is_wanted(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
          std::any_of(chosen.figures.begin(), chosen.figures.end(), [&](const std::string& one) { return papers::is_called(figure, one); });
 }
 
-// The file for the document of a figure that is measured by this command.
+// The file to which the measured figure is written as JSON.
 std::string document_of(const ChosenFigures& chosen, const papers::PaperFigure& figure) {
   return chosen.folder + "/" + figure.name + ".json";
 }
 
-// One figure of the page. `measured` is null if it was not measured.
+// The page's section about one figure. `measured` is null if the figure was not measured.
 std::string section_of(const papers::PaperFigure& figure, const MeasuredFigure* measured, const ChosenFigures& chosen,
                        const std::string& drawing) {
   if (measured == nullptr)
@@ -89,11 +89,10 @@ std::string page_of(const papers::Paper& paper, const Measured& measured, const 
   return page;
 }
 
-// The reason that a command printed before it ended with kExitUnsupported: the last line of its
-// output.
+// Extracts the reason from the output of a command that ended with kExitUnsupported: the last line.
 std::string why_unsupported(const std::string& said) {
   if (said.find("no hardware transactions run here") != std::string::npos)
-    return "nothing runs hardware transactions here (`elider hardware`)";
+    return "this machine cannot run hardware transactions (see `elider hardware`)";
   std::string words = said.substr(0, said.find_last_not_of(" \n") + 1);
   words.erase(0, words.rfind('\n') + 1);
   for (const std::string_view begin : {"elider-lab htm: ", "unsupported: "})
@@ -112,14 +111,14 @@ Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper
   if (to_make.empty()) return {};
   std::error_code error;
   std::filesystem::create_directories(chosen.folder, error);
-  if (error) return Status(Code::kIoError, fmt::format("'{}' cannot be made: {}", chosen.folder, error.message()));
+  if (error) return Status(Code::kIoError, fmt::format("cannot create the folder '{}': {}", chosen.folder, error.message()));
   const std::string own = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "elider").string();
   const auto begin = std::chrono::steady_clock::now();
   for (size_t i = 0; i < to_make.size(); ++i) {
     const auto& [paper, figure] = to_make[i];
     const std::string file = document_of(chosen, *figure), drawing = std::string(figure->name) + ".svg";
     const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 60;
-    fmt::print(stderr, "{} of {}, after {:.0f} minutes: {}, {} ({})\n", i + 1, to_make.size(), minutes, paper->title,
+    fmt::print(stderr, "{} of {}, after {:.0f} min: {}, {} ({})\n", i + 1, to_make.size(), minutes, paper->title,
                papers::label_of(*figure), figure->name);
     std::string said;
     constexpr double kSecondsMax = 3 * 3600.0;
@@ -133,7 +132,7 @@ Status make_figures(ChosenFigures& chosen, const std::vector<const papers::Paper
     if (!status.ok()) return Status(status.code(), fmt::format("{}: {}", figure->name, status.message()));
     chosen.files.push_back(file);
     status = run_command(fmt::format("'{}' plot '{}' -o '{}/{}'", own, file, chosen.folder, drawing), {}, &said);
-    if (!status.ok()) return Status(status.code(), fmt::format("{} cannot be drawn: {}", figure->name, status.message()));
+    if (!status.ok()) return Status(status.code(), fmt::format("cannot draw the figure {}: {}", figure->name, status.message()));
     (*made)[figure->name].drawing = drawing;
   }
   return {};
@@ -166,7 +165,7 @@ Status write_page(const std::string& file, const std::string& page) {
   std::ofstream out(file);
   out << page;
   out.flush();
-  return out ? Status() : Status(Code::kIoError, fmt::format("'{}' could not be written", file));
+  return out ? Status() : Status(Code::kIoError, fmt::format("cannot write '{}'", file));
 }
 
 Status figures_of(ChosenFigures& chosen, const std::vector<const papers::Paper*>& wanted) {
@@ -192,7 +191,7 @@ Status figures_of(ChosenFigures& chosen, const std::vector<const papers::Paper*>
 
 void run_figures(ChosenFigures& chosen) {
   const std::vector<const papers::Paper*> wanted = chosen_papers(chosen);
-  if (chosen.no_run && !chosen.into.empty()) refuse_option("--into", "--no-run measures nothing that could be written there");
+  if (chosen.no_run && !chosen.into.empty()) refuse_option("--into", "cannot be combined with --no-run, which does not measure any figure");
   if (Status status = figures_of(chosen, wanted); !status.ok()) {
     fmt::print(stderr, "elider-lab figures: {}\n", status.message());
     set_exit_code(kExitFailed);
@@ -207,30 +206,32 @@ void add_figures(Command bench) {
   command.option("--paper", chosen->papers, "Only these papers, separated by commas: dbx, ydb, hyper, dbx-tc, dumbo [all]")
       .between_commas()
       .type("NAMES");
-  command.option("--figure", chosen->figures, "Only these figures, by the paper's number or our name, separated by commas [all]")
+  command.option("--figure", chosen->figures, "Only these figures: numbers in the paper or our names, separated by commas [all]")
       .between_commas()
       .type("N");
-  command.flag("--quick", chosen->quick, "Short runs on small databases: minutes instead of hours");
-  command.option("--folder", chosen->folder, "The folder for documents, drawings and, without -o, the page").type("FOLDER").shows_default();
+  command.flag("--quick", chosen->quick, "Measure short runs on small databases, which takes minutes instead of hours");
+  command.option("--folder", chosen->folder, "The folder for JSON documents, drawings and, without -o, the page")
+      .type("FOLDER")
+      .shows_default();
   command
       .option("--from", chosen->files,
-              "Read these documents, separated by commas, instead of measuring: what protocols, htm and heap wrote with --json")
+              "Do not measure; read these documents, separated by commas, which protocols, htm or heap wrote with --json")
       .between_commas()
       .type("FILES");
-  command.flag("--no-run", chosen->no_run, "Measure nothing: list the figures and the commands that measure them");
+  command.flag("--no-run", chosen->no_run, "Do not measure; list the figures and the commands that measure them");
   command
       .option("--into", chosen->into,
-              "Update this Markdown document: replace what is between <!-- measured NAME --> and <!-- end of NAME --> for each figure")
+              "Update this Markdown document: replace the text between <!-- measured NAME --> and <!-- end of NAME --> for each figure")
       .type("FILE.md");
   command
       .option("-o,--output", chosen->output,
-              "The page, in Markdown; - is standard output [FOLDER/papers.md; - if nothing is measured; no page with --into]")
+              "The Markdown file for the page; - for standard output [FOLDER/papers.md; - if nothing is measured; no page with --into]")
       .type("FILE.md");
   command.footer(
       "  elider-lab figures --paper dbx --quick\n"
       "  elider-lab figures --paper dbx --figure 8,15 --folder dbx\n\n"
-      "Figures that need hardware transactions or the emulator are left out where these are missing, and the page says so.\n\n"
-      "From documents that were written before:\n\n"
+      "The page leaves out figures that need hardware transactions or the emulator if these are missing, and says so.\n\n"
+      "To use documents that were measured earlier:\n\n"
       "  elider-lab protocols --json protocols.json\n"
       "  elider-lab htm --json htm.json\n"
       "  elider-lab figures --paper hyper,dbx-tc --from protocols.json,htm.json -o papers.md\n"

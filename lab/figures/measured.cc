@@ -13,17 +13,17 @@ namespace elider::bench {
 
 namespace {
 
-// Three significant digits; K, M or G for large values.
+// Formats a value with three significant digits, and with K, M or G if it is large.
 std::string digits_of(double value) { return value < 1000 ? fmt::format("{:.3g}", value) : short_number(value); }
 
 double number_in(const Json& point, const char* name) {
   return point.is_object() && point.contains(name) && point[name].is_number() ? point[name].get<double>() : 0;
 }
 
-// Returns true if the x values are names of columns, as in "1 read, 2 written".
+// Returns true if the x axis numbers the columns of a table, as in "1 read, 2 written".
 bool names_columns(const std::string& x) { return x.starts_with("1 "); }
 
-// The header of the table for a series with these points.
+// Returns the table header for series with these points.
 std::string head_of(const std::string& x, const Json& points) {
   std::vector<std::string> cells;
   if (names_columns(x)) {
@@ -51,14 +51,15 @@ std::string row_of(const std::string& x, const Json& line) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
-// Replaces the marked places of the figure in *text, which is the contents of `file`. Sets
-// *replaced if there is one.
+// Replaces the text between each pair of the figure's markers in *text, which is the contents of
+// `file`. Sets *replaced to true if there is a pair.
 Status replace_places(const std::string& file, const std::string& name, const std::string& markdown, std::string* text, bool* replaced) {
   const std::string begin_mark = fmt::format("<!-- measured {} -->\n", name), end_mark = fmt::format("<!-- end of {} -->\n", name);
   for (size_t at = text->find(begin_mark); at != std::string::npos; at = text->find(begin_mark, at)) {
     at += begin_mark.size();
     const size_t end = text->find(end_mark, at);
-    if (end == std::string::npos) return Status::invalid_argument(fmt::format("'{}': the place of {} does not end", file, name));
+    if (end == std::string::npos)
+      return Status::invalid_argument(fmt::format("'{}': the marker '<!-- end of {} -->' is missing", file, name));
     text->replace(at, end - at, markdown);
     *replaced = true;
   }
@@ -79,14 +80,14 @@ Result<Measured> read_documents(const std::vector<std::string>& files) {
     const Json document = Json::parse(in, nullptr, false);
     if (document.is_discarded() || !document.is_object() || !document.contains("figures") || !document["figures"].is_array())
       return Status::invalid_argument(
-          fmt::format("'{}' is not a document of figures, as elider-lab protocols, elider-lab htm and elider bench heap --figure "
-                      "write with --json", file));
+          fmt::format("'{}' is not a document of figures; expected a file that elider-lab protocols, elider-lab htm or elider bench heap "
+                      "--figure wrote with --json", file));
     const Json configuration = document.value("configuration", Json::object());
     const bool quick = configuration.is_object() && configuration.value("quick", Json()) == Json(true);
     const std::string commit = text_in(configuration, "commit");
     for (const Json& figure : document["figures"]) {
       const bool whole = figure.is_object() && figure.value("figure", Json()).is_string() && figure.value("series", Json()).is_array();
-      if (!whole) return Status::invalid_argument(fmt::format("'{}': a figure lacks its name or its series", file));
+      if (!whole) return Status::invalid_argument(fmt::format("'{}': a figure does not have a name and a list of series", file));
       measured[figure["figure"].get<std::string>()] = {figure, quick, commit.empty() ? "unknown" : commit};
     }
   }
@@ -106,7 +107,8 @@ std::string markdown_of(const MeasuredFigure& measured, const std::string& comma
     markdown += row_of(x, line);
   }
   return markdown +
-         fmt::format("\nUnit: {}. `{}` ({}; commit {})\n", text_in(figure, "y"), command, text_in(figure, "regions_by"), measured.commit);
+         fmt::format("\nUnit: {}. Measured with `{}` ({}; commit {}).\n", text_in(figure, "y"), command, text_in(figure, "regions_by"),
+                     measured.commit);
 }
 
 Status merge_into(const std::string& file, const std::vector<const papers::PaperFigure*>& figures, const Measured& measured) {
@@ -120,7 +122,9 @@ Status merge_into(const std::string& file, const std::vector<const papers::Paper
     const std::string markdown = markdown_of(found->second, papers::command_of(*figure, "elider", "", found->second.quick));
     if (Status status = replace_places(file, figure->name, markdown, &text, &replaced); !status.ok()) return status;
   }
-  if (!replaced) return Status::invalid_argument(fmt::format("'{}' does not have a place for any of the measured figures", file));
+  if (!replaced)
+    return Status::invalid_argument(
+        fmt::format("'{}' does not have markers (<!-- measured NAME -->) for any of the measured figures", file));
   std::ofstream out(file);
   out << text;
   out.flush();

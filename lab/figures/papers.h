@@ -1,5 +1,6 @@
-// Papers: the figures of each paper that a command can measure (`elider-lab figures`).
-// docs/lab/papers.md describes the papers and their figures. Thread safety: constants.
+// Papers: lists, for each paper, the figures that `elider-lab figures` can measure.
+// docs/lab/papers.md describes the papers and their figures. Thread safety: all functions return
+// constants or new strings.
 #pragma once
 
 #include <span>
@@ -8,9 +9,9 @@
 namespace elider::bench::papers {
 
 struct PaperFigure {
-  const char* number;  // in the paper: "5", "1, 18, 20", "table 1", "section 6.2"
+  const char* number;  // the paper's number or numbers: "5", "1, 18, 20", "table 1", "section 6.2"
   const char* name;    // in the JSON documents (bench/common/figure.h)
-  const char* study;   // name and options of the study in elider-lab or, for the heap, in elider bench
+  const char* study;   // the command that measures it, with options: of elider-lab or, for the heap, of elider bench
 };
 
 struct Paper {
@@ -20,13 +21,14 @@ struct Paper {
 };
 std::span<const Paper> all();
 
-// The figure's name in a heading: "Figure 5", "Figures 1, 18, 20", "Table 1", "Section 6.2".
+// Returns the figure's name in headings: "Figure 5", "Figures 1, 18, 20", "Table 1", "Section 6.2".
 std::string label_of(const PaperFigure& figure);
 
 // Returns true if `name` is our name of the figure or one of its numbers in the paper.
 bool is_called(const PaperFigure& figure, const std::string& name);
 
-// The command that measures a figure. It writes the document to `file`, unless `file` is empty.
+// Returns the command line that measures a figure. If `file` is not empty, the command writes the
+// result to this file as JSON. `program` is the path of the program elider.
 std::string command_of(const PaperFigure& figure, const std::string& program, const std::string& file, bool quick);
 
 }  // namespace elider::bench::papers

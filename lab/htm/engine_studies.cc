@@ -1,5 +1,6 @@
-// The papers' studies of databases on hardware transactions: DBX figures 9, 10 and 15 (sections 7.3
-// and 7.5), DBX-TC figure 1c (section 2.2), HyPer-HTM figures 9 and 21 (sections 3.3 and 6.2).
+// The papers' studies of databases that use hardware transactions: DBX, figures 9, 10 and 15
+// (sections 7.3 and 7.5); DBX-TC, figure 1c (section 2.2); HyPer-HTM, figures 9 and 21 (sections
+// 3.3 and 6.2).
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -18,7 +19,7 @@ namespace elider::bench::htm {
 
 namespace {
 
-// The outcomes of a run's sections, of all sites or of one.
+// Counters of the sections of a run, for one site or for all sites.
 struct Sections {
   uint64_t regions = 0, aborted = 0, took_lock = 0, runs = 0;
   std::array<uint64_t, kRegionCauseCount> causes{};
@@ -45,7 +46,7 @@ Json more_of(const RunResult& result, const Sections& sections) {
           {"runs", sections.runs},                        {"aborts", aborts}};
 }
 
-// The numbers of threads: 1, 2, 4, ..., and the maximum.
+// Returns 1, 2, 4 and so on, and the maximum number of threads.
 std::vector<uint32_t> thread_counts(const StudyOptions& options) {
   std::vector<uint32_t> counts;
   for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);
@@ -67,8 +68,8 @@ CommonOptions common_of(const StudyOptions& options, uint32_t threads) {
   return common;
 }
 
-// Runs TPC-C with the given number of warehouses and checks its conditions. In a quick run, and on
-// the emulator, the warehouses are small.
+// Runs TPC-C with the given number of warehouses and checks its consistency conditions. The
+// warehouses are small in a quick run and on the emulator.
 Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& common, uint32_t warehouses, bool snapshots = true) {
   tpcc::TpccOptions tpcc;
   tpcc.sizes.warehouses = warehouses;
@@ -87,24 +88,24 @@ Result<RunResult> run_tpcc(const StudyOptions& options, const CommonOptions& com
   return std::move(outcome->report.result);
 }
 
-// Sets the same limit for every cause of aborts and for trees of any height.
+// Returns `policy` with the same limit for every cause of aborts and for trees of any height.
 ElisionPolicy uniform(ElisionPolicy policy, uint32_t restarts) {
   policy.conflict_aborts_max = policy.capacity_aborts_max = policy.system_aborts_max = restarts;
   policy.less_for_tall_trees = false;
   return policy;
 }
 
-// A text to append to a description.
+// Returns a note for Figure::here if run_tpcc() uses small warehouses, else "".
 std::string of_small_warehouses(const StudyOptions& options) {
-  return options.quick || options.emulated() ? "; warehouses of 1000 items and 600 customers" : "";
+  return options.quick || options.emulated() ? "; the warehouses have 1000 items and 600 customers" : "";
 }
 
 }  // namespace
 
 Result<Figure> dbx_9(const StudyOptions& options) {
-  Figure figure{"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", "threads", "%",
-                "aborted: 0.05% on 1 thread, 1.4% on 8; locks per transaction: 0.001% and 0.002%",
-                "what was too large to try counts as a lock" + of_small_warehouses(options), {}};
+  Figure figure{"dbx-9", "TPC-C: aborted regions and acquired locks, by number of threads", "threads", "%",
+                "aborted regions: 0.05% with 1 thread, 1.4% with 8; locks per transaction: 0.001% and 0.002%",
+                "commits that are too large to try a region count as locks" + of_small_warehouses(options), {}};
   Series aborted{"aborted regions", {}}, locks{"locks per transaction", {}};
   for (const uint32_t threads : thread_counts(options)) {
     auto result = run_tpcc(options, common_of(options, threads), threads);
@@ -117,11 +118,11 @@ Result<Figure> dbx_9(const StudyOptions& options) {
   return figure;
 }
 
-// As in the paper, both variants run read-only transactions in the same way as others.
+// As in the paper, read-only transactions do not use snapshots.
 Result<Figure> dbx_10(const StudyOptions& options) {
-  Figure figure{"dbx-10", "TPC-C: transactions that take the lock, whole transactions against small regions", "threads",
-                "locks per transaction in %", "whole transactions: 42% on 1 thread, 82% on 8",
-                "both validate what StockLevel and OrderStatus read" + of_small_warehouses(options), {}};
+  Figure figure{"dbx-10", "TPC-C: transactions that acquire a lock, with one region each and with small regions", "threads",
+                "locks per transaction in %", "for whole transactions: 42% with 1 thread, 82% with 8",
+                "StockLevel and OrderStatus validate what they read" + of_small_warehouses(options), {}};
   for (const Protocol protocol : {Protocol::kWholeTransaction, Protocol::kOcc}) {
     Series series{std::string(name_of(protocol)), {}};
     for (const uint32_t threads : thread_counts(options)) {
@@ -138,16 +139,16 @@ Result<Figure> dbx_10(const StudyOptions& options) {
   return figure;
 }
 
-// Each variant has all changes of the previous ones.
+// Each step includes all changes of the previous steps.
 Result<Figure> dbx_15(const StudyOptions& options) {
   Figure figure{"dbx-15",
-                "TPC-C: what each part is worth",
+                "TPC-C: the contribution of each part",
                 "run",
                 "transactions/s",
-                "each of an allocator, regions, the fallback handler, the node buffer and no reclamation adds to the one before; snapshots "
-                "cost a little",
-                fmt::format("{} threads, a warehouse each; the spinlock of commits has the lock bits of rows besides; with commits as "
-                            "regions come reads as regions{}",
+                "an allocator, regions, the fallback handler, the node buffer, and no reclamation each improve the throughput; "
+                "snapshots cost a little",
+                fmt::format("{} threads, one warehouse each; commits under the spinlock also set lock bits; "
+                            "the step that runs commits as regions also runs reads as regions{}",
                             options.threads, of_small_warehouses(options)),
                 {}};
   constexpr uint32_t kUniform = 100;
@@ -177,10 +178,10 @@ Result<Figure> dbx_15(const StudyOptions& options) {
 }
 
 Result<Figure> dbx_tc_1c(const StudyOptions& options) {
-  Figure figure{"dbx-tc-1c", "TPC-C as whole transactions, by contention", "threads",
+  Figure figure{"dbx-tc-1c", "TPC-C with whole transactions as regions, by contention", "threads",
                 options.emulated() ? "locks per transaction in %" : "transactions/s",
-                "hardly scales, with one warehouse per thread or with one in total; 88% take the lock on 1 thread",
-                "a lock after the first abort by capacity; writes are buffered" + of_small_warehouses(options), {}};
+                "hardly scales, with one warehouse per thread or with one in total; with 1 thread, 88% acquire the lock",
+                "a transaction acquires the lock after its first capacity abort; writes are buffered" + of_small_warehouses(options), {}};
   for (const bool local : {true, false}) {
     Series series{local ? "one warehouse per thread" : "one warehouse", {}};
     for (const uint32_t threads : thread_counts(options)) {
@@ -199,12 +200,12 @@ Result<Figure> dbx_tc_1c(const StudyOptions& options) {
   return figure;
 }
 
-// This workload only reads. So aborts are transient, and a second attempt succeeds. The emulator
-// has such aborts only if they are configured.
+// This workload only reads, so most aborts are transient, and a retry usually succeeds. On the
+// emulator, such aborts must be configured.
 Result<Figure> hyper_9(const StudyOptions& options) {
-  Figure figure{"hyper-9", "lookups in a B+-tree, by restarts before the lock is taken", "threads",
+  Figure figure{"hyper-9", "lookups in a B+-tree, by restarts before the lock is acquired", "threads",
                 options.emulated() ? "sections that took the lock in %" : "transactions/s",
-                "scales with 7 restarts or more, and not with fewer, on 28 cores and 64 million entries", "", {}};
+                "28 cores, 64 million entries: lookups scale with 7 restarts or more, but not with fewer", "", {}};
   YcsbOptions ycsb;
   ycsb.records = options.quick || options.emulated() ? std::min<uint64_t>(options.records, 20'000) : options.records;
   ycsb.mix = "100/0";
@@ -214,7 +215,7 @@ Result<Figure> hyper_9(const StudyOptions& options) {
   figure.here = fmt::format("{} entries, one per transaction", ycsb.records);
   if (options.emulated()) {
     static_cast<void>(configure_emulator("spurious_abort_rate=0.05"));
-    figure.here += "; 5% of all regions abort for no reason of their own";
+    figure.here += "; 5% of all regions abort spuriously";
   }
   Status status;
   const auto add_series = [&](std::string name, const std::function<void(CommonOptions*)>& choose) {
@@ -240,8 +241,8 @@ Result<Figure> hyper_9(const StudyOptions& options) {
     add_series(fmt::format("{} restarts", restarts), [restarts](CommonOptions* common) {
       common->elision = uniform(common->elision, restarts);
     });
-  // The correct index that is closest to the paper's unsynchronized tree, because readers do not
-  // write.
+  // The paper also measures a tree without synchronization. Among correct indexes, this one is the
+  // closest to it, because its readers do not write to shared memory.
   if (!options.emulated())
     add_series("optimistic latches", [](CommonOptions* common) {
       common->sync = SyncPolicy::kOptimistic;
@@ -253,9 +254,9 @@ Result<Figure> hyper_9(const StudyOptions& options) {
 }
 
 Result<Figure> hyper_21(const StudyOptions& options) {
-  Figure figure{"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", "restarts", "%",
-                "locks: 6% with none on 4 threads, and nearly none with a few", "", {}};
-  figure.here = fmt::format("{} threads, a warehouse each, no zones of inserts{}", options.threads, of_small_warehouses(options));
+  Figure figure{"hyper-21", "TPC-C: sections that acquire their lock, and aborted regions, by restarts", "restarts", "%",
+                "4 threads: 6% of the sections acquire their lock without restarts, and almost none with a few", "", {}};
+  figure.here = fmt::format("{} threads, one warehouse each, tables without zones{}", options.threads, of_small_warehouses(options));
   Series locks{"sections that took the lock", {}}, aborted{"aborted regions", {}};
   for (const uint32_t restarts : {0u, 1u, 2u, 3u, 5u, 7u, 10u}) {
     CommonOptions common = common_of(options, options.threads);

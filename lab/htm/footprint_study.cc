@@ -1,6 +1,6 @@
-// DBX-TC, table 1 (section 2.2): the amount of data that each transaction of TPC-C reads and
-// writes. Each transaction runs as one region of the emulator, which counts the cache lines of the
-// regions that commit.
+// DBX-TC, table 1 (section 2.2): how much data each transaction of TPC-C reads and writes. Each
+// transaction runs as one region of the emulator, which counts the cache lines that committed
+// regions access.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -21,7 +21,8 @@ namespace {
 
 using tpcc::Kind;
 
-// Configures a processor on which no region is too large or too long, without spurious aborts.
+// Configures the emulator as a processor on which no region is too large or too long, and without
+// spurious aborts.
 class LargeProcessor {
  public:
   LargeProcessor() {
@@ -40,8 +41,8 @@ struct Footprint {
   uint64_t lines_read = 0, lines_written = 0;
 };
 
-constexpr uint32_t kNewOrdersADelivery = tpcc::kDistricts;  // so that each district has an order to deliver
-constexpr uint32_t kUncounted = 10;  // the first transactions of each kind are not counted, because the worker's memory is not warm yet
+constexpr uint32_t kNewOrdersADelivery = tpcc::kDistricts;  // one per district, so that each district has an order to deliver
+constexpr uint32_t kUncounted = 10;  // the first transactions of each kind, which are not counted because they warm up the worker's memory
 
 Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t count) {
   Footprint sum;
@@ -51,7 +52,7 @@ Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t cou
     ELIDER_TRY(terminal.run(kind));
     ELIDER_ASSIGN(const EmulatedRegions after, emulated_regions());
     if (i < kUncounted) continue;
-    // If the transaction acquired the lock, it did not run as a region, or ran several small ones.
+    // A transaction that acquired the lock did not run as a region, or ran several small ones.
     if (after.committed != before.committed + 1) {
       ++sum.others;
       continue;
@@ -60,13 +61,13 @@ Result<Footprint> footprint_of(tpcc::Terminal& terminal, Kind kind, uint32_t cou
     sum.lines_read += after.lines_read - before.lines_read;
     sum.lines_written += after.lines_written - before.lines_written;
   }
-  if (sum.transactions == 0) return Status::invalid_argument(fmt::format("no {} was one region", name_of(kind)));
+  if (sum.transactions == 0) return Status::invalid_argument(fmt::format("none of the {} transactions ran as one region", name_of(kind)));
   return sum;
 }
 
 using Footprints = std::array<Footprint, tpcc::kKinds>;
 
-// Measures the transactions on the tables of one warehouse. The tables stay consistent.
+// Loads one warehouse, measures each kind of transaction, and checks the consistency conditions.
 Result<Footprints> footprints_of(Session& session, const CommonOptions& common, const tpcc::Workload& workload,
                                  const tpcc::TableChoice& choice, uint32_t count) {
   ELIDER_ASSIGN(const tpcc::Tables tables, tpcc::create_tables(session.db(), choice));
@@ -92,10 +93,10 @@ Result<Figure> dbx_tc_table_1(const StudyOptions& options) {
                 "TPC-C: bytes that a transaction reads and writes",
                 "1 read, 2 written",
                 "bytes per transaction",
-                "read and written: new_order 7864, 1938; payment 2240, 656; order_status 2241, 469; delivery 13567, 4178; stock_level "
-                "40101, 1341",
-                "whole cache lines of 64 bytes; read: not written before by the same transaction; with the lines of indexes, and of what a "
-                "transaction keeps of its reads and writes",
+                "bytes read, bytes written: new_order 7864, 1938; payment 2240, 656; order_status 2241, 469; delivery 13567, 4178; "
+                "stock_level 40101, 1341",
+                "counts whole cache lines of 64 bytes, including those of indexes, of the read set and of buffered writes; "
+                "a line counts as read if the transaction has not written it before",
                 {}};
   tpcc::Workload workload;
   workload.constants = tpcc::NonUniformConstants::draw(options.seed);
@@ -103,7 +104,7 @@ Result<Figure> dbx_tc_table_1(const StudyOptions& options) {
   if (options.quick) {
     workload.sizes.items = 1000;
     workload.sizes.customers = 60;
-    figure.here += "; a warehouse of 1000 items and 600 customers";
+    figure.here += "; the warehouse has 1000 items and 600 customers";
   }
   tpcc::TableChoice choice;
   choice.index = options.mixed_indexes ? tpcc::IndexChoice::kMixed : tpcc::IndexChoice::kBtree;

@@ -1,5 +1,5 @@
-// The command `elider-lab htm`: the papers' figures about hardware transactions, with the backend
-// that this machine supports.
+// The command `elider-lab htm`: measures the papers' figures about hardware transactions, with a
+// backend that this machine supports.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -25,19 +25,19 @@ namespace htm {
 
 std::span<const Study> studies() {
   static constexpr Study kStudies[] = {
-      {"dbx-1a", "abort rate over the working set, in order", dbx_1a},
-      {"dbx-1b", "the same where two threads share a core", dbx_1b},
-      {"dbx-1c", "how much can be read, depending on what is written", dbx_1c},
-      {"dbx-1d", "abort rate over the duration", dbx_1d},
-      {"hyper-5", "abort rate over random lines written", hyper_5},
-      {"hyper-6", "abort rate over the duration, in decades", hyper_6},
-      {"dbx-tc-1b", "abort rate over a chain of random elements written", dbx_tc_1b},
-      {"dbx-9", "TPC-C: aborted regions, and locks taken, over threads", dbx_9},
-      {"dbx-10", "TPC-C: whole transactions against small regions", dbx_10},
-      {"dbx-15", "TPC-C: what each part is worth", dbx_15},
-      {"dbx-tc-1c", "TPC-C as whole transactions, by contention", dbx_tc_1c},
+      {"dbx-1a", "abort rate by size of the working set, accessed in order", dbx_1a},
+      {"dbx-1b", "the same with two threads per core", dbx_1b},
+      {"dbx-1c", "amount of data that a region can read, by amount written", dbx_1c},
+      {"dbx-1d", "abort rate by duration", dbx_1d},
+      {"hyper-5", "abort rate by number of random lines written", hyper_5},
+      {"hyper-6", "abort rate by duration, in powers of ten", hyper_6},
+      {"dbx-tc-1b", "abort rate by length of a chain of random elements written", dbx_tc_1b},
+      {"dbx-9", "TPC-C: aborted regions and acquired locks, by number of threads", dbx_9},
+      {"dbx-10", "TPC-C: whole transactions as regions compared with small regions", dbx_10},
+      {"dbx-15", "TPC-C: the contribution of each part", dbx_15},
+      {"dbx-tc-1c", "TPC-C with whole transactions as regions, by contention", dbx_tc_1c},
       {"hyper-9", "lookups in a B+-tree, by restarts", hyper_9},
-      {"hyper-21", "TPC-C: sections that take their lock, and aborted regions, over restarts", hyper_21},
+      {"hyper-21", "TPC-C: sections that acquire their lock, and aborted regions, by restarts", hyper_21},
       {"dbx-tc-table-1", "TPC-C: bytes that each transaction reads and writes (emulator)", dbx_tc_table_1, true},
   };
   return kStudies;
@@ -61,7 +61,7 @@ struct Chosen {
 std::string regions_by(HtmBackend backend) {
   switch (backend) {
     case HtmBackend::kRtm: return "rtm: " + hardware().name;
-    case HtmBackend::kEmulated: return "emulated: not a speed of hardware";
+    case HtmBackend::kEmulated: return "emulated: not the speed of a processor";
     case HtmBackend::kAlwaysAborts: return "always-aborts: no region ever commits";
     default: return std::string(name_of(backend));
   }
@@ -73,19 +73,19 @@ std::vector<const htm::Study*> wanted(const Chosen& chosen) {
     const size_t before = found.size();
     for (const htm::Study& study : htm::studies())
       if (name == "all" || name == study.name) found.push_back(&study);
-    if (found.size() == before) refuse_option("--figure", fmt::format("'{}' is not one of those that --help lists", name));
+    if (found.size() == before) refuse_option("--figure", fmt::format("'{}' is unknown; --help lists all figures", name));
   }
   return found;
 }
 
-// Without the emulator, removes the studies that require it. If the user named one of these, the
-// command fails.
+// If the regions do not run on the emulator, removes the studies that require it from *studies.
+//   kUnsupported  the user named one of these studies
 Status leave_out(const Chosen& chosen, bool emulated, std::vector<const htm::Study*>* studies) {
   for (const htm::Study* study : *studies)
     if (study->needs_emulator && !emulated && std::find(chosen.figures.begin(), chosen.figures.end(), study->name) != chosen.figures.end())
       return Status(
           Code::kUnsupported,
-          fmt::format("{}: only the emulator can measure it: build the preset emulator (docs/lab/emulator.md) and pass --htm emulated",
+          fmt::format("{}: only the emulator can measure this figure; use the preset emulator (docs/lab/emulator.md) with --htm emulated",
                       study->name));
   std::erase_if(*studies, [&](const htm::Study* study) { return study->needs_emulator && !emulated; });
   return {};
@@ -98,7 +98,7 @@ Status run_studies(const Chosen& chosen, const std::vector<const htm::Study*>& s
   const InterruptWatch watch(true);
   for (const htm::Study* study : studies) {
     auto figure = study->run(chosen.study);
-    if (interrupted()) break;  // the study was interrupted, so its points are incomplete
+    if (interrupted()) break;  // the figure is incomplete
     if (!figure.ok()) return Status(figure.status().code(), std::string(study->name) + ": " + figure.status().message());
     if (!chosen.quiet) print_figure(*figure, backend);
     std::fflush(stdout);
@@ -128,7 +128,7 @@ void run(Chosen& chosen) {
   std::vector<const htm::Study*> studies = wanted(chosen);
   chosen.study.mixed_indexes = chosen.index == "mixed";
   const DataOptions& data = chosen.study.data;
-  if (data.resume) refuse_option("--resume", "is not supported by htm: each point of a figure uses its own database");
+  if (data.resume) refuse_option("--resume", "is not supported by htm, because each point of a figure uses a new database");
   check_data_options(data);
   check_writable("--history", chosen.study.history_file);
   if (!parse(chosen.backend, &chosen.study.htm)) refuse_option("--htm", fmt::format("'{}' is not a backend", chosen.backend));
@@ -150,10 +150,10 @@ std::string footer() {
   std::string text = "Figures (DBX, EuroSys 2014; HyPer-HTM, TKDE 2015; DBX-TC):\n";
   for (const htm::Study& study : htm::studies()) text += fmt::format("  {:<14} {}\n", study.name, study.about);
   return text +
-         "\nA figure names the backend that ran the regions. Figures of the emulator do not show a processor's speed.\n"
-         "Exit code 3: this machine cannot run regions (see elider hardware); build the preset emulator, or use another one.\n"
-         "With --data, the databases of dbx-9 and later figures write a log there, one after the other, and empty the folder;\n"
-         "figures of bare regions do not use a database.\n"
+         "\nEach figure names the backend that ran the regions. Figures of the emulator do not show a processor's speed.\n"
+         "Exit code 3: this machine cannot run regions (see elider hardware); use another machine or the preset emulator.\n"
+         "With --data, the databases of dbx-9 and the figures after it write a log to this folder, which is emptied after each\n"
+         "run. The other figures do not use a database.\n"
          "\n  elider-lab htm --quick\n  elider-lab htm --figure dbx-1a,hyper-5 --json htm.json && elider plot htm.json -o htm.png\n";
 }
 
@@ -161,15 +161,15 @@ std::string footer() {
 
 void add_htm(Command bench) {
   auto chosen = std::make_shared<Chosen>();
-  Command command = bench.add("htm", "Reproduce the papers' figures of hardware transactions on this machine");
+  Command command = bench.add("htm", "Reproduce the papers' figures about hardware transactions on this machine");
   chosen->study.threads = std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax);
   command.option("--figure", chosen->figures, "Names of the figures, or all").between_commas().type("NAMES").shows_default();
   command.option("--htm", chosen->backend, "Backend of the regions: automatic, rtm, always-aborts, emulated")
       .type("BACKEND")
       .shows_default();
-  command.flag("--quick", chosen->study.quick, "Fewer points and regions, runs of up to 0.5 s, small databases, for a first look");
+  command.flag("--quick", chosen->study.quick, "For a first look: fewer points and regions, runs of up to 0.5 s, small databases");
   command.option("--threads", chosen->study.threads, "Maximum number of threads (1 to 64)").in(1u, kThreadsMax).shows_default();
-  command.option("--seconds", chosen->study.seconds, "Seconds per point of the figures with a database")
+  command.option("--seconds", chosen->study.seconds, "Seconds per point, in figures with a database")
       .checked(check_seconds)
       .in(0.1, 3600.0)
       .shows_default();
@@ -180,12 +180,12 @@ void add_htm(Command bench) {
       .one_of({"btree", "mixed"})
       .shows_default();
   command.flag("--groups", chosen->study.groups, "Use column groups in TPC-C, unlike the papers");
-  command.flag("--additions", chosen->study.additions, "Payments of TPC-C add to sums; in the papers they read and write them");
+  command.flag("--additions", chosen->study.additions, "Use additions in TPC-C's Payments, unlike the papers, which read and write sums");
   command.option("--seed", chosen->study.seed, "Seed of all random inputs").checked(check_whole_number).shows_default();
   command.option("--json", chosen->json_file, "Write the figures to this file (- for standard output, which implies --quiet)").type("FILE");
   command
       .option("--history", chosen->study.history_file,
-                  "Write the transactions of the figures that run some here (slow; see check-history), of the second database to FILE.2")
+                  "Record the transactions of figures with databases in this file (slow; see check-history), those of the second in FILE.2")
       .type("FILE");
   add_data_options(command, chosen->study.data);
   command.flag("--quiet", chosen->quiet, "No tables");

@@ -1,6 +1,6 @@
-// The papers' studies of hardware transactions without a database: DBX figure 1 (section 2.2),
-// HyPer-HTM figures 5 and 6 (section 2.2), DBX-TC figure 1b (section 2.1). Every thread uses its
-// own cache lines, so regions do not conflict.
+// The papers' studies of hardware transactions (regions) without a database: DBX, figure 1 (section
+// 2.2); HyPer-HTM, figures 5 and 6 (section 2.2); DBX-TC, figure 1b (section 2.1). Threads use
+// different cache lines, so their regions do not conflict.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,12 +25,13 @@ namespace {
 
 constexpr size_t kLineBytes = 64, kLineWords = kLineBytes / sizeof(uint64_t);
 constexpr size_t kLinesOfKib = 1024 / kLineBytes;
-constexpr double kCertain = 0.9;  // a working set is feasible if at most this share of its regions aborts
+constexpr double kCertain = 0.9;  // an amount is feasible if at most this share of the regions aborts
 
 struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };
-// Cache lines on separate pages. They have been written, so they do not fault.
+// Cache lines in pages that do not contain other data. The pages have been written, so accesses do
+// not fault.
 using Lines = std::unique_ptr<uint64_t[], FreeMemory>;
 Lines make_lines(size_t count) {
   constexpr size_t kAlignment = size_t{2} << 20;
@@ -51,7 +52,7 @@ struct Tally {
   }
 };
 
-// The work of one thread: prepare(round) runs outside of the region, body() inside.
+// The work of one thread. For each region, prepare() runs before the region, and body() inside it.
 class Work {
  public:
   virtual ~Work() = default;
@@ -59,9 +60,10 @@ class Work {
   virtual void body() = 0;
 };
 
-// Runs `rounds` regions on each of `threads` threads, which start together. Each thread is bound to
-// its own processor if there are enough. The processors are on different cores or, with
-// `side_by_side`, share cores. make() runs on the thread.
+// Runs `rounds` regions on each of `threads` threads, which start together. make() creates the Work
+// of a thread, on that thread. If there are enough processors, each thread is bound to one of its
+// own. If `side_by_side` is true, these processors share cores if possible, otherwise they are on
+// different cores.
 template <class Make>
 Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds, Make make, bool side_by_side = false) {
   const std::vector<uint32_t> processors = side_by_side ? processors_side_by_side() : processors_core_by_core();
@@ -96,7 +98,7 @@ Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds
   return sum;
 }
 
-// Reads and writes cache lines in order. It reads and writes different lines.
+// Reads some cache lines in order, and writes other cache lines in order.
 class InOrder : public Work {
  public:
   InOrder(size_t reads, size_t writes, bool reads_first)
@@ -118,7 +120,7 @@ class InOrder : public Work {
   const bool reads_first_;
 };
 
-// Writes random cache lines in an array of 4 MiB.
+// Writes random cache lines of a 4 MiB array.
 class RandomWrites : public Work {
  public:
   explicit RandomWrites(uint32_t count) : lines_(make_lines(kLines)), picks_(count) {}
@@ -136,8 +138,8 @@ class RandomWrites : public Work {
   std::vector<uint32_t> picks_;
 };
 
-// Writes along a chain of random elements of an array of 4 MiB. Each element contains the index of
-// the next one.
+// Follows a random chain through the elements of a 4 MiB array, and writes each element that it
+// reaches. Each element contains the index of the next one.
 class Chain : public Work {
  public:
   explicit Chain(uint32_t count) : array_(make_lines(kElements * sizeof(uint32_t) / kLineBytes)), count_(count) {
@@ -166,11 +168,11 @@ class Chain : public Work {
   uint32_t at_ = 0;
 };
 
-// Repeats the given number of turns of a loop.
+// Runs a loop with the given number of iterations.
 class Spinning : public Work {
  public:
-  // If `reads` is true, each turn reads the same cache line, because the emulator counts accesses.
-  // Otherwise it uses only registers.
+  // If `reads` is true, each iteration reads the same cache line, because the emulator measures
+  // time in accesses. Otherwise the loop uses only registers.
   Spinning(uint64_t turns, bool reads) : line_(make_lines(1)), turns_(turns), reads_(reads) {}
   void body() override {
     const uint64_t turns = turns_;
@@ -207,7 +209,8 @@ class WithEmulator {
 
 uint32_t rounds_of(const StudyOptions& options, uint32_t full) { return options.quick ? std::max(full / 10, 10u) : full; }
 
-// Keeps every second point of a list, including the first and the last, in quick mode.
+// Returns every second point of a list, and the last one, if quick mode is on. Otherwise returns
+// all points.
 std::vector<uint32_t> thinned(const StudyOptions& options, std::vector<uint32_t> all) {
   if (!options.quick) return all;
   std::vector<uint32_t> kept;
@@ -231,8 +234,8 @@ void add_working_set(const StudyOptions& options, uint32_t threads, Figure& figu
   figure.series = {std::move(reads), std::move(writes)};
 }
 
-// The maximum number of lines that a region may read in order in addition to writing the given
-// number of lines.
+// Finds the maximum number of lines that a region can read in order if it also writes `writes`
+// lines.
 size_t feasible_reads(const StudyOptions& options, size_t writes, bool reads_first) {
   size_t feasible = 0, step = 65536;
   for (; step >= 64; step /= 2) {
@@ -248,9 +251,9 @@ struct Duration {
   std::string axis;
   Series series;
 };
-// Measures regions of a given duration that do not do other work. On the emulator the duration is a
-// number of accesses, and the timer interrupts after every 100,000 of them. On a processor it is a
-// number of cycles of the tick counter, measured without a region.
+// Measures regions that only run a loop for a given duration. On a processor, the duration is a
+// number of ticks of the time stamp counter, calibrated outside a region. On the emulator, it is a
+// number of accesses, and a timer interrupts after every 100,000 of them.
 Duration durations(const StudyOptions& options, const std::vector<uint32_t>& thousandths_of_timer, const std::vector<uint64_t>& cycles) {
   constexpr uint64_t kTimerAccesses = 100'000;
   const WithEmulator timer(options, "accesses_per_interrupt=100000");
@@ -295,10 +298,10 @@ Series sweep(const StudyOptions& options, std::string name, const char* emulator
 
 Result<Figure> dbx_1a(const StudyOptions& options) {
   Figure figure{"dbx-1a",
-                "abort rate over the working set, in order",
+                "abort rate by size of the working set, accessed in order",
                 "KiB",
                 "aborted regions in %",
-                "at most 4 MB read (47%) and 31 KB written (90%), 4 threads on 4 cores",
+                "4 threads on 4 cores: regions read up to 4 MB (47% abort) and write up to 31 KB (90% abort)",
                 "",
                 {}};
   const uint32_t threads = std::clamp(std::min(options.threads, core_count()), 1u, 4u);
@@ -310,11 +313,12 @@ Result<Figure> dbx_1a(const StudyOptions& options) {
 Result<Figure> dbx_1b(const StudyOptions& options) {
   Figure figure{
       "dbx-1b",
-      "the same where two threads share a core",
+      "the same with two threads per core",
       "KiB",
       "aborted regions in %",
-      "at most 2 MB read (58%) and 22 KB written (99%), 8 threads on 4 cores",
-      options.emulated() ? "half the ways, and half the read set" : fmt::format("{} threads on {} cores", options.threads, core_count()),
+      "8 threads on 4 cores: regions read up to 2 MB (58% abort) and write up to 22 KB (99% abort)",
+      options.emulated() ? "half as many ways, and half as large a read set"
+                         : fmt::format("{} threads on {} cores", options.threads, core_count()),
       {}};
   const WithEmulator shared(options, "hyperthreading=1");
   add_working_set(options, options.threads, figure, true);
@@ -323,11 +327,11 @@ Result<Figure> dbx_1b(const StudyOptions& options) {
 
 Result<Figure> dbx_1c(const StudyOptions& options) {
   Figure figure{"dbx-1c",
-                "how much can be read, depending on what is written",
+                "amount of data that a region can read, by amount written",
                 "KiB written",
                 "KiB read",
-                "reads before writes: 3 MB beside 28 KB; writes before reads far less",
-                "one thread; the most at which one region of ten commits",
+                "with reads first, a region can read 3 MB and write 28 KB; with writes first, far less",
+                "one thread; the largest amount with which at least one region in ten commits",
                 {}};
   for (const bool reads_first : {true, false}) {
     Series series{reads_first ? "reads before writes" : "writes before reads", {}};
@@ -345,11 +349,11 @@ Result<Figure> dbx_1d(const StudyOptions& options) {
       durations(options, {10, 50, 100, 200, 400, 500, 600, 800, 900, 1000, 1100},
                 {100'000, 500'000, 1'000'000, 2'000'000, 4'000'000, 6'000'000, 8'000'000, 10'000'000, 12'000'000, 14'000'000});
   return Figure{"dbx-1d",
-                "abort rate over the duration",
+                "abort rate by duration",
                 duration.axis,
                 "aborted regions in %",
-                "rises with the duration, to all at the timer's 4 ms",
-                options.emulated() ? "one thread; the timer comes every 100000 accesses" : "one thread",
+                "rises with the duration, and reaches 100% at 4 ms, the interval of the timer interrupt",
+                options.emulated() ? "one thread; a timer interrupts after every 100000 accesses" : "one thread",
                 {std::move(duration.series)}};
 }
 
@@ -358,19 +362,19 @@ Result<Figure> hyper_6(const StudyOptions& options) {
                                 {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000, 3'000'000, 10'000'000});
   return Figure{
       "hyper-6",
-      "abort rate over the duration, in decades",
+      "abort rate by duration, in powers of ten",
       duration.axis,
       "aborted regions in %",
-      "beyond a million cycles (0.3 ms) most abort, though nothing but registers is touched",
-      options.emulated() ? "the timer comes every 100000 accesses; one line is read, as nothing else is seen" : "",
+      "most regions that take more than a million cycles (0.3 ms) abort, even if they only use registers",
+      options.emulated() ? "a timer interrupts after every 100000 accesses; regions read one line, because only accesses count" : "",
       {std::move(duration.series)}};
 }
 
 Result<Figure> hyper_5(const StudyOptions& options) {
   const std::vector<uint32_t> counts = thinned(options, {16, 32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512});
   const auto make = [](uint32_t count) { return std::make_unique<RandomWrites>(count); };
-  Figure figure{"hyper-5", "abort rate over random lines written", "lines", "aborted regions in %",
-                "rises quickly beyond 128 lines, a quarter of the cache", "", {}};
+  Figure figure{"hyper-5", "abort rate by number of random lines written", "lines", "aborted regions in %",
+                "rises quickly beyond 128 lines, which are a quarter of the first-level cache", "", {}};
   figure.series.push_back(sweep(options, options.emulated() ? "64 sets of 8 ways" : "this processor", "", counts, 1, make));
   if (options.emulated()) {
     figure.series.push_back(sweep(options, "hyperthreading: 4 ways", "hyperthreading=1", counts, 1, make));
@@ -383,12 +387,12 @@ Result<Figure> dbx_tc_1b(const StudyOptions& options) {
   constexpr double kElementBytes = 4;
   const std::vector<uint32_t> counts = thinned(options, {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256});
   const auto make = [](uint32_t count) { return std::make_unique<Chain>(count); };
-  Figure figure{"dbx-tc-1b", "abort rate over a chain of random elements written", "bytes", "aborted regions in %",
-                "more than 90% at 448 bytes, which are 112 elements of 4 MB", "", {}};
+  Figure figure{"dbx-tc-1b", "abort rate by length of a chain of random elements written", "bytes", "aborted regions in %",
+                "more than 90% at 448 bytes, which are 112 random elements of a 4 MB array", "", {}};
   figure.series.push_back(sweep(options, options.emulated() ? "64 sets of 8 ways" : "this processor", "", counts, kElementBytes, make));
   if (options.emulated()) {
     figure.series.push_back(sweep(options, "hyperthreading: 4 ways", "hyperthreading=1", counts, kElementBytes, make));
-    figure.here = "whether threads shared cores is not published";
+    figure.here = "the paper does not say whether threads shared cores";
   }
   return figure;
 }

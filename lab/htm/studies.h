@@ -1,12 +1,13 @@
-// Studies: how `elider-lab htm` reproduces published figures.
+// The studies with which `elider-lab htm` reproduces figures of the papers:
 //
-//   region_studies.cc   hardware transactions without a database: their capacity and duration
+//   region_studies.cc   the capacity and maximum duration of hardware transactions, without a
+//                       database
 //   footprint_study.cc  the cache lines that each transaction of TPC-C reads and writes
-//   engine_studies.cc   databases under --sync elided: how often sections acquire their lock
+//   engine_studies.cc   how often sections acquire their lock in databases with --sync elided
 //
-// The results depend on the backend that ran the regions. The emulator does not reproduce the speed
-// of hardware. Where the papers report throughput, its figures show the share of sections that
-// acquired their lock.
+// The results depend on the backend that ran the hardware transactions. The emulator does not
+// reproduce the speed of a processor. If the papers report the throughput, figures measured on the
+// emulator show the share of sections that acquired their lock instead.
 // Thread safety: one thread calls a study; the study starts its own threads.
 #pragma once
 
@@ -22,16 +23,16 @@
 namespace elider::bench::htm {
 
 struct StudyOptions {
-  HtmBackend htm = HtmBackend::kAutomatic;  // never kAutomatic when a study runs
+  HtmBackend htm = HtmBackend::kAutomatic;  // set to another backend before a study runs
   bool quick = false;                       // fewer points, regions and seconds, for a rough result
-  uint32_t threads = 1;                     // the maximum
+  uint32_t threads = 1;                     // the maximum number of threads
   double seconds = 5;                       // per point, in the studies of databases
-  uint64_t records = 1'000'000;             // in hyper-9
+  uint64_t records = 1'000'000;             // entries of the index, in hyper-9
   uint64_t seed = 1;
-  // The options of the studies' TPC-C; the defaults are the papers'.
+  // The options for TPC-C. The defaults are as in the papers.
   bool mixed_indexes = false, groups = false, additions = false;
-  DataOptions data;                         // used by the databases of the engine's studies, one after the other; never resumed
-  std::string history_file;                 // used by the studies that run transactions, one after the other; empty: none
+  DataOptions data;                         // for the databases of engine_studies.cc, one after the other; never resumed
+  std::string history_file;                 // where studies of databases record their transactions; empty: do not record
 
   bool emulated() const { return htm == HtmBackend::kEmulated; }
 };
@@ -40,7 +41,7 @@ struct Study {
   const char* name;
   const char* about;
   Result<Figure> (*run)(const StudyOptions& options);
-  bool needs_emulator = false;  // processors do not report what it measures
+  bool needs_emulator = false;  // measures what only the emulator can count
 };
 // All studies, in the order in which they run.
 std::span<const Study> studies();

@@ -24,12 +24,12 @@ constexpr size_t kBlock = 64;  // operations between two reads of the clock
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Runs work(thread) on all threads concurrently, and returns the seconds until the last one has
-// ended.
+// Runs work(0) to work(threads - 1) concurrently, each on its own thread. Returns the seconds until
+// the last thread has finished.
 double in_threads(uint32_t threads, const std::function<void(uint32_t)>& work) {
   Clock::time_point begin;
-  // The last thread to arrive reads the clock, because this thread may have to wait for a processor
-  // afterwards.
+  // The last thread that arrives at the barrier reads the clock. The calling thread might read it
+  // too late, because it may have to wait for a processor after the barrier.
   const auto start = [&begin]() noexcept { begin = Clock::now(); };
   std::barrier<decltype(start)> ready(static_cast<std::ptrdiff_t>(threads) + 1, start);
   std::vector<std::thread> running;
@@ -45,8 +45,7 @@ double in_threads(uint32_t threads, const std::function<void(uint32_t)>& work) {
 
 class Study {
  public:
-  // The first options.records keys of the set are inserted first; the other keys let the index
-  // grow.
+  // insert_all() inserts the first options.records keys of the set. grow() inserts the other keys.
   Study(const IndexStudyOptions& options, const KeySet& set, IndexStudy& index)
       : options_(options), keys_(std::span(set.keys()).first(options.records)), new_keys_(std::span(set.keys()).subspan(options.records)),
         index_(index) {}
@@ -64,8 +63,10 @@ class Study {
     figure->mixed_per_s =
         repeat([this](auto& session, Keys keys, auto& random, uint64_t thread) { return mix(session, keys, random, thread); }, false);
     if (!new_keys_.empty()) figure->growing_per_s = grow();
-    if (wrong_.load() != 0) return Status::invalid_argument(std::to_string(wrong_.load()) + " existing keys were not found");
-    if (index_.size() != keys_.size() + new_keys_.size()) return Status::invalid_argument("the index has lost or gained entries");
+    if (wrong_.load() != 0)
+      return Status::invalid_argument("number of existing keys that were not found: " + std::to_string(wrong_.load()));
+    if (index_.size() != keys_.size() + new_keys_.size())
+      return Status::invalid_argument("the index has lost entries, or has entries that were not inserted");
     return index_.verify();
   }
 
@@ -82,8 +83,8 @@ class Study {
       }
     });
   }
-  // Repeats the operation with random keys and returns its operations per second. With all_found,
-  // the operation must return the number of its keys.
+  // Repeats the operation with random keys, and returns the number of operations per second. If
+  // `all_found` is true, each operation must return the number of its keys.
   double repeat(const Operation& operation, bool all_found) {
     std::atomic<uint64_t> total{0};
     const double seconds = in_threads(options_.threads, [&](uint32_t thread) {
@@ -120,8 +121,8 @@ class Study {
     }
     return kBlock + (kBlock - lookups);
   }
-  // Inserts all new keys, and returns the operations per second. Each block of operations first
-  // looks up original keys; its puts also use original keys.
+  // Inserts all new keys in a mix with lookups and puts of the original keys. Returns the number of
+  // operations per second.
   double grow() {
     const size_t lookups = kBlock * options_.growing_lookups_pct / 100, inserts = kBlock * options_.growing_inserts_pct / 100;
     std::atomic<uint64_t> total{0};

@@ -115,7 +115,9 @@ Status study(const ChosenIndexes& chosen) {
 void add_index(Command bench) {
   auto chosen = std::make_shared<ChosenIndexes>();
   Command command = bench.add("index", "Measure each kind of index by itself, without transactions");
-  command.option("--index", chosen->indexes, "Kinds of index, separated by commas; lock-free is liburcu's hash table, for numbers")
+  command
+      .option("--index", chosen->indexes,
+              "Kinds of index, separated by commas; lock-free is liburcu's hash table, which supports only numbers as keys")
       .type("KINDS")
       .shows_default();
   command.option("--keys", chosen->keys, "Kinds of keys, separated by commas").type("KINDS").shows_default();
@@ -126,7 +128,7 @@ void add_index(Command bench) {
       .shows_default();
   command
       .option("--mix", chosen->mix,
-              "Percentages lookups/others for puts/s and mixed/s; with three, lookups/inserts/puts also measure growing/s")
+              "Percentages lookups/others for puts/s and mixed/s; three percentages, lookups/inserts/puts, also measure growing/s")
       .shows_default();
   command.option("--scan-length", chosen->study.scan_length, "Entries per scan").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   command.option("--seed", chosen->study.seed, "Seed of the keys").shows_default();
@@ -135,10 +137,10 @@ void add_index(Command bench) {
       .type("FILE");
   command.footer(
       "Keys: dense is 0, 1, 2, ...; sparse is random numbers; random16 is 16 random bytes; urls and emails are generated\n"
-      "with plausible lengths. All are inserted in random order. Indexes that do not support the keys are left out.\n"
-      "together: 64 lookups at a time with overlapping cache misses. puts: lookups, and keys that are found or else\n"
-      "inserted, as a put does. mixed: lookups, and keys that are removed and inserted again. growing: the number of keys\n"
-      "doubles by inserts, with concurrent lookups and puts. bytes per key: the index with its own copy of the keys."
+      "with plausible lengths. All keys are inserted in random order. Indexes that do not support the keys are left out.\n"
+      "together: batches of 64 lookups whose cache misses overlap. puts: lookups, and puts, which find a key or else\n"
+      "insert it. mixed: lookups, and keys that are removed and inserted again. growing: the number of keys\n"
+      "doubles by inserts, mixed with lookups and puts. bytes per key: the index with its own copy of the keys."
       "\n\n  elider-lab index --keys sparse --mix 50/25/25\n");
   command.runs([chosen] {
     resolve(*chosen);

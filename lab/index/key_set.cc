@@ -29,7 +29,7 @@ std::string word(Random& random, uint64_t syllables) {
   for (; syllables > 0; --syllables) made += one_of(kSyllables, random);
   return made;
 }
-// A random number below `bound`; small numbers are much more frequent.
+// Returns a random number below `bound`. Small numbers are much more frequent than large ones.
 uint64_t skewed(Random& random, uint64_t bound) {
   const double part = random.uniform();
   return static_cast<uint64_t>(part * part * part * static_cast<double>(bound));

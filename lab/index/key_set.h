@@ -1,8 +1,8 @@
 // KeySet: the keys of an index study, generated from a seed. A key is a number, or a sequence of
 // bytes that the set owns.
 //
-// All keys of a set are different. The order of the keys in the set is not their sort order.
-// Thread safety: constant after construction.
+// All keys of a set are different, and they are in random order. Thread safety: constant after
+// construction.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace elider::bench {
 // dense     0, 1, 2, ...
 // sparse    random 64-bit numbers
 // random16  16 random bytes
-// urls      addresses of pages of a number of sites, with folders and queries, 30 to 90 bytes
+// urls      web addresses with a site, folders and a query, 30 to 90 bytes; many have the same site
 // emails    addresses at a few providers and many small domains, 12 to 40 bytes
 enum class KeyShape : uint8_t { kDense, kSparse, kRandom16, kUrls, kEmails };
 inline constexpr KeyShape kKeyShapes[] = {KeyShape::kDense, KeyShape::kSparse, KeyShape::kRandom16, KeyShape::kUrls, KeyShape::kEmails};
@@ -32,14 +32,14 @@ class KeySet {
   KeySet& operator=(const KeySet&) = delete;
 
   const std::vector<IndexStudy::StudyKey>& keys() const { return keys_; }
-  // The mean size of a key, without the size of its StudyKey.
+  // The mean number of bytes in a key, without its StudyKey object.
   double bytes_a_key() const;
 
  private:
   void add(std::string_view text);
 
   std::vector<IndexStudy::StudyKey> keys_;
-  std::vector<std::vector<uint64_t>> blocks_;  // memory of the keys' bytes
+  std::vector<std::vector<uint64_t>> blocks_;  // hold the bytes of the keys
   uint64_t text_bytes_ = 0;
 };
 

@@ -49,14 +49,14 @@ class LockFreeTable : public IndexStudy {
 
   std::unique_ptr<IndexStudy::Session> session() override { return std::make_unique<Session>(*this); }
   uint64_t size() const override { return size_.load(); }
-  // The entries, rounded up as malloc does, and one list node per bucket. There are about as many
-  // buckets as entries.
+  // Counts each entry with the size that malloc rounds it up to, and one list node per bucket,
+  // because there are about as many buckets as entries.
   uint64_t memory_bytes() const override { return size_.load() * (48 + sizeof(cds_lfht_node)); }
   Status verify() const override { return {}; }
 
  private:
-  // While a session exists, its thread is registered as a reader. Each call announces a quiescent
-  // state.
+  // A thread is registered as an RCU reader while its session exists. Each call ends with a
+  // quiescent state.
   class Session : public IndexStudy::Session {
    public:
     explicit Session(LockFreeTable& table) : table_(table) { urcu_qsbr_register_thread(); }
@@ -73,7 +73,7 @@ class LockFreeTable : public IndexStudy {
       urcu_qsbr_quiescent_state();
       return found;
     }
-    // The table does not have a combined lookup.
+    // The table does not support batched lookups.
     uint64_t look_up_together(std::span<const StudyKey> keys) override { return look_up(keys); }
     uint64_t insert(std::span<const StudyKey> keys) override {
       uint64_t inserted = 0;
@@ -82,7 +82,8 @@ class LockFreeTable : public IndexStudy {
       urcu_qsbr_quiescent_state();
       return inserted;
     }
-    // The table does not have an operation for both, so an entry is created if the lookup fails.
+    // The table does not have a get-or-insert operation that creates the entry only if necessary,
+    // so a lookup precedes the insert.
     uint64_t find_or_insert(std::span<const StudyKey> keys) override {
       uint64_t inserted = 0;
       for (const StudyKey& key : keys)

@@ -1,6 +1,6 @@
-// An external lock-free hash table for comparison with our indexes (DBX, figure 7): cds_lfht of
-// liburcu, the userspace RCU library. The table grows by split-ordered lists, and frees memory at
-// quiescent states.
+// A lock-free hash table from another library, for comparison with our indexes (DBX, figure 7):
+// cds_lfht of liburcu, the userspace RCU library. The table uses split-ordered lists, so that it
+// can grow, and reclaims memory after all threads have passed a quiescent state.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,12 @@
 
 namespace elider::bench {
 
-inline constexpr const char* kLockFree = "lock-free";  // its name among the kinds of index
+inline constexpr const char* kLockFree = "lock-free";  // the table's name in options and results
 
-// Creates a table of numbers with as many buckets as `records`. If the table had to grow by itself,
-// threads that keep all processors busy could delay its growth, and its chains could have hundreds
-// of entries. kUnsupported: this build did not find liburcu (Debian's liburcu-dev).
+// Creates a table for keys that are numbers, with at least as many buckets as `records`. A smaller
+// table would grow, but its growth lags behind if other threads keep all processors busy, and then
+// its chains can have hundreds of entries. kUnsupported: this build does not include the table,
+// because liburcu (Debian's liburcu-dev) was not found. kMemoryLimit: not enough memory.
 Result<std::unique_ptr<IndexStudy>> make_lock_free_table(uint64_t records);
 
 }  // namespace elider::bench

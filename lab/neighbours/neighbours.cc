@@ -58,7 +58,7 @@ Status insert_one(Place& place, std::atomic<uint64_t>& next, std::chrono::millis
       const Status status = txn.scan(place.by_value, {value, value}, {}, [&](Key, const View<Item>&) { return ++found > 0; });
       if (!status.ok()) return status;
     }
-    if (found != 0) return Status::invalid_argument("found a value that was never inserted");
+    if (found != 0) return Status::invalid_argument("a scan found a row with a value that was not inserted");
     if (Status status = txn.insert(place.table, value, Item{value}); !status.ok()) return status;
     std::this_thread::sleep_for(think);
     return {};
@@ -93,7 +93,8 @@ Result<NeighboursFigure> measure(Meeting meeting, uint32_t threads, const Neighb
     return txn.scan(place->table, {}, {}, [&](Key, const View<Item>&) { return ++rows > 0; });
   });
   if (!counted.ok()) return counted;
-  if (rows != commits.load()) return Status::invalid_argument(fmt::format("{} rows of {} commits", rows, commits.load()));
+  if (rows != commits.load())
+    return Status::invalid_argument(fmt::format("the table has {} rows, but the number of commits is {}", rows, commits.load()));
   if (Status status = place->database.verify(); !status.ok()) return status;
   return NeighboursFigure{meeting, threads, static_cast<double>(in_time) / seconds, commits.load(),
                           next.load() - 1 - commits.load()};

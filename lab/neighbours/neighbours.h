@@ -1,7 +1,7 @@
-// Neighbours: transactions that take some time and insert adjacent values, a new value in each
-// attempt. They write different rows, so they should not delay each other, whichever index they
-// share.
-// Thread safety: run_neighbours() is called by one thread.
+// Neighbours: a benchmark in which slow transactions concurrently insert rows with adjacent values.
+// Each attempt inserts a new value. The transactions write different rows, so they should not delay
+// each other, whichever index contains the values. Thread safety: one thread calls
+// run_neighbours().
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace elider::bench {
 
-// The index in which the transactions insert adjacent values, in addition to the key index.
+// The secondary index into which the transactions insert adjacent values, in addition to the key
+// index.
 enum class Meeting : uint8_t {
   kKey,      // none
-  kUnique,   // a unique index of the value
-  kScanned,  // an index of the value; each transaction first scans it for rows with its value
+  kUnique,   // a unique index on the value
+  kScanned,  // an index on the value, which each transaction scans for its value before it inserts the row
 };
 std::string_view name_of(Meeting meeting);
 
@@ -32,12 +33,13 @@ struct NeighboursFigure {
   Meeting meeting;
   uint32_t threads;
   double commits_per_s;
-  uint64_t commits;    // total, including those after the measured time
+  uint64_t commits;    // all commits, including those after the measured time
   uint64_t conflicts;  // attempts that ended with a conflict
 };
 
-// Returns a figure for each meeting and number of threads; the meetings take turns.
-// kInvalidArgument: the table does not have exactly the committed rows.
+// Measures all three kinds of Meeting with each number of threads, and checks the rows.
+// kInvalidArgument: the number of rows differs from the number of commits, or a scan found a row
+// with a value that was not inserted.
 Result<std::vector<NeighboursFigure>> run_neighbours(const NeighboursOptions& options);
 
 }  // namespace elider::bench

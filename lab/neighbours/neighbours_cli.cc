@@ -53,12 +53,13 @@ void add_neighbours(Command bench) {
   command.option("--think-ms", options->think_ms, "Milliseconds between an insert and its commit (0 to 10000)")
       .in(0u, 10'000u)
       .shows_default();
-  command.option("--json", *json_file, "Write it as JSON here, too (- for standard output, instead)").type("FILE");
+  command.option("--json", *json_file, "Also write the results as JSON to this file (- for standard output, instead of the table)")
+      .type("FILE");
   command.footer(
-      "key      the table has its key index alone\n"
-      "unique   and a unique index of the value inserted\n"
-      "scanned  and an index of it, which each transaction scans for its own value before it inserts it\n"
-      "No two transactions touch the same row or value, so a conflict is the index's doing.");
+      "key      the table has only its key index\n"
+      "unique   the table also has a unique index on the inserted value\n"
+      "scanned  the table also has an index on the value, which each transaction scans for its value before the insert\n"
+      "No two transactions use the same row or value, so any conflict is caused by an index.");
   command.runs([options, json_file] {
     if (Status status = study(*options, *json_file); !status.ok()) {
       fmt::print(stderr, "elider-lab neighbours: {}\n", status.message());

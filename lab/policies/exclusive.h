@@ -1,13 +1,14 @@
-// The laboratory's sync policies without hardware transactions. Their guards are ExclusiveGuards:
-// during an operation, no other thread is inside the index.
+// Two sync policies that exist only for comparisons and do not use hardware transactions. With
+// both, only one thread at a time is inside an index, so their guards cost nothing and cannot fail
+// (ExclusiveGuards, sync/exclusive.h).
 //
-//   Latched          one spinlock per index, held during the whole operation. This is the papers'
-//                    tree with a spinlock (DBX, figure 6). Commits lock rows; the baseline for
-//                    commits is Protocol::kSpinlock
-//   SingleThreaded   only one thread at a time may use the database. It does not use locked
-//                    instructions
+//   Latched          one spinlock per index, held during each operation. This is the papers' tree
+//                    with a spinlock (DBX, figure 6). Commits still lock rows; Protocol::kSpinlock
+//                    is the baseline for commits
+//   SingleThreaded   only one thread at a time may use the database, so neither locks nor atomic
+//                    instructions are needed
 //
-// Thread safety: as stated for each policy.
+// Thread safety: see each policy.
 #pragma once
 
 #include <mutex>

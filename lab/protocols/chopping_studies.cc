@@ -19,15 +19,15 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// A protocol and its synchronization.
+// A protocol, and how index nodes and commits are synchronized.
 struct Competitor {
   std::string name;
   Protocol protocol;
   Guard guard;
 };
 
-// The paper's protocols: whole transactions as hardware transactions, DBX, DBX-TC and two-phase
-// locking. Then occ and chopped without hardware transactions.
+// The protocols of the paper: whole transactions as hardware transactions, DBX (occ), DBX-TC
+// (chopped) and two-phase locking. In addition, occ and chopped without hardware transactions.
 std::vector<Competitor> competitors() {
   const Guard regions = best_guard(), latches;
   std::vector<Competitor> all;
@@ -44,8 +44,8 @@ std::vector<Competitor> competitors() {
 
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
-// As in the paper, read-only transactions do not use snapshots when whole transactions run as
-// hardware transactions.
+// Runs TPC-C. As in the paper, read-only transactions use snapshots, except when whole transactions
+// run as hardware transactions.
 Result<Point> run_pieces(const StudyOptions& options, const Competitor& who, uint32_t threads, uint32_t warehouses, const Set& set = {}) {
   ELIDER_ASSIGN(Point point, run_tpcc(options, who.protocol, threads, warehouses, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
                   common->sync = who.guard.sync;
@@ -76,9 +76,9 @@ Result<Figure> dbx_tc_12(const StudyOptions& options) {
                 "TPC-C in pieces and whole, by contention",
                 "threads",
                 "transactions/s",
-                "8 threads, a warehouse each: 604,220 a second, 5.77 times whole transactions as regions, 36 to 43% above DBX; all at one: "
-                "102% above DBX",
-                fmt::format("no Silo; readers take the newest snapshot{}{}", sizes_of(options), left_out()),
+                "8 threads with one warehouse each: 604,220 transactions/s, 5.77 times as many as whole transactions as regions, "
+                "and 36 to 43% more than DBX; with one warehouse in total: 102% more than DBX",
+                fmt::format("Silo is not measured; readers use the newest snapshot{}{}", sizes_of(options), left_out()),
                 {}};
   for (const bool one_warehouse : {false, true})
     for (const Competitor& who : competitors())
@@ -92,8 +92,8 @@ Result<Figure> dbx_tc_13a(const StudyOptions& options) {
                 "TPC-C in pieces, with and without snapshots",
                 "threads",
                 "transactions/s",
-                "all threads at one warehouse: without snapshots it stops scaling after 4 threads",
-                fmt::format("one warehouse; {}; without snapshots OrderStatus and StockLevel are ordinary transactions{}",
+                "if all threads use one warehouse, DBX-TC without snapshots does not scale beyond 4 threads",
+                fmt::format("one warehouse; {}; without snapshots, OrderStatus and StockLevel are ordinary transactions{}",
                             guarded_by(best_guard()), sizes_of(options)),
                 {}};
   for (const bool snapshots : {true, false})
@@ -111,7 +111,7 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
                 "TPC-C in pieces and whole, with and without a log",
                 "threads",
                 "transactions/s",
-                "8 threads, a warehouse each: a log costs DBX-TC 11 to 16%, DBX 9 to 18%",
+                "8 threads with one warehouse each: a log costs DBX-TC 11 to 16%, and DBX 9 to 18%",
                 fmt::format("one warehouse per thread; {}; one log, no checkpoints; commits return before they are durable{}",
                             guarded_by(best_guard()), sizes_of(options)),
                 {}};
@@ -132,15 +132,15 @@ Result<Figure> dbx_tc_13b(const StudyOptions& options) {
   return figure;
 }
 
-// Each step has all changes of the previous ones.
+// Each step includes all changes of the previous steps.
 Result<Figure> dbx_tc_14(const StudyOptions& options) {
   Figure figure{"dbx-tc-14",
-                "TPC-C in pieces: what each part is worth",
+                "TPC-C in pieces: the contribution of each part",
                 "run",
                 "transactions/s",
-                "each of chopping, snapshots, the cache of fresh rows and deferral adds to the one before",
-                fmt::format("{} threads, one warehouse; {}; no cache of fresh rows; our steps besides: finer conflicts, and "
-                            "pieces only where calls meet{}{}",
+                "chopping, snapshots, the cache of fresh rows, and deferral each improve the throughput",
+                fmt::format("{} threads, one warehouse; {}; without a cache of fresh rows; "
+                            "our additional steps are finer conflicts, and pieces only if calls conflict{}{}",
                             options.threads, guarded_by(best_guard()), sizes_of(options), left_out()),
                 {}};
   struct Step {
@@ -151,11 +151,11 @@ Result<Figure> dbx_tc_14(const StudyOptions& options) {
   };
   std::vector<Step> steps;
   if (best_guard().regions()) steps.push_back({"whole transactions as regions", {"", Protocol::kWholeTransaction, best_guard()}, false});
-  steps.push_back({"pieces: conflicts by table, adds commute, reordered", in_pieces(), false, false, false, false});
+  steps.push_back({"in pieces: conflicts by table, additions commute, reordered", in_pieces(), false, false, false, false});
   steps.push_back({"+ snapshots for readers", in_pieces(), true, false, false, false});
   steps.push_back({"+ conflicts by column group, and rows that belong to a claimed row", in_pieces(), true, true, false, false});
   steps.push_back({"+ customers of a Delivery deferred", in_pieces(), true, true, true, false});
-  steps.push_back({"without deferral, in pieces only where calls meet", in_pieces(), true, true, false, true});
+  steps.push_back({"without deferral, in pieces only if calls conflict", in_pieces(), true, true, false, true});
   // The steps take turns, so that a slowdown of the machine affects all of them.
   StudyOptions once = options;
   once.repeats = 1;
@@ -180,8 +180,8 @@ Result<Figure> dbx_tc_15(const StudyOptions& options) {
                 "Articles, under each protocol",
                 "threads",
                 "transactions/s",
-                "DBX-TC 475,875 a second with 8 threads, some 10% above DBX and 30% above two-phase locking",
-                fmt::format("no Silo{}", left_out()),
+                "8 threads: DBX-TC 475,875 transactions/s, about 10% more than DBX and 30% more than two-phase locking",
+                fmt::format("Silo is not measured{}", left_out()),
                 {}};
   for (const Competitor& who : competitors()) {
     Series line{who.name, {}};

@@ -1,6 +1,7 @@
-// Figures of DBX-TC, sections 6.3 to 6.7. They compare chopped transactions with whole ones, and
-// show the effect of snapshots, of a log and of other parts; one figure is of Articles. If this
-// machine supports hardware transactions, some series use them.
+// Figures of DBX-TC, sections 6.3 to 6.7. Those with TPC-C compare chopped transactions with whole
+// ones, and show the effects of snapshots, of a log and of other parts. One figure compares the
+// protocols with the benchmark Articles. If this machine supports hardware transactions, some
+// series use them.
 // Thread safety: one thread calls a study.
 #pragma once
 
@@ -10,7 +11,7 @@ namespace elider::bench::protocols {
 
 Result<Figure> dbx_tc_12(const StudyOptions& options);
 Result<Figure> dbx_tc_13a(const StudyOptions& options);
-Result<Figure> dbx_tc_13b(const StudyOptions& options);  // its databases are created in StudyOptions::folder
+Result<Figure> dbx_tc_13b(const StudyOptions& options);  // creates its databases in StudyOptions::folder
 Result<Figure> dbx_tc_14(const StudyOptions& options);
 Result<Figure> dbx_tc_15(const StudyOptions& options);
 

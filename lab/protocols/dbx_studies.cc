@@ -20,16 +20,15 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// How shared nodes and commits are synchronized. There are fewer ways without hardware
-// transactions.
+// A way to synchronize index nodes, reads and commits.
 struct Way {
   std::string name;
   SyncPolicy sync;
   HtmBackend htm;
   Protocol protocol = Protocol::kOcc;
   bool copied_reads = false;
-  bool rows_apart = false;        // rows are stored apart from their commit words and are reached through a pointer
-  bool commits_by_locks = false;  // although trees and reads use hardware transactions
+  bool rows_apart = false;        // rows are stored apart from their commit words, which point to them
+  bool commits_by_locks = false;  // commits lock rows, although trees and reads use hardware transactions
 };
 
 Way optimistic_latches() { return {.name = "optimistic latches", .sync = SyncPolicy::kOptimistic, .htm = HtmBackend::kAutomatic}; }
@@ -38,7 +37,8 @@ bool regions_run() { return best_guard().regions(); }
 // Hardware transactions if they are supported, otherwise optimistic latches.
 Way best_way() { return regions_run() ? regions() : optimistic_latches(); }
 
-// The variants that show each difference between DBX and the other systems separately.
+// The ways that are compared in figure 5. Each shows the effect of one design choice of DBX.
+// Without hardware transactions, only those with latches are measured.
 std::vector<Way> ways_of_layers() {
   std::vector<Way> ways;
   if (regions_run()) {
@@ -64,6 +64,7 @@ std::vector<Way> ways_of_layers() {
   return ways;
 }
 
+// The ways that are compared in figure 8.
 std::vector<Way> ways_of_commits() {
   std::vector<Way> ways;
   if (regions_run()) {
@@ -78,7 +79,7 @@ std::vector<Way> ways_of_commits() {
   return ways;
 }
 
-// Sets the options of the paper's TPC-C.
+// Sets the options for `way` and for TPC-C as in the paper.
 void as_the_paper(const Way& way, CommonOptions* common, tpcc::TpccOptions* tpcc) {
   common->sync = way.sync;
   common->htm = way.htm;
@@ -94,7 +95,7 @@ std::string sizes_and_guard(const StudyOptions& options) { return fmt::format("{
 
 using Set = std::function<void(CommonOptions*, tpcc::TpccOptions*)>;
 
-// Adds a series over numbers of threads, with the given number of threads per warehouse.
+// Measures TPC-C with each number of threads, and adds the results to the figure as a series.
 Status add_tpcc(const StudyOptions& options, std::string name, const Way& way, const Set& set, Figure* figure,
                 uint32_t threads_a_warehouse = 1) {
   Series line{std::move(name), {}};
@@ -126,10 +127,10 @@ Status add_tpcc_on(const StudyOptions& options, std::initializer_list<tpcc::Inde
 constexpr const char* kPapersTpcc = "B+-trees, neither column groups nor additions, one warehouse per thread";
 constexpr const char* kPapersTables = "B+-trees, neither column groups nor additions";
 
-// The share of reads in YCSB. The other operations read and write.
+// The percentage of reads in YCSB. The other operations read and write.
 constexpr uint32_t kYcsbReadsPct = 80;
 
-// A value of the index study that one series shows.
+// A member of IndexFigure that is shown as a series.
 struct IndexValue {
   const char* what;
   double IndexFigure::*value;
@@ -137,8 +138,8 @@ struct IndexValue {
 
 uint64_t records_of_index(const StudyOptions& options) { return options.quick ? 20'000 : 1'000'000; }
 
-// Measures an index by itself over numbers of threads, and adds a series of medians for each of the
-// values.
+// Measures an index by itself with each number of threads. Adds a series of medians for each of the
+// shown values.
 Status add_index(const StudyOptions& options, const std::string& name, const std::function<void(IndexStudyOptions*)>& choose,
                  std::span<const IndexValue> shown, Figure* figure) {
   std::vector<Series> lines;
@@ -164,8 +165,9 @@ Status add_index(const StudyOptions& options, const std::string& name, const std
   return {};
 }
 
-// Measures one kind of index under every kind of synchronization. The series are: lookups, the mix
-// of lookups and puts with YCSB's shares, a mix of 50% lookups with inserts and puts, and inserts.
+// Measures one kind of index under every kind of synchronization. There is a series for lookups,
+// for YCSB's mix of lookups and puts, for a mix of 50% lookups with inserts and puts, and for
+// inserts.
 Status add_index_under_all(const StudyOptions& options, KeyIndex kind, Figure* figure) {
   std::vector<Way> ways;
   if (regions_run()) ways.push_back(regions());
@@ -209,8 +211,9 @@ Result<Figure> dbx_5(const StudyOptions& options) {
       "TPC-C with and without regions",
       "threads",
       "transactions/s",
-      "442,230 a second of 8 threads, 1.4 times Silo with Masstree's tree; DBX' 356,911, 1.13 times; regions of commits cost less than 10%",
-      fmt::format("{}{}{}; compare with a separate run of Silo", kPapersTpcc, sizes_of(options), left_out()),
+      "8 threads: DBX 442,230 transactions/s, 1.4 times as many as Silo with Masstree's tree; DBX' 356,911/s, 1.13 times as many; "
+      "running commits as regions costs less than 10%",
+      fmt::format("{}{}{}; Silo has to be run separately", kPapersTpcc, sizes_of(options), left_out()),
       {}};
   for (const Way& way : ways_of_layers()) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
@@ -222,8 +225,8 @@ Result<Figure> dbx_6(const StudyOptions& options) {
       "The B+-tree by itself",
       "threads",
       "operations/s",
-      "7.6% faster than Masstree's, and 1% with inserts, 8 threads; with a spinlock it scales far worse",
-      fmt::format("random numbers as keys, {} of them, and as many again for the inserts{}", records_of_index(options), left_out()),
+      "8 threads: 7.6% faster than Masstree with 20% puts, 1% faster with inserts; with a spinlock, the tree scales far worse",
+      fmt::format("{} random numbers as keys; the inserts add as many again{}", records_of_index(options), left_out()),
       {}};
   ELIDER_TRY(add_index_under_all(options, KeyIndex::kOrdered, &figure));
   return figure;
@@ -235,8 +238,8 @@ Result<Figure> dbx_7(const StudyOptions& options) {
       "The hash table by itself",
       "threads",
       "operations/s",
-      "19% slower than one without locks",
-      fmt::format("random numbers as keys, {} of them, and as many again for the inserts{}", records_of_index(options), left_out()),
+      "19% slower than a lock-free hash table",
+      fmt::format("{} random numbers as keys; the inserts add as many again{}", records_of_index(options), left_out()),
       {}};
   ELIDER_TRY(add_index_under_all(options, KeyIndex::kHashed, &figure));
   return figure;
@@ -244,27 +247,27 @@ Result<Figure> dbx_7(const StudyOptions& options) {
 
 Result<Figure> dbx_8(const StudyOptions& options) {
   Figure figure{"dbx-8",
-                "TPC-C over threads, and with a spinlock",
+                "TPC-C by number of threads, and with a spinlock",
                 "threads",
                 "transactions/s",
-                "442,230 a second of 8 threads; with a spinlock it does not scale beyond 4",
-                fmt::format("{}{}{}; the spinlock holds commits and reads, and commits set the lock bits of rows besides", kPapersTpcc,
+                "442,230 transactions/s with 8 threads; with a spinlock, DBX does not scale beyond 4 threads",
+                fmt::format("{}{}{}; each commit and each read of a row holds the spinlock; commits also set lock bits", kPapersTpcc,
                             sizes_of(options), left_out()),
                 {}};
   for (const Way& way : ways_of_commits()) ELIDER_TRY(add_tpcc(options, way.name, way, {}, &figure));
   return figure;
 }
 
-// Transactions of one read, or one read and write, compared with the same operations on the bare
+// Compares transactions that read, or read and write, one row with the same operations on the bare
 // tree.
 Result<Figure> dbx_11(const StudyOptions& options) {
   Figure figure{"dbx-11",
                 "Small transactions compared with the bare tree",
                 "threads",
-                "reads, and reads and writes/s",
-                "20% of overhead, 8 threads; with a spinlock it scales poorly",
-                fmt::format("80% read, 20% read and write, values of 8 bytes, random numbers as keys; {}; the spinlock holds commits and "
-                            "reads, and commits set the lock bits of rows besides{}",
+                "operations/s",
+                "8 threads: transactions have an overhead of 20%; with a spinlock, they scale poorly",
+                fmt::format("80% of the transactions read, 20% read and write; values of 8 bytes; random numbers as keys; {}; "
+                            "each commit and each read of a row holds the spinlock; commits also set lock bits{}",
                             guarded_by(best_guard()), left_out()),
                 {}};
   constexpr IndexValue kMix[] = {{"", &IndexFigure::puts_per_s}};
@@ -312,9 +315,9 @@ Result<Figure> dbx_12(const StudyOptions& options) {
                 "NewOrder on B+-trees, on hash tables, and on both",
                 "threads",
                 "transactions/s",
-                "hash tables ahead of B+-trees with more than 4 threads, both together ahead of either",
-                fmt::format("neither column groups nor additions, one warehouse per thread{}; the index of orders by customer, which "
-                            "NewOrder updates, is always a B+-tree",
+                "with more than 4 threads, hash tables are faster than B+-trees, and a mix of both is the fastest",
+                fmt::format("neither column groups nor additions, one warehouse per thread{}; "
+                            "the secondary index of orders by customer, which NewOrder updates, is always a B+-tree",
                             sizes_and_guard(options)),
                 {}};
   ELIDER_TRY(
@@ -324,10 +327,10 @@ Result<Figure> dbx_12(const StudyOptions& options) {
 
 Result<Figure> dbx_13(const StudyOptions& options) {
   Figure figure{"dbx-13",
-                "TPC-C on B+-trees, and on hash tables where nothing is scanned",
+                "TPC-C on B+-trees, and with hash tables for tables that are not scanned",
                 "threads",
                 "transactions/s",
-                "506,817 a second mixed, 442,230 B+-trees, 8 threads",
+                "8 threads: 506,817 transactions/s with both kinds of index, 442,230/s with B+-trees",
                 fmt::format("neither column groups nor additions, one warehouse per thread{}", sizes_and_guard(options)),
                 {}};
   ELIDER_TRY(add_tpcc_on(options, {tpcc::IndexChoice::kBtree, tpcc::IndexChoice::kMixed}, tpcc::kStandardMix, &figure));
@@ -339,7 +342,7 @@ Result<Figure> dbx_14(const StudyOptions& options) {
                 "NewOrder and StockLevel, with and without snapshots",
                 "threads",
                 "transactions/s",
-                "1.41 times with snapshots, 8 threads; of the attempts 1.2% abort, without them 10%",
+                "8 threads: 1.41 times the throughput with snapshots; 1.2% of the attempts abort with snapshots, and 10% without them",
                 "",
                 {}};
   const Way way = best_way();
@@ -354,19 +357,19 @@ Result<Figure> dbx_14(const StudyOptions& options) {
   std::string aborts;
   for (const Series& line : figure.series)
     aborts += fmt::format("{}{:.2g}", aborts.empty() ? "" : " and ", 100 * line.points.back().more["aborts_a_transaction"].get<double>());
-  figure.here = fmt::format("half of each; {}, two threads a warehouse; aborts for 100 commits, all threads: {}{}",
+  figure.here = fmt::format("half of each transaction; {}, two threads per warehouse; aborts per 100 commits with all threads: {}{}",
                             kPapersTables, aborts, sizes_and_guard(options));
   return figure;
 }
 
-// Runs only NewOrder, to measure the effect of hints.
+// Runs only NewOrders, to measure the effect of hints (DBX: node buffers).
 Result<Figure> dbx_6_2(const StudyOptions& options) {
   Figure figure{"dbx-6.2",
-                "NewOrder: how often a lookup avoids a descent, and what that is worth",
+                "NewOrder: lookups that avoid a descent, and the effect on the throughput",
                 "threads",
                 "%",
-                "nearly 50% of the lookups of NewOrder, and 6% more of them, on B+-trees",
-                fmt::format("{}{}; does not count lookups in batches (items and stocks) and lookups in a worker's cache of rows; "
+                "on B+-trees, nearly 50% of NewOrder's lookups avoid a descent, and NewOrder becomes 6% faster",
+                fmt::format("{}{}; lookups in batches (items and stocks) and in a worker's cache of rows are not counted; "
                             "without hints, workers do not cache rows",
                             kPapersTpcc, sizes_and_guard(options)),
                 {}};

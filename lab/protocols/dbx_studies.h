@@ -1,6 +1,6 @@
-// Figures of DBX (sections 6.2 and 7.2 to 7.5) and of yDB that can be reproduced without hardware
-// transactions. If this machine supports hardware transactions, some series use them. The figures
-// about aborts are in lab/htm. Thread safety: one thread calls a study.
+// Figures of DBX (sections 6.2 and 7.2 to 7.5) and of yDB that can be measured without hardware
+// transactions. If this machine supports hardware transactions, some series use them. Figures about
+// aborts of hardware transactions are in lab/htm. Thread safety: one thread calls a study.
 #pragma once
 
 #include "lab/protocols/protocols.h"

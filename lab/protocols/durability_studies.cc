@@ -15,13 +15,12 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// A thread continues before its transactions are durable. The latency is measured for one in this
-// number of transactions.
+// If threads continue before their transactions are durable, the latency of one in this number of
+// transactions is measured.
 constexpr uint32_t kSampleEvery = 16;
 
-// Runs TPC-C with one warehouse per thread; under occ with the paper's options. If `folder` is
-// empty, the database is only in memory.
-// `sample_every` is TpccOptions::durable_sample_every.
+// Runs TPC-C with one warehouse per thread, and under occ with the paper's options. If `folder` is
+// empty, the database does not have a log. `sample_every` is TpccOptions::durable_sample_every.
 Result<Point> run_logged(const StudyOptions& options, Protocol protocol, const Guard& guard, uint32_t threads, const std::string& folder,
                          Durability durability, uint32_t sample_every) {
   ELIDER_ASSIGN(Point point, run_tpcc(options, protocol, threads, threads, [&](CommonOptions* common, tpcc::TpccOptions* tpcc) {
@@ -52,7 +51,7 @@ std::string as_the_paper(const StudyOptions& options, const Guard& guard) {
                      guarded_by(guard), sizes_of(options));
 }
 
-// The median of this latency over the point's runs, in milliseconds.
+// Returns the median of this quantile over all runs of the point, in milliseconds.
 double latency_ms(const Point& point, const char* quantile) {
   std::vector<double> values;
   for (const Json& run : point.more["durable_latency_us"]) values.push_back(run[quantile].get<double>() * 1e-3);
@@ -60,11 +59,11 @@ double latency_ms(const Point& point, const char* quantile) {
 }
 
 constexpr const char* kWhenAsked =
-    "from the begin of a transaction; a group is written when a session requests it. Sessions that continue request "
-    "durability of one in";
+    "measured from the beginning of a transaction; a group is written when a transaction requests it, which "
+    "every transaction does in \"transactions wait\", and in \"transactions go on\" one in";
 
-// Adds two series for threads that continue before their transactions are durable, and two for
-// threads that wait.
+// Adds series with the p50 and the p99 latency, both for threads that continue before their
+// transactions are durable and for threads that wait.
 Status add_latencies(const StudyOptions& options, Protocol protocol, Figure* figure) {
   const Scratch scratch(options.folder, "elider_latency");
   ELIDER_ASSIGN(const std::string folder, path_of(options, scratch));
@@ -93,8 +92,9 @@ Result<Figure> dbx_16(const StudyOptions& options) {
                 "TPC-C with a log and without",
                 "threads",
                 "transactions/s",
-                "30% above Silo's on average, both with a log; beyond 2 threads it costs a little: two loggers share 4 cores with them",
-                as_the_paper(options, guard) + "; commits return before they are durable; no Silo",
+                "with a log, 30% faster on average than Silo with a log; "
+                "beyond 2 threads, the log costs a little, because two loggers share the 4 cores",
+                as_the_paper(options, guard) + "; commits return before they are durable; Silo is not measured",
                 {}};
   const Scratch scratch(options.folder, "elider_dbx_16");
   ELIDER_ASSIGN(const std::string folder, path_of(options, scratch));
@@ -114,8 +114,8 @@ Result<Figure> dbx_17(const StudyOptions& options) {
                 "TPC-C: latency until durable",
                 "threads",
                 "ms",
-                "38 to 63 ms, 1 to 8 threads: snapshots advance every 40 ms; Silo 117 to 480 ms",
-                fmt::format("{}; {} {}; others wait", as_the_paper(options, best_guard()), kWhenAsked, kSampleEvery),
+                "38 to 63 ms with 1 to 8 threads, because snapshots advance every 40 ms; Silo 117 to 480 ms",
+                fmt::format("{}; {} {}", as_the_paper(options, best_guard()), kWhenAsked, kSampleEvery),
                 {}};
   ELIDER_TRY(add_latencies(options, Protocol::kOcc, &figure));
   return figure;
@@ -126,8 +126,8 @@ Result<Figure> dbx_tc_13c(const StudyOptions& options) {
                 "TPC-C in pieces: latency until durable",
                 "threads",
                 "ms",
-                "114 ms with 8 threads, 54 ms where readers raise the snapshot number; DBX 58 ms",
-                fmt::format("{}; one warehouse per thread, one log, no checkpoints{}; {} {}; others wait", guarded_by(best_guard()),
+                "8 threads: 114 ms, or 54 ms if readers increase the snapshot number; DBX 58 ms",
+                fmt::format("{}; one warehouse per thread, one log, no checkpoints{}; {} {}", guarded_by(best_guard()),
                             sizes_of(options), kWhenAsked, kSampleEvery),
                 {}};
   ELIDER_TRY(add_latencies(options, Protocol::kChopped, &figure));

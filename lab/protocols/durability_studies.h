@@ -1,5 +1,6 @@
-// Figures of DBX (section 7.6) and DBX-TC (section 6.5): the cost of a log in TPC-C, and the time
-// until a transaction is durable. All create their databases in StudyOptions::folder.
+// Figures of DBX (section 7.6) and DBX-TC (section 6.5) that show the cost of a log in TPC-C, and
+// the time until a transaction is durable. The studies create their databases in
+// StudyOptions::folder.
 // Thread safety: one thread calls a study.
 #pragma once
 

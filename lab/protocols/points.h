@@ -1,4 +1,4 @@
-// Measured runs of TPC-C and YCSB. Each gives a point of a figure.
+// Runs TPC-C or YCSB to measure one point of a figure.
 // Thread safety: one thread calls these functions.
 #pragma once
 
@@ -14,29 +14,31 @@
 
 namespace elider::bench::protocols {
 
-// Runs TPC-C and checks its consistency conditions. Returns the transactions per second of the
-// median run, and other results of all runs. The data folders are empty afterwards. set() changes
-// the options that differ from those of the study's TPC-C.
+// Runs TPC-C `options.repeats` times and checks its consistency conditions. The point's y is the
+// median of the transactions per second; Point::more has the results of each run. The caller sets
+// x. set() changes options for this point. The data folders are empty afterwards.
 Result<Point> run_tpcc(const StudyOptions& options, Protocol protocol, uint32_t threads, uint32_t warehouses,
                        const std::function<void(CommonOptions*, tpcc::TpccOptions*)>& set = {});
-// Like run_tpcc(), for YCSB, with x = threads. Duration, seed and number of repetitions are the
-// study's. The rows are not checked.
+// Like run_tpcc(), but runs YCSB, does not check the rows, and sets x to the number of threads.
+// Duration, seed and number of runs are taken from `options`.
 Result<Point> run_ycsb_point(const StudyOptions& options, YcsbOptions ycsb);
 
-// How nodes and commits are synchronized where the papers use hardware transactions. Hardware
-// transactions are used if this machine and this build support them.
+// How index nodes and commits are synchronized if the paper uses hardware transactions.
+// best_guard() uses hardware transactions if this machine and this build support them, and
+// optimistic latches otherwise.
 struct Guard {
   SyncPolicy sync = SyncPolicy::kOptimistic;
   HtmBackend htm = HtmBackend::kAutomatic;
   bool regions() const { return sync == SyncPolicy::kElided; }
 };
 Guard best_guard();
-// Texts for a figure. guarded_by() describes how nodes and commits are synchronized. left_out()
-// says what is missing if best_guard() does not use hardware transactions, and is "" otherwise.
+// Strings for Figure::here. guarded_by() describes how nodes and commits are synchronized. If
+// best_guard() does not use hardware transactions, left_out() says that series are missing.
+// Otherwise it returns "".
 std::string guarded_by(const Guard& guard);
 std::string left_out();
 
-// The numbers of threads: 1, 2, 4, ..., and the maximum.
+// Returns 1, 2, 4 and so on, and the maximum number of threads.
 std::vector<uint32_t> thread_counts(const StudyOptions& options);
 std::string sizes_of(const StudyOptions& options);
 

@@ -81,9 +81,9 @@ Guard best_guard() {
 }
 
 std::string guarded_by(const Guard& guard) {
-  return guard.regions() ? fmt::format("regions by {}", name_of(guard.htm)) : "optimistic latches in place of regions";
+  return guard.regions() ? fmt::format("regions by {}", name_of(guard.htm)) : "optimistic latches instead of regions";
 }
-std::string left_out() { return best_guard().regions() ? "" : "; nothing runs regions here: their lines are left out"; }
+std::string left_out() { return best_guard().regions() ? "" : "; this machine cannot run regions, so their lines are missing"; }
 
 std::vector<uint32_t> thread_counts(const StudyOptions& options) {
   std::vector<uint32_t> counts;
@@ -96,7 +96,7 @@ std::string sizes_of(const StudyOptions& options) { return options.quick ? "; sm
 
 namespace {
 
-// Adds one series per protocol, over these values of x.
+// Adds one series per protocol, with a point for each of these values of x.
 template <class X, class Run>
 Status add_lines(const StudyOptions& options, const std::vector<X>& xs, Figure* figure, Run&& run) {
   for (const Protocol protocol : options.protocols) {
@@ -116,25 +116,26 @@ Status add_lines(const StudyOptions& options, const std::vector<X>& xs, Figure* 
 Result<Figure> over_threads(const StudyOptions& options) {
   const uint32_t warehouses = options.threads;
   Figure figure{"hyper-18",
-                "TPC-C over threads",
+                "TPC-C by number of threads",
                 "threads",
                 "transactions/s",
-                "timestamps on hardware transactions and partitioned execution scale, the latter a little ahead; two-phase locking stays "
-                "below serial execution",
-                fmt::format("{} warehouses, the paper has 32{}", warehouses, sizes_of(options)),
+                "timestamps with hardware transactions scale, and so does partitioned execution, which is slightly faster; "
+                "two-phase locking is slower than serial execution",
+                fmt::format("{} warehouses, whereas the paper uses 32{}", warehouses, sizes_of(options)),
                 {}};
   ELIDER_TRY(add_lines(options, thread_counts(options), &figure,
                        [&](Protocol protocol, uint32_t threads) { return run_tpcc(options, protocol, threads, warehouses); }));
   return figure;
 }
 
-// Compares kinds of synchronization for the small sections of `timestamp`, which are operations on
-// nodes and rows.
+// Compares kinds of latches under the protocol `timestamp`, whose small sections are operations on
+// index nodes and rows.
 Result<Figure> over_guards(const StudyOptions& options) {
   const uint32_t warehouses = options.threads;
-  Figure figure{"hyper-20", "TPC-C under timestamp, over how its sections are guarded", "threads", "transactions/s",
-                "elided 15 times one thread with 28, around 1 M a second; one latch a table, which is not elided, does not scale",
-                fmt::format("{} warehouses, the paper has 32{}{}", warehouses, sizes_of(options), left_out()), {}};
+  Figure figure{"hyper-20", "TPC-C under timestamp, by kind of latch", "threads", "transactions/s",
+                "with elision, 28 threads reach 15 times the throughput of one, about 1 M transactions/s; one latch per table without "
+                "elision does not scale",
+                fmt::format("{} warehouses, whereas the paper uses 32{}{}", warehouses, sizes_of(options), left_out()), {}};
   struct Way {
     const char* name;
     SyncPolicy sync;
@@ -162,8 +163,11 @@ Result<Figure> over_guards(const StudyOptions& options) {
 
 Result<Figure> over_crossing(const StudyOptions& options) {
   const uint32_t warehouses = std::max(2u, options.threads);
-  Figure figure{"hyper-19", "TPC-C over partition crossing", "NewOrders and Payments of 100 that cross", "transactions/s",
-                "partitioned falls steeply; the others hardly change",
+  Figure figure{"hyper-19",
+                "TPC-C by share of transactions that cross partitions",
+                "NewOrders and Payments of 100 that cross",
+                "transactions/s",
+                "partitioned execution becomes much slower; the other protocols hardly change",
                 fmt::format("{} threads, {} warehouses, each a partition{}", options.threads, warehouses, sizes_of(options)), {}};
   const std::vector<int> percents = options.quick ? std::vector{0, 50, 100} : std::vector{0, 10, 25, 50, 75, 100};
   ELIDER_TRY(add_lines(options, percents, &figure, [&](Protocol protocol, int percent) {
@@ -174,7 +178,8 @@ Result<Figure> over_crossing(const StudyOptions& options) {
 }
 
 Result<Figure> over_warehouses(const StudyOptions& options) {
-  Figure figure{"warehouses", "TPC-C over warehouses", "warehouses", "transactions/s", "32 and 200 warehouses, against conflicts",
+  Figure figure{"warehouses", "TPC-C by number of warehouses", "warehouses", "transactions/s",
+                "compares 32 and 200 warehouses, to vary the number of conflicts",
                 fmt::format("{} threads{}", options.threads, sizes_of(options)), {}};
   const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 8u, 16u, 32u};
   ELIDER_TRY(add_lines(options, counts, &figure,
@@ -182,12 +187,12 @@ Result<Figure> over_warehouses(const StudyOptions& options) {
   return figure;
 }
 
-// Measures the timestamp protocol, under which a procedure runs alone after the given number of
-// restarts.
+// Measures only the timestamp protocol, under which a procedure runs alone after it has been
+// restarted the given number of times.
 Result<Figure> over_restarts(const StudyOptions& options) {
-  Figure figure{"restarts", "TPC-C over restarts, before a procedure runs alone", "restarts", "transactions/s",
-                "12% of the transactions met a conflict of timestamps, 0.5% needed more than 2 restarts",
-                fmt::format("{} threads, 1 warehouse; timestamp alone{}", options.threads, sizes_of(options)), {}};
+  Figure figure{"restarts", "TPC-C by number of restarts before a procedure runs alone", "restarts", "transactions/s",
+                "12% of the transactions had a timestamp conflict, and 0.5% needed more than 2 restarts",
+                fmt::format("{} threads, 1 warehouse; only the protocol timestamp{}", options.threads, sizes_of(options)), {}};
   Series line{std::string(name_of(Protocol::kTimestamp)), {}};
   for (const uint32_t restarts : options.quick ? std::vector{0u, 20u} : std::vector{0u, 1u, 2u, 5u, 10u, 20u, 50u, 100u}) {
     auto point = run_tpcc(options, Protocol::kTimestamp, options.threads, 1,
@@ -200,14 +205,14 @@ Result<Figure> over_restarts(const StudyOptions& options) {
   return figure;
 }
 
-// Measures with one thread. Each variant except the last has all changes of the previous ones.
+// Uses one thread. Each variant except two-phase locking adds a part to the previous variant.
 Result<Figure> costs(const StudyOptions& options) {
   Figure figure{"hyper-6.2",
-                "TPC-C with one thread: what each part costs",
+                "TPC-C with one thread: the cost of each part",
                 "run",
-                "% more time per transaction than the first",
-                "zones 5, regions 7, timestamps 10, transaction management 7: 29 in all; two-phase locking 61",
-                fmt::format("the first does not synchronize, but validates its reads, unlike in the paper{}", sizes_of(options)),
+                "% more time per transaction than in the first run",
+                "zones 5, regions 7, timestamps 10, transaction management 7, in total 29; two-phase locking 61",
+                fmt::format("the first run is not synchronized but validates its reads, unlike in the paper{}", sizes_of(options)),
                 {}};
   struct Step {
     const char* name;
@@ -241,10 +246,10 @@ uint64_t rows_inserted(const StudyOptions& options) { return options.quick ? 100
 
 Result<Figure> over_zones(const StudyOptions& options) {
   Figure figure{"zones",
-                "Inserts into one zoned table, over its zones",
+                "Inserts into one zoned table, by number of zones",
                 "zones",
                 "inserts/s",
-                "with one zone 14% of TPC-C's regions abort, with eight 6%; 64 zones on 28 cores",
+                "with one zone 14% of TPC-C's regions abort, with eight zones 6%; 64 zones are used on 28 cores",
                 "occ; one row of 100 bytes per transaction",
                 {}};
   for (const uint32_t threads : thread_counts(options)) {
@@ -264,10 +269,10 @@ Result<Figure> over_zones(const StudyOptions& options) {
 
 Result<Figure> over_allocators(const StudyOptions& options) {
   Figure figure{"hyper-11",
-                "Inserts, over where their memory comes from",
+                "Inserts, by source of memory",
                 "threads",
                 "inserts/s",
-                "28 threads, times one: malloc does not scale, TCMalloc 12.2, memory that was there and written to before 26",
+                "28 threads: malloc does not scale; the speedup is 12.2 with TCMalloc, and 26 with memory that was written beforehand",
                 "a B+-tree; one row of 100 bytes per transaction",
                 {}};
   struct Source {
@@ -292,7 +297,7 @@ Result<Figure> over_allocators(const StudyOptions& options) {
   return figure;
 }
 
-// All threads increment one number, in transactions that only read and write this number.
+// Measures transactions that only increment one counter, the same for all threads.
 Result<Point> run_counter(const StudyOptions& options, Protocol protocol, uint32_t threads) {
   struct Counter {
     int64_t value;
@@ -331,13 +336,14 @@ Result<Point> run_counter(const StudyOptions& options, Protocol protocol, uint32
     value = row->value;
     return {};
   }));
-  if (value != static_cast<int64_t>(sum)) return Status(Code::kCorrupt, fmt::format("{} transactions raised the number to {}", sum, value));
+  if (value != static_cast<int64_t>(sum))
+    return Status(Code::kCorrupt, fmt::format("the counter is {}, but the number of increments is {}", value, sum));
   return Point{0, static_cast<double>(sum) / passed, Json::object()};
 }
 
 Result<Figure> counter(const StudyOptions& options) {
-  Figure figure{"hyper-12", "One number that all threads raise", "threads", "transactions/s",
-                "an atomic number: every way of synchronizing falls with more cores", "", {}};
+  Figure figure{"hyper-12", "One counter that all threads increment", "threads", "transactions/s",
+                "for an atomic variable, every kind of synchronization becomes slower with more cores", "", {}};
   ELIDER_TRY(add_lines(options, thread_counts(options), &figure,
                        [&](Protocol protocol, uint32_t threads) { return run_counter(options, protocol, threads); }));
   return figure;
@@ -347,23 +353,23 @@ Result<Figure> counter(const StudyOptions& options) {
 
 std::span<const Study> studies() {
   static constexpr Study kStudies[] = {
-      {"hyper-18", "TPC-C over threads (figures 1 and 18)", over_threads},
-      {"hyper-20", "TPC-C under timestamp, over how its sections are guarded", over_guards},
-      {"hyper-19", "TPC-C over partition crossing", over_crossing},
-      {"warehouses", "TPC-C over warehouses", over_warehouses},
-      {"restarts", "TPC-C over restarts, under timestamp", over_restarts},
-      {"hyper-6.2", "what zones, latches, timestamps and locks cost one thread", costs},
-      {"zones", "inserts over the zones of a table", over_zones},
-      {"hyper-11", "inserts, over where their memory comes from", over_allocators},
-      {"hyper-12", "one number that all threads raise", counter},
+      {"hyper-18", "TPC-C by number of threads (figures 1 and 18)", over_threads},
+      {"hyper-20", "TPC-C under timestamp, by kind of latch", over_guards},
+      {"hyper-19", "TPC-C by share of transactions that cross partitions", over_crossing},
+      {"warehouses", "TPC-C by number of warehouses", over_warehouses},
+      {"restarts", "TPC-C under timestamp, by number of restarts", over_restarts},
+      {"hyper-6.2", "the cost of zones, latches, timestamps and locks with one thread", costs},
+      {"zones", "inserts, by number of zones in a table", over_zones},
+      {"hyper-11", "inserts, by source of memory", over_allocators},
+      {"hyper-12", "one counter that all threads increment", counter},
       {"dbx-5", "TPC-C with and without regions", dbx_5},
       {"dbx-6", "the B+-tree by itself", dbx_6},
       {"dbx-7", "the hash table by itself", dbx_7},
-      {"dbx-8", "TPC-C over threads, and with a spinlock", dbx_8},
-      {"dbx-6.2", "NewOrder: how often a lookup avoids a descent, and what that is worth", dbx_6_2},
+      {"dbx-8", "TPC-C by number of threads, and with a spinlock", dbx_8},
+      {"dbx-6.2", "NewOrder: lookups that avoid a descent, and the effect on the throughput", dbx_6_2},
       {"dbx-11", "small transactions compared with the bare tree", dbx_11},
       {"dbx-12", "NewOrder on B+-trees, on hash tables, and on both", dbx_12},
-      {"dbx-13", "TPC-C on B+-trees, and on hash tables where nothing is scanned", dbx_13},
+      {"dbx-13", "TPC-C on B+-trees, and with hash tables for tables that are not scanned", dbx_13},
       {"dbx-14", "NewOrder and StockLevel, with and without snapshots", dbx_14},
       {"dbx-16", "TPC-C with a log and without", dbx_16},
       {"dbx-17", "TPC-C: latency until durable", dbx_17},
@@ -371,9 +377,9 @@ std::span<const Study> studies() {
       {"dbx-tc-13a", "TPC-C in pieces, with and without snapshots", dbx_tc_13a},
       {"dbx-tc-13b", "TPC-C in pieces and whole, with and without a log", dbx_tc_13b},
       {"dbx-tc-13c", "TPC-C in pieces: latency until durable", dbx_tc_13c},
-      {"dbx-tc-14", "TPC-C in pieces: what each part is worth", dbx_tc_14},
+      {"dbx-tc-14", "TPC-C in pieces: the contribution of each part", dbx_tc_14},
       {"dbx-tc-15", "Articles, under each protocol", dbx_tc_15},
-      {"ydb", "YCSB of 8-byte values over threads, by the retries of a region", ydb},
+      {"ydb", "YCSB with 8-byte values, by number of threads and of retries", ydb},
   };
   return kStudies;
 }

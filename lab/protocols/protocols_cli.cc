@@ -32,7 +32,7 @@ struct ChosenProtocols {
   bool quiet = false;
 };
 
-// A table with one row per value of x and one column per series.
+// Returns a Markdown table with one row per value of x and one column per series.
 std::string table_of(const Figure& figure) {
   std::map<double, std::vector<std::optional<double>>> rows;
   std::string text = fmt::format("| {} |", figure.x), rule = "|---|";
@@ -54,13 +54,13 @@ std::string table_of(const Figure& figure) {
   return text;
 }
 
-// Writes the page in Markdown, and next to it one drawing per figure, made by `elider plot`.
+// Writes the page in Markdown. For each figure, `elider plot` makes a drawing in the same folder.
 Status write_page(const std::string& file, const Json& configuration, const std::vector<Figure>& figures, const std::string& by) {
   const std::filesystem::path page(file);
   std::error_code ignored;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "elider";
   std::ofstream out(page);
-  out << fmt::format("# Protocols, measured\n\nBy `elider-lab protocols` on {}; commit {}.\n", by,
+  out << fmt::format("# Measurements of protocols\n\nWritten by `elider-lab protocols` on {}; commit {}.\n", by,
                      configuration.value("commit", "unknown"));
   for (const Figure& figure : figures) {
     const std::filesystem::path drawing = page.parent_path() / (page.stem().string() + "-" + figure.name + ".svg"),
@@ -122,7 +122,7 @@ void run_protocols(ChosenProtocols& chosen) {
   for (const std::string& name : chosen.figures) {
     const auto all = protocols::studies();
     if (name != "all" && std::none_of(all.begin(), all.end(), [&](const protocols::Study& study) { return name == study.name; }))
-      refuse_option("--figure", fmt::format("'{}' is not one of those that --help lists", name));
+      refuse_option("--figure", fmt::format("'{}' is unknown; --help lists all figures", name));
   }
   if (!chosen.page.empty()) check_writable("--page", chosen.page);
   if (!std::filesystem::is_directory(chosen.study.folder))
@@ -137,8 +137,8 @@ std::string footer_of_protocols() {
   std::string text = "Figures (HyPer-HTM, TKDE 2015; DBX, EuroSys 2014; yDB; DBX-TC):\n";
   for (const protocols::Study& study : protocols::studies()) text += fmt::format("  {:<10} {}\n", study.name, study.about);
   return text +
-         "\nEvery run of TPC-C checks its consistency conditions. --page writes a Markdown page of all figures, each with a\n"
-         "plot in a file (needs python3-matplotlib).\n"
+         "\nEvery run of TPC-C checks its consistency conditions. --page writes a Markdown page and a drawing of each figure\n"
+         "(needs python3-matplotlib).\n"
          "\n  elider-lab protocols --quick\n  elider-lab protocols --repeats 3 --page protocols.md\n";
 }
 
@@ -153,16 +153,16 @@ void add_protocols(Command bench) {
   if (const char* temporary = std::getenv("TMPDIR"); temporary != nullptr && *temporary != '\0') chosen->study.folder = temporary;
   command
       .option("--data", chosen->study.folder,
-              "For dbx-16, dbx-17, dbx-tc-13b and dbx-tc-13c: a folder on the disk to measure. Databases are made below it, and removed "
-              "[TMPDIR, or this folder]")
+              "For dbx-16, dbx-17, dbx-tc-13b and dbx-tc-13c: a folder on the disk to measure, for temporary databases "
+              "[TMPDIR, or the current folder]")
       .type("FOLDER");
-  command.flag("--quick", chosen->study.quick, "Fewer points, small warehouses, runs of up to 0.3 s, for a first look");
+  command.flag("--quick", chosen->study.quick, "For a first look: fewer points, small warehouses, and runs of up to 0.3 s");
   command.option("--threads", chosen->study.threads, "Maximum number of threads (1 to 64)").in(1u, 64u).shows_default();
   command.option("--seconds", chosen->study.seconds, "A run").checked(check_seconds).in(0.1, 3600.0).shows_default();
   command.option("--repeats", chosen->study.repeats, "Runs per point, of which the median is used (1 to 100)").in(1u, 100u).shows_default();
   command.option("--seed", chosen->study.seed, "Seed of all random inputs").checked(check_whole_number).shows_default();
   command.option("--json", chosen->json_file, "Write the figures to this file (- for standard output, which implies --quiet)").type("FILE");
-  command.option("--page", chosen->page, "Write a Markdown page of them to this file").type("FILE.md");
+  command.option("--page", chosen->page, "Write a Markdown page with all figures to this file").type("FILE.md");
   command.flag("--quiet", chosen->quiet, "No tables");
   command.footer(footer_of_protocols());
   command.runs([chosen] {

@@ -1,5 +1,5 @@
-// yDB's study: YCSB with numbers, over the number of attempts before a hardware transaction
-// acquires its lock.
+// yDB's study: YCSB with values of 8 bytes, for several numbers of threads and several limits on
+// the retries of a hardware transaction before its lock is acquired.
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,11 +32,11 @@ Result<Figure> ydb(const StudyOptions& options) {
       lines.push_back({fmt::format("regions, {} retries", retries), guard.sync, guard.htm, retries});
   }
   Figure figure{"ydb",
-                "YCSB of 8-byte values, 80% read and 20% read and write",
+                "YCSB with 8-byte values: 80% read, 20% read and write",
                 "threads",
                 "transactions/s",
-                "1.5 M to 7.2 M a second, 1 to 8 threads on 4 cores",
-                fmt::format("{} records, one per transaction; more than one and a half times as many threads as processors take turns{}",
+                "1.5 M to 7.2 M transactions/s with 1 to 8 threads on 4 cores",
+                fmt::format("{} records, one per transaction; with more than 1.5 threads per processor, threads take turns{}",
                             ycsb.records, left_out()),
                 {}};
   const std::vector<uint32_t> counts = options.quick ? std::vector{1u, 2u} : std::vector{1u, 2u, 4u, 6u, 8u};
@@ -48,7 +48,7 @@ Result<Figure> ydb(const StudyOptions& options) {
       ycsb.common.sync = line.sync;
       ycsb.common.htm = line.htm;
       ycsb.common.aborts_max = line.aborts_max;
-      if (line.aborts_max != CommonOptions::kByCause) {  // the same for all sites: yDB does not adapt to tree height or disable sites
+      if (line.aborts_max != CommonOptions::kByCause) {  // yDB does not adapt limits to the tree's height, and never turns sites off
         ycsb.common.elision.less_for_tall_trees = false;
         ycsb.common.elision.window_runs = 0;
       }

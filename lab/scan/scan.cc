@@ -25,7 +25,8 @@ static_assert(sizeof(ScannedRow) == 100);
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// A random permutation of the numbers below `count`. The i-th number is computed directly.
+// A random permutation of the numbers below `count`. It is not stored: operator[] computes the i-th
+// number.
 class RandomOrder {
  public:
   RandomOrder(uint64_t count, uint64_t seed) : count_(count) {
@@ -42,7 +43,8 @@ class RandomOrder {
   uint64_t count_, step_ = 1, first_ = 0;
 };
 
-// Runs f(thread) in the given number of threads, and returns the first error.
+// Runs f(0) to f(threads - 1), each on its own thread. Returns the error of the first thread that
+// failed.
 Status run_in_threads(uint32_t threads, const std::function<Status(uint32_t)>& f) {
   std::vector<Status> ends(threads);
   std::vector<std::thread> all;
@@ -130,7 +132,8 @@ class ScanRun {
     tell(fmt::format("inserting into one zoned table, {} {}", threads, threads == 1 ? "thread" : "threads"));
     return measure_inserts(options_.rows, threads, {.zones = options_.zones});
   }
-  // Scans repeatedly. Each scan must find every row.
+  // Scans the table repeatedly, and returns rows per second. Each scan must find exactly the
+  // inserted rows.
   Result<double> scans(uint32_t threads, bool zoned) {
     tell(fmt::format("scanning {}, {} {}", zoned ? "rows in their zones" : "through the B+-tree", threads,
                      threads == 1 ? "thread" : "threads"));
@@ -149,13 +152,14 @@ class ScanRun {
       });
       if (!status.ok()) return status;
       if (rows != options_.rows || sum != options_.rows * (options_.rows - 1) / 2)
-        return Status(Code::kCorrupt, fmt::format("a scan found {} rows whose values add up to {}; {} were inserted, {}", rows, sum,
-                                                  options_.rows, options_.rows * (options_.rows - 1) / 2));
+        return Status(Code::kCorrupt, fmt::format("a scan found {} rows with the sum {}, but {} rows with the sum {} were inserted",
+                                                  rows, sum, options_.rows, options_.rows * (options_.rows - 1) / 2));
       scanned += rows;
     } while (now_s() - begin < options_.seconds);
     return static_cast<double>(scanned) / (now_s() - begin);
   }
-  // Repeatedly adds up an array that is not cached, of the same size as the zoned table's rows.
+  // Repeatedly adds up an array that is as large as the zoned table's rows, and returns bytes per
+  // second.
   double memory(uint32_t threads, double bytes_a_row) const {
     tell(fmt::format("reading memory, {} {}", threads, threads == 1 ? "thread" : "threads"));
     const size_t words =
@@ -182,7 +186,7 @@ class ScanRun {
       sum += all;
       return {};
     }));
-    // Every word is 1, so the sum shows that all were read.
+    // Every word is 1, so the sum shows that all words were read.
     const double per_s = sum * 8 == read ? static_cast<double>(read) / (now_s() - begin) : 0;
     ::munmap(mapped, words * 8);
     return per_s;
@@ -197,7 +201,7 @@ class ScanRun {
 }  // namespace
 
 Result<double> measure_inserts(uint64_t rows, uint32_t threads, const InsertTarget& target) {
-  constexpr uint64_t kBytesAnInsert = 200;  // includes its share of the index, whose leaves are half full
+  constexpr uint64_t kBytesAnInsert = 200;  // includes the row's share of index leaves that are half full
   Options of_database;
   of_database.threads_at_once = std::max(threads, 4u);
   if (target.prefaulted) of_database.prefault_bytes = rows * kBytesAnInsert + (uint64_t{64} << 20);

@@ -1,8 +1,7 @@
-// The study of full scans (`elider-lab scan`). It visits the rows of a table through its B+-tree
-// and, for a zoned table, in memory order. It compares both with the rate at which the processor
-// reads plain memory in the same run. It also measures how fast threads insert into one zoned table
-// (HyPer-HTM, section 5.1).
-// Thread safety: one thread calls it, once per run.
+// The study of full scans (`elider-lab scan`). It measures scans of a table through its B+-tree
+// and, for a zoned table, in memory order. In the same run, it measures how fast the processor
+// reads plain memory. It also measures how fast threads insert into a zoned table (HyPer-HTM,
+// section 5.1). Thread safety: one thread at a time calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +24,10 @@ struct ScanStudyOptions {
 // The figures for one number of threads.
 struct ScanFigure {
   uint32_t threads = 0;
-  double memory_bytes_per_s = 0;        // reads of plain memory of the same size as the zoned table's rows
+  double memory_bytes_per_s = 0;        // reads of a plain array as large as the zoned table's rows
   double tree_rows_per_s = 0;           // through the B+-tree; only with one thread
   double zoned_rows_per_s = 0;          // 0: not measured
-  double zoned_bytes_per_s = 0;         // the same rate in bytes of the rows' memory
+  double zoned_bytes_per_s = 0;         // zoned_rows_per_s times ScanStudy::bytes_a_row
   double zoned_inserts_per_s = 0;
 };
 struct ScanStudy {
@@ -37,17 +36,18 @@ struct ScanStudy {
   uint64_t row_bytes = 0;
 };
 
-// The options of the table for inserts, which is in a separate database.
+// Options of the table that measure_inserts() creates in a database of its own.
 struct InsertTarget {
   uint32_t zones = kZonesAutomatic;  // 0: the table is not zoned
   bool own_allocators = true;        // EngineParts::own_allocators
-  bool prefaulted = true;            // the memory was allocated before the measurement
+  bool prefaulted = true;            // memory is allocated and written before the measurement
 };
 // Inserts the given number of rows, one per transaction, from the given number of threads. The keys
 // of each thread ascend. Returns inserts per second.
 Result<double> measure_inserts(uint64_t rows, uint32_t threads, const InsertTarget& target);
 
-// An error means that a table could not be filled or that a scan did not find all inserted rows.
+// Returns an error if a table could not be filled, or if a scan did not find exactly the inserted
+// rows (kCorrupt).
 Result<ScanStudy> run_scan_study(const ScanStudyOptions& options);
 
 }  // namespace elider::bench

@@ -29,10 +29,10 @@ void print_scans(const ScanStudy& study) {
                shown(figure.zoned_rows_per_s), shown(figure.zoned_bytes_per_s), shown(figure.memory_bytes_per_s),
                shown(figure.zoned_inserts_per_s));
   if (study.bytes_a_row == 0) return;
-  fmt::print("  rows of {} bytes, {:.0f} in memory; of one thread: zoned / memory {}, zoned / B+-tree {}\n", study.row_bytes,
+  fmt::print("  rows have {} bytes, {:.0f} with headers; with one thread: zoned / memory {}, zoned / B+-tree {}\n", study.row_bytes,
              study.bytes_a_row, times(one.zoned_bytes_per_s, one.memory_bytes_per_s), times(one.zoned_rows_per_s, one.tree_rows_per_s));
   if (study.figures.size() > 1)
-    fmt::print("  inserts of {} threads / of one {}; scans {}\n", study.figures.back().threads,
+    fmt::print("  {} threads compared with one: inserts {}, scans {}\n", study.figures.back().threads,
                times(study.figures.back().zoned_inserts_per_s, one.zoned_inserts_per_s),
                times(study.figures.back().zoned_rows_per_s, one.zoned_rows_per_s));
 }
@@ -71,15 +71,15 @@ void add_scan(Command bench) {
       .in(1u, 256u)
       .shows_default();
   command.option("--seconds", chosen->study.seconds, "Measured seconds for each figure (0.01 to 3600)").in(0.01, 3600.0).shows_default();
-  command.flag("--zoned", chosen->study.zoned, "Also measure the zoned table: its scans, compared with plain memory, and inserts into it");
-  command.option("--zones", chosen->study.zones, "Number of its zones (1 to 1024) [twice the processors]").in(1u, 1024u).type("N");
+  command.flag("--zoned", chosen->study.zoned, "Also measure a zoned table: scans, compared with reads of plain memory, and inserts");
+  command.option("--zones", chosen->study.zones, "Zones of the zoned table (1 to 1024) [twice the processors]").in(1u, 1024u).type("N");
   command.option("--seed", chosen->study.seed, "Seed of the order in which rows are inserted").shows_default();
   command.option("--json", chosen->json_file, "Also write the results as JSON to this file (- for standard output, instead of the table)")
       .type("FILE");
   command.flag("--quiet", chosen->study.quiet, "Do not print progress");
   command.footer(
-      "B/s counts the memory of rows with their headers. memory B/s: the same amount of plain memory, added up word by\n"
-      "word. zoned inserts/s: one row per transaction. If a scan does not find every row, the command fails.");
+      "zoned B/s: bytes of rows and their headers. memory B/s: an array as large as the rows, whose words are added up.\n"
+      "zoned inserts/s: one row per transaction. If a scan does not find every row, the command fails.");
   command.runs([chosen] {
     if (Status status = scan_study(*chosen); !status.ok()) {
       fmt::print(stderr, "elider-lab scan: {}\n", status.message());

@@ -1,4 +1,4 @@
-// Single indexes for studies (index_study.h).
+// Single indexes, for studies (index_study.h).
 #include "lab/studies/index_study.h"
 
 #include <string>

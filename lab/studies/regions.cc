@@ -1,4 +1,4 @@
-// Single regions for studies (regions.h).
+// Single regions, for studies (regions.h).
 #include "lab/studies/regions.h"
 
 #include <string>

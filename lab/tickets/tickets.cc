@@ -65,7 +65,7 @@ class Worker {
  private:
   Database& db_;
   const Tables& tables_;
-  const ProcedureHandle<Call>* const chopped_;  // null: the transaction is not chopped
+  const ProcedureHandle<Call>* const chopped_;  // null: transactions are not chopped
   const uint64_t totals_;
   Random random_;
   std::vector<Key> rows_;
@@ -94,7 +94,7 @@ Status install(Database& db, const Tables& tables, ProcedureHandle<Call>* ticket
   return db.install(std::move(procedures));
 }
 
-// Returns a description of an error in the rows, or "" if they are correct.
+// Describes the first error in the rows, or returns "" if they are correct.
 Result<std::string> find_damage(Database& db, const Tables& tables, const TicketsOptions& options, uint64_t taken) {
   uint64_t next = 0, sum = 0;
   Status status = db.run_read_only([&](Transaction& txn) -> Status {
@@ -154,13 +154,14 @@ Result<TicketsOutcome> run_tickets(const TicketsOptions& options) {
                           {"htm_used", std::string(elider::name_of(db.htm()))}};
   uint64_t taken = 0;
   for (const auto& worker : run.workers) taken += worker->taken();
-  report.notes.push_back(fmt::format("workload     one counter, then {} additions to {} rows", options.tail, options.totals));
+  report.notes.push_back(fmt::format("workload     one counter, then {} additions to random rows out of {}", options.tail, options.totals));
   auto damage = find_damage(db, *tables, options, taken);
   if (!damage.ok()) return damage.status();
   outcome.ok = damage->empty() && report.result.failure.empty();
   report.extra["consistency"] = {{"ok", damage->empty()}, {"taken", taken}};
-  report.notes.push_back(damage->empty() ? fmt::format("consistency  {} numbers, each taken once, and all additions are present", taken)
-                                         : fmt::format("VIOLATION    {}", *damage));
+  report.notes.push_back(damage->empty()
+                             ? fmt::format("consistency  each of {} numbers was taken once, and all additions are present", taken)
+                             : fmt::format("VIOLATION    {}", *damage));
   if (Status status = session->close(); !status.ok()) return status;
   return outcome;
 }

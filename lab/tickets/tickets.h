@@ -1,8 +1,9 @@
-// Tickets: every transaction takes the next number of one counter, which all threads contend for.
-// It then adds to many rows, which does not conflict with other transactions. In a single
-// transaction, the counter stays locked, or must stay unchanged, until all additions are done. In
-// pieces (Protocol::kChopped), this holds only for the piece of the counter.
-// Thread safety: called by one thread.
+// Tickets: a benchmark in which every transaction takes the next number from one counter, and then
+// adds to many random rows. All threads contend for the counter, whereas additions never conflict.
+// A transaction that runs as a whole must keep the counter locked or unchanged until all of its
+// additions are done. If it runs in pieces (Protocol::kChopped), only the first piece uses the
+// counter, and this piece ends before the additions begin. Thread safety: one thread calls
+// run_tickets().
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,17 @@ namespace elider::bench::tickets {
 
 struct TicketsOptions {
   CommonOptions common;
-  uint32_t tail = 100;        // number of additions after the counter
-  uint64_t totals = 100'000;  // number of rows for the additions, chosen uniformly
+  uint32_t tail = 100;        // additions per transaction
+  uint64_t totals = 100'000;  // rows to which the additions are made; chosen uniformly
 };
 
 struct TicketsOutcome {
   Report report;
   bool ok = false;
 };
-// An error means that the run failed. `ok` means that no worker failed, that each number was taken
-// once, and that the rows' sum equals the number of additions.
+// Loads the rows, runs the transactions, and checks the final rows. Returns an error if the run
+// failed. TicketsOutcome::ok is true if no worker failed, each number was taken exactly once, and
+// the rows add up to the number of additions.
 Result<TicketsOutcome> run_tickets(const TicketsOptions& options);
 
 }  // namespace elider::bench::tickets

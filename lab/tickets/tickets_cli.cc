@@ -1,4 +1,4 @@
-// `elider-lab tickets`: options, help and exit code.
+// `elider-lab tickets`: its options, help text and exit code.
 #include <memory>
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@ namespace {
 using tickets::TicketsOptions;
 
 constexpr const char* kTicketsHelp =
-    "Every transaction takes the next number of one counter, and then adds to many rows, which never conflicts.\n"
-    "Under protocol chopped these are two pieces. Afterwards each number must have been taken once, and all additions\n"
+    "Every transaction takes the next number from one counter, and then adds to many random rows. Additions never conflict.\n"
+    "Under protocol chopped, these are two pieces. Afterwards, each number must have been taken once, and all additions\n"
     "must be present; otherwise the exit code is 1.\n"
     "\n"
     "  elider-lab tickets --threads 2\n"
@@ -27,7 +27,8 @@ void fail_tickets(const std::string& words) {
 }
 
 void run_tickets_command(const TicketsOptions& options) {
-  if (options.common.data.resume) refuse_option("--resume", "is not supported by tickets, whose checks count from the first number");
+  if (options.common.data.resume)
+    refuse_option("--resume", "is not supported by tickets, because its checks require that the counter starts at 0");
   check_common_options(options.common);
   auto outcome = tickets::run_tickets(options);
   if (!outcome.ok()) return fail_tickets(outcome.status().message());
@@ -41,8 +42,8 @@ void add_tickets(Command bench) {
   auto options = std::make_shared<TicketsOptions>();
   Command command = bench.add("tickets", "Increments of one contended counter, each followed by many additions");
   command.footer(kTicketsHelp);
-  command.option("--tail", options->tail, "Additions after the counter").in(1u, 100'000u).shows_default();
-  command.option("--totals", options->totals, "Number of rows that they change").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
+  command.option("--tail", options->tail, "Additions per transaction").in(1u, 100'000u).shows_default();
+  command.option("--totals", options->totals, "Rows to which additions are made").in(uint64_t{1}, uint64_t{1} << 32).shows_default();
   add_common_options(command, options->common);
   command.runs([options] { run_tickets_command(*options); });
 }

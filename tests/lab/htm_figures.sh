@@ -64,7 +64,7 @@ if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import mat
 fi
 
 if [ "${ELIDER_PRESET:-}" = emulator ]; then
-  expect 0 'emulated: not a speed of hardware' "$elider-lab" htm --htm emulated --quick --seconds 0.3 --threads 2 \
+  expect 0 'emulated: not the speed of a processor' "$elider-lab" htm --htm emulated --quick --seconds 0.3 --threads 2 \
     --json "$folder/emulated.json"
   expect 0 '' python3 - "$folder/emulated.json" <<'PYTHON'
 import json, sys

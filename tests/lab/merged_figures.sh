@@ -44,7 +44,7 @@ cat >table.md <<'MARKDOWN'
 |---|---|---|
 | writes | 0.5 | 12.1 |
 
-Unit: %. `elider-lab htm --figure dbx-1a --quick` (rtm: a processor; commit abc1234)
+Unit: %. Measured with `elider-lab htm --figure dbx-1a --quick` (rtm: a processor; commit abc1234).
 MARKDOWN
 cat >expected.md <<MARKDOWN
 # Before
@@ -60,7 +60,7 @@ stays
 |---|---|---|
 | payment | 69.8 | 9 |
 
-Unit: lines. \`elider bench heap --figure dumbo-table-1 --quick\` (a processor; commit abc1234)
+Unit: lines. Measured with \`elider bench heap --figure dumbo-table-1 --quick\` (a processor; commit abc1234).
 <!-- end of dumbo-table-1 -->
 <!-- measured dbx-1a -->
 $(cat table.md)
@@ -96,7 +96,7 @@ Published: more.
 | whole | 132 K |
 | pieces | 2.74 M |
 
-Unit: transactions/s. \`elider-lab protocols --figure dbx-tc-14 --quick\` (a processor; commit abc1234)
+Unit: transactions/s. Measured with \`elider-lab protocols --figure dbx-tc-14 --quick\` (a processor; commit abc1234).
 
 ### Figure 15
 
@@ -111,9 +111,9 @@ refused() {  # exit status, words of the message, arguments
   [ "$status" -eq "$expected" ] && grep -qF -- "$words" said.txt || fail "elider-lab figures $*: status $status: $(head -2 said.txt)"
 }
 echo 'no place' >none.md
-refused 1 "'none.md' does not have a place for any of the measured figures" --from measured.json --into none.md
+refused 1 "'none.md' does not have markers (<!-- measured NAME -->) for any of the measured figures" --from measured.json --into none.md
 printf '<!-- measured dbx-1a -->\nopen\n' >open.md
-refused 1 "'open.md': the place of dbx-1a does not end" --from measured.json --into open.md
+refused 1 "'open.md': the marker '<!-- end of dbx-1a -->' is missing" --from measured.json --into open.md
 refused 1 "'missing.md' cannot be read" --from measured.json --into missing.md
 refused 1 "'none.md' is not a document of figures" --from none.md
 refused 2 '--into' --no-run --into document.md
