@@ -31,10 +31,11 @@ struct ImageHeader {
   void* row = nullptr;      // the engine's row
   KeyRef key;
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if the read is not tracked
-  uint32_t groups = 0;      // bit set of the column groups that were read
+  uint8_t groups = 0;       // bit set of the column groups that were read
   uint32_t bytes = 0;       // size of the row
   uint32_t generation = 1;  // number, within its worker, of the transaction that made the image; its views store the same number
 };
+static_assert(sizeof(ImageHeader) == 32, "a transaction stores a header before each image");
 // The header of empty views. Its generation differs from that of every view, so an empty view is
 // detected in the same way as one whose memory has been reused.
 inline constexpr ImageHeader kNoImage{};
