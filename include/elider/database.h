@@ -154,8 +154,8 @@ class Database {
   Result<TableRef> create_table(const Schema& schema);
 
   // Finds a table.
-  //   kNotFound        no table has this name
-  //   kSchemaMismatch  the table's rows do not have the size of Row, or its keys are of another kind
+  //   kNotFound        no table has this name kSchemaMismatch  the table's rows do not have the
+  //   size of Row, or its keys are of another kind
   //                    or are tuples of other types
   template <class Row, class KeyType = Key>
   Result<Table<Row, KeyType>> table(std::string_view name) const {
@@ -206,7 +206,8 @@ class Database {
   // valid, run() returns the error (kProcedureThrew for an exception); otherwise, it calls the
   // procedure again. run() may also return
   //   kDeadline         conflicts exhausted the attempts or the time that `policy` allows, or other
-  //                     transactions held a lock for LaboratoryOptions::lock_timeout_us; nothing took effect
+  //                     transactions held a lock for LaboratoryOptions::lock_timeout_us; nothing
+  //                     took effect
   //   kMemoryLimit      the transaction's writes exceed Options::memory_limit_bytes or the
   //                     available memory of the process, or too many transactions are open
   //                     (Options::workers_max); nothing took effect

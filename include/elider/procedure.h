@@ -306,7 +306,7 @@ struct InstallOptions {
   // Under Protocol::kChopped, a call is one commit unless it conflicts with another call. After a
   // conflict, the call is retried piece by piece. If conflicts are frequent, the thread's next
   // calls begin piece by piece as well. If this option is set, every call commits piece by piece.
-  // For tests. Default: off.
+  // This option is for tests. Default: off.
   bool always_in_pieces = false;
 };
 

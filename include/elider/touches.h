@@ -67,8 +67,8 @@ class Touches {
   // Sets RunPolicy::procedure_id for this call.
   void procedure_id(uint32_t id) noexcept { procedure_id_ = id; }
   // Names a partition that this call reads or writes, for protocol partitioned. If `number` is not
-  // below LaboratoryOptions::partitions, the outcome of the call is kInvalidArgument. A call that names no
-  // partition, or more than 32 partitions, uses all partitions.
+  // below LaboratoryOptions::partitions, the outcome of the call is kInvalidArgument. A call that
+  // names no partition, or more than 32 partitions, uses all partitions.
   void partition(uint32_t number) noexcept {
     try {
       partitions_.push_back(number);

@@ -274,7 +274,8 @@ class Transaction {
     return do_edited(table, image);
   }
   template <class Row, ByteKeyType KeyType>
-  Status write(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const Columns<Row>& columns, const std::type_identity_t<Row>& row) {
+  Status write(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const Columns<Row>& columns,
+               const std::type_identity_t<Row>& row) {
     return with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_write(table, ref, columns, &row); });
   }
   template <class Row, ByteKeyType KeyType, class Member>
@@ -462,7 +463,8 @@ class Transaction {
     const detail::KeyBuffer buffer(key);
     return operation(buffer.ref());
   }
-  // Like with_bytes(), but takes a key of type KeyType. A tuple of this type needs no check.
+  // Like with_bytes(), but takes a key of type KeyType. The types of a tuple's fields need not be
+  // checked.
   template <class KeyType, class Operation>
   static Status with_key(const TableRef& table, const KeyArgument<KeyType>& key, Operation&& operation) {
     if constexpr (TupleKeyType<KeyType>) {
@@ -489,8 +491,8 @@ class Transaction {
       return key.size();
     }
   }
-  // put(i, to) writes key i to `to`, which has kKeyBytesMax bytes, and returns a Result<size_t> with
-  // the key's size. The keys are passed to the engine in batches that fit into a buffer on the
+  // put(i, to) writes key i to `to`, which has kKeyBytesMax bytes, and returns a Result<size_t>
+  // with the key's size. The keys are passed to the engine in batches that fit into a buffer on the
   // stack.
   template <class Put>
   Status multi_get_bytes(const TableRef& table, size_t count, Put&& put, const ColumnsRef& columns, RawView* views) {

@@ -3,7 +3,8 @@
 //   using OrderKey = std::tuple<uint32_t, uint32_t, elider::Descending<uint64_t>>;
 //   auto orders = db.create_table(elider::SchemaOf<Order, OrderKey>("orders"));
 //   txn.get(*orders, {warehouse, district, elider::Descending{number}});
-//   txn.scan(*orders, elider::prefix(warehouse, district), {}, [&](const OrderKey& key, const auto& order) { ... });
+//   txn.scan(*orders, elider::prefix(warehouse, district), {},
+//            [&](const OrderKey& key, const auto& order) { ... });
 //
 // A key is the encoded tuple (elider/tuple.h), so keys are sorted like tuples. A field may be bool,
 // an integer, an enumeration, float, double, Timestamp, Uuid, std::string, std::vector<std::byte>,
@@ -69,7 +70,10 @@ constexpr KeyFieldType key_field_type() {
   if constexpr (TupleEnum<T>) return key_field_type<std::underlying_type_t<T>>();
   else if constexpr (std::same_as<T, bool>) return KeyFieldType::kBool;
   else if constexpr (TupleNumber<T> && std::is_signed_v<T>)
-    return sizeof(T) == 1 ? KeyFieldType::kInt8 : sizeof(T) == 2 ? KeyFieldType::kInt16 : sizeof(T) == 4 ? KeyFieldType::kInt32 : KeyFieldType::kInt64;
+    return sizeof(T) == 1   ? KeyFieldType::kInt8
+           : sizeof(T) == 2 ? KeyFieldType::kInt16
+           : sizeof(T) == 4 ? KeyFieldType::kInt32
+                            : KeyFieldType::kInt64;
   else if constexpr (TupleNumber<T>)
     return sizeof(T) == 1   ? KeyFieldType::kUInt8
            : sizeof(T) == 2 ? KeyFieldType::kUInt16

@@ -8,8 +8,8 @@
 // back and retried with its original age. Thus transactions never wait in a cycle, and the oldest
 // one never dies. There are two deviations. A transaction that scans a leaf, or finds a key absent
 // in it, has already read the leaf when it requests the lock, so it dies instead of waiting. An
-// open transaction cannot be retried, so it waits at most LaboratoryOptions::open_patience_us and is then
-// doomed.
+// open transaction cannot be retried, so it waits at most LaboratoryOptions::open_patience_us and
+// is then doomed.
 //
 // A row's lock is a word before the cell of its commit group. The word is zero while the lock is
 // free:

@@ -236,7 +236,9 @@ Result<TableRef> Database::find_table(std::string_view name, const Schema* typed
   if (table == nullptr) return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist");
   if (typed == nullptr) return TableRef(table);
   const Schema& schema = table->schema();
-  const auto mismatch = [&](const std::string& words) { return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has " + words); };
+  const auto mismatch = [&](const std::string& words) {
+    return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has " + words);
+  };
   if (schema.sized_rows) return mismatch("variable-size rows; use Database::table(name) without a row type");
   if (typed->row_bytes != schema.row_bytes)
     return mismatch("rows of " + std::to_string(schema.row_bytes) + " bytes, but the struct has " + std::to_string(typed->row_bytes));

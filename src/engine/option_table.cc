@@ -1,7 +1,6 @@
 #include "elider/option_table.h"
 
 #include <array>
-#include <memory>
 #include <variant>
 #include <vector>
 
@@ -184,19 +183,7 @@ Status check_together(const Options& options) {
   return {};
 }
 
-const LaboratoryOptions kLaboratoryDefaults;
-
 }  // namespace
-
-const LaboratoryOptions& laboratory_of(const Options& options) {
-  return options.laboratory != nullptr ? *options.laboratory : kLaboratoryDefaults;
-}
-
-LaboratoryOptions& change_laboratory(Options& options) {
-  if (options.laboratory == nullptr || options.laboratory.use_count() > 1)
-    options.laboratory = std::make_shared<LaboratoryOptions>(laboratory_of(options));
-  return *options.laboratory;
-}
 
 std::span<const OptionInfo> option_table() { return kTable; }
 

@@ -95,7 +95,8 @@ Status refuse_number(const TableRef& table, Key key) {
 Status check_bytes(const TableRef& table, Bytes key) {
   if (!table) return Status::invalid_argument("the operation was given an empty TableRef");
   const std::string named = "table '" + table.schema().name + "'";
-  if (!table.byte_keys()) return Status::invalid_argument(named + " has number keys; the byte key " + quoted_key(key.text()) + " was given");
+  if (!table.byte_keys())
+    return Status::invalid_argument(named + " has number keys; the byte key " + quoted_key(key.text()) + " was given");
   if (key.size() > kKeyBytesMax)
     return Status::invalid_argument(named + ": the key " + quoted_key(key.text()) + " is too long; a key has at most " +
                                     std::to_string(kKeyBytesMax) + " bytes");

@@ -4,6 +4,8 @@
 
 #include <initializer_list>
 
+#include "elider/tuple.h"
+
 namespace elider::txn {
 namespace {
 
@@ -32,6 +34,37 @@ TEST(TableRecord, PlacesOfRowsAreKept) {
   Schema read;
   EXPECT_TRUE(decode_table(bytes, &id, &read).ok());
   EXPECT_EQ(read.inline_rows, 1'000'000u);
+}
+
+TEST(TableRecord, KeyFieldsAreKept) {
+  Schema schema = cars();
+  schema.key_index = KeyIndex::kRadix;
+  schema.key_kind = KeyKind::kBytes;
+  schema.key_fields = {{.type = KeyFieldType::kUInt32},
+                       {.type = KeyFieldType::kText, .descending = true, .null = KeyFieldNull::kLast},
+                       {.type = KeyFieldType::kTuple, .fields = {{.type = KeyFieldType::kBool}, {.type = KeyFieldType::kUuid}}}};
+  std::vector<std::byte> bytes;
+  encode_table(7, schema, &bytes);
+  uint32_t id = 0;
+  Schema read;
+  EXPECT_TRUE(decode_table(bytes, &id, &read).ok());
+  EXPECT_EQ(read.key_fields, schema.key_fields);
+}
+
+// Hostile bytes that nest tuples deeply, or have too many fields, are refused.
+TEST(TableRecord, TooManyKeyFieldsAreRefused) {
+  Schema schema = cars();
+  schema.key_fields.assign(kKeyFieldsMax + 1, {});
+  std::vector<std::byte> many, nested;
+  encode_table(7, schema, &many);
+  KeyField deep{.type = KeyFieldType::kTuple};
+  for (size_t i = 0; i < 2 * kTupleDepthMax; ++i) deep = {.type = KeyFieldType::kTuple, .fields = {deep}};
+  schema.key_fields = {deep};
+  encode_table(7, schema, &nested);
+  uint32_t id = 0;
+  Schema read;
+  EXPECT_EQ(decode_table(many, &id, &read).code(), Code::kCorrupt);
+  EXPECT_EQ(decode_table(nested, &id, &read).code(), Code::kCorrupt);
 }
 
 void expect_cars(std::span<const std::byte> bytes) {

@@ -151,7 +151,8 @@ TEST_P(TupleKeyTest, BytesThatAreNoSuchTupleAreRefusedByField) {
     const auto refused = [&](const char* words, const auto&... fields) {
       ASSERT_OK(key.set(fields...));
       EXPECT_REFUSED(Code::kInvalidArgument, words, txn.insert(orders, Bytes(key.bytes()), row));
-      EXPECT_REFUSED(Code::kInvalidArgument, "table 'orders' has the key (uint8, text, uint32 desc)", txn.remove(orders, Bytes(key.bytes())));
+      EXPECT_REFUSED(Code::kInvalidArgument, "table 'orders' has the key (uint8, text, uint32 desc)",
+                     txn.remove(orders, Bytes(key.bytes())));
     };
     refused("field 0 is integer 256 instead of uint8", 256, "a", Descending{1});
     refused("field 0 is integer -1 instead of uint8", -1, "a", Descending{1});
@@ -210,7 +211,8 @@ TEST(KeyField, TypesAreThoseOfTheTuple) {
 
 TEST(KeyField, WrongFieldsAreRefused) {
   EXPECT_REFUSED(Code::kInvalidArgument, "unknown type", check_key_fields(std::vector<KeyField>{{.type = static_cast<KeyFieldType>(99)}}));
-  EXPECT_REFUSED(Code::kInvalidArgument, "has fields", check_key_fields(std::vector<KeyField>{{.type = KeyFieldType::kBool, .fields = {{}}}}));
+  const KeyField with_fields{.type = KeyFieldType::kBool, .fields = {{}}};
+  EXPECT_REFUSED(Code::kInvalidArgument, "has fields", check_key_fields(std::vector<KeyField>{with_fields}));
   EXPECT_REFUSED(Code::kInvalidArgument, "more than 64 fields", check_key_fields(std::vector<KeyField>(65)));
   KeyField deep{.type = KeyFieldType::kTuple};
   for (size_t i = 0; i <= kTupleDepthMax; ++i) deep = {.type = KeyFieldType::kTuple, .fields = {deep}};

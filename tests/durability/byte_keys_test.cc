@@ -2,9 +2,11 @@
 // from a backup, and that the log and the schema in the files describe the keys.
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "elider/files.h"
@@ -168,6 +170,41 @@ TEST_P(ByteKeyFolderTest, TheLogShowsTheWholeKeys) {
     return true;
   }));
   EXPECT_EQ(found, (std::map<std::string, int>{{"user:0000001", 2}, {"user:0000002", 2}, {longest, 2}, {"", 2}}));
+}
+
+// The log, a checkpoint and the schema in the files, for a table with tuple keys.
+TEST_P(ByteKeyFolderTest, TuplesComeFromTheFilesWithTheirTypes) {
+  using TupleKey = std::tuple<uint16_t, std::string, std::optional<Descending<int64_t>>>;
+  const SchemaOf<Account, TupleKey> schema = SchemaOf<Account, TupleKey>("tuples").column("balance", &Account::balance);
+  std::map<TupleKey, int64_t> expected;
+  for (int round = 0; round < 3; ++round) {
+    Database database = open();
+    auto table = database.create_table(schema);
+    ASSERT_OK(table);
+    transact(database, [&](Transaction& txn) {
+      for (int i = 0; i < 20; ++i) {
+        const TupleKey key(static_cast<uint16_t>(i % 3), i % 2 == 0 ? "even" : std::string("o\0d", 3),
+                           i % 5 == 0 ? std::nullopt : std::optional(Descending<int64_t>{i - 10}));
+        ASSERT_OK(txn.put(*table, key, {0, 100 * round + i, 0, 0}));
+        expected[key] = 100 * round + i;
+      }
+      ASSERT_OK(txn.remove(*table, expected.begin()->first));
+      expected.erase(expected.begin());
+    });
+    if (round == 1) {
+      ASSERT_OK(database.checkpoint());
+    }
+  }
+  Database database = open();
+  EXPECT_EQ(database.table("tuples")->schema().key_fields, schema.schema().key_fields);
+  EXPECT_CODE(Code::kSchemaMismatch, (database.table<Account, std::tuple<uint16_t, std::string>>("tuples")));
+  auto table = database.table<Account, TupleKey>("tuples");
+  ASSERT_OK(table);
+  std::map<TupleKey, int64_t> found;
+  read(database, [&](Transaction& txn) {
+    ASSERT_OK(txn.scan(*table, ByteRange::all(), {}, [&](const TupleKey& key, const auto& view) { found[key] = view->balance; }));
+  });
+  EXPECT_EQ(found, expected);
 }
 
 TEST_P(ByteKeyFolderTest, TheFilesKnowTheKindOfKey) {

@@ -3,19 +3,20 @@
 // (timestamp_claims.h).
 //
 // A procedure with a conflict is rolled back and waits until the conflicting transaction has ended.
-// If it belongs to a group, the group runs its other calls meanwhile. After LaboratoryOptions::restarts_max
-// restarts, the procedure runs alone until it has committed. A procedure that runs alone aborts
-// every transaction that conflicts with its claims, and other threads do not begin transactions
-// until it has ended. These threads wait at most 10 ms, because the procedure may itself be waiting
-// for one of them. After that, they begin their transactions, which may abort the procedure's
-// attempt if they conflict with its claims. The limit doubles with each attempt, up to the
-// procedure's deadline, so that a long procedure can finish. The calls of a group never run alone.
+// If it belongs to a group, the group runs its other calls meanwhile. After
+// LaboratoryOptions::restarts_max restarts, the procedure runs alone until it has committed. A
+// procedure that runs alone aborts every transaction that conflicts with its claims, and other
+// threads do not begin transactions until it has ended. These threads wait at most 10 ms, because
+// the procedure may itself be waiting for one of them. After that, they begin their transactions,
+// which may abort the procedure's attempt if they conflict with its claims. The limit doubles with
+// each attempt, up to the procedure's deadline, so that a long procedure can finish. The calls of a
+// group never run alone.
 //
 // An open transaction (Database::begin) cannot be retried, so it waits for conflicting
-// transactions. Once it has been open for LaboratoryOptions::open_patience_us, a transaction that conflicts
-// with its claims may abort it. This releases its claims, and its commit fails. Similarly, a
-// transaction that has waited for a procedure for 10 ms aborts the procedure's attempt. So no
-// transaction waits forever, not even for a transaction of its own thread.
+// transactions. Once it has been open for LaboratoryOptions::open_patience_us, a transaction that
+// conflicts with its claims may abort it. This releases its claims, and its commit fails.
+// Similarly, a transaction that has waited for a procedure for 10 ms aborts the procedure's
+// attempt. So no transaction waits forever, not even for a transaction of its own thread.
 //
 // Lock order: alone_ comes before all other locks, and is acquired outside of the epoch.
 // Thread safety: as required of every protocol (txn/protocol.h).
