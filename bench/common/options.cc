@@ -108,11 +108,12 @@ std::string key_index_names() {
 }
 }  // namespace
 
-void add_index_option(Command command, KeyIndex& chosen, const char* words) {
+void add_index_option(Command command, KeyIndex& chosen, const char* words, bool* given) {
   command
       .option(
           "--index",
-          [&chosen](const std::string& name) {
+          [&chosen, given](const std::string& name) {
+            if (given != nullptr) *given = true;
             if (!elider::parse(name, &chosen)) refuse_option("--index", fmt::format("'{}' is not one of {}", name, key_index_names()));
           },
           words)

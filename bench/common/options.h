@@ -58,7 +58,7 @@ void add_options_but_threads(Command command, CommonOptions& options);
 // Declares --group, for benchmarks that can run transactions in groups.
 void add_group_option(Command command, CommonOptions& options);
 // Declares --index, which chooses a table's key index; `words` is its description.
-void add_index_option(Command command, KeyIndex& chosen, const char* words);
+void add_index_option(Command command, KeyIndex& chosen, const char* words, bool* given = nullptr);
 
 // Call this function first in a command's callback. It refuses incompatible options and output
 // files that cannot be written, so that these errors appear before the run and not after several

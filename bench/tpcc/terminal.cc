@@ -51,13 +51,13 @@ Status Terminal::run(Kind kind) {
   return count(call, std::move(status));
 }
 
-template <class Made>
-auto Terminal::in_pieces(Call& call, Made&& made) {
+template <class Use>
+auto Terminal::in_pieces(Call& call, Use&& use) {
   if (const auto* input = std::get_if<NewOrderInput>(&call.input))
-    return made(chopped_->new_order, NewOrderCall{input, &new_order_output_});
+    return use(chopped_->new_order, NewOrderCall{input, &new_order_output_});
   if (const auto* input = std::get_if<PaymentInput>(&call.input))
-    return made(chopped_->payment, PaymentCall{input, &payment_output_, &scratch_});
-  return made(chopped_->delivery, DeliveryCall{std::get_if<DeliveryInput>(&call.input), &call.delivered});
+    return use(chopped_->payment, PaymentCall{input, &payment_output_, &scratch_});
+  return use(chopped_->delivery, DeliveryCall{std::get_if<DeliveryInput>(&call.input), &call.delivered});
 }
 
 Status Terminal::run_in_pieces(Call& call, const RunPolicy& policy) {

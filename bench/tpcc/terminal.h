@@ -76,10 +76,10 @@ class Terminal {
   // a partition.
   std::span<const uint32_t> partitions_of(const Call& call);
   Status perform(Transaction& txn, Call& call);
-  // Calls made(procedure, argument) with the chopped procedure of `call` and its argument. `call`
-  // must be of a kind that changes tables.
-  template <class Made>
-  auto in_pieces(Call& call, Made&& made);
+  // Returns use(procedure, argument), where `procedure` is the chopped procedure for `call` and
+  // `argument` is the argument to pass to it. `call` must be of a kind that changes tables.
+  template <class Use>
+  auto in_pieces(Call& call, Use&& use);
   Status run_in_pieces(Call& call, const RunPolicy& policy);
   // Runs the calls that change tables as a group of chopped procedure calls, and the other calls as
   // a group of transactions.

@@ -37,13 +37,21 @@ Status ValueTable::run_batch(Transaction& txn, std::span<const Operation> operat
   uint32_t wanted = 0;
   for (const Operation& operation : operations)
     if (operation.kind != OperationKind::kInsert) keys_[wanted++] = operation.key;
-  if (Status status = txn.multi_get(table_, keys_.data(), wanted, ColumnsRef(), views_.data()); !status.ok()) [[unlikely]] return status;
+  if (Status status = get_batch(txn, wanted); !status.ok()) [[unlikely]] return status;
   uint32_t view = 0;
   for (const Operation& operation : operations) {
     Status status = operation.kind == OperationKind::kInsert ? insert(txn, operation.key) : write_view(txn, operation, views_[view++]);
     if (!status.ok()) [[unlikely]] return status;
   }
   return {};
+}
+
+Status ValueTable::get_batch(Transaction& txn, uint32_t count) {
+  if (format_.is_number()) return txn.multi_get(table_, keys_.data(), count, ColumnsRef(), views_.data());
+  std::byte memory[kOperationsMax][KeyFormat::kBytesMax];
+  Bytes keys[kOperationsMax];
+  for (uint32_t i = 0; i < count; ++i) keys[i] = format_.key_of(keys_[i], memory[i]);
+  return txn.multi_get(table_, keys, count, ColumnsRef(), views_.data());
 }
 
 Status ValueTable::write_view(Transaction& txn, const Operation& operation, RawView view) {
@@ -59,12 +67,13 @@ Status ValueTable::write_view(Transaction& txn, const Operation& operation, RawV
 
 Status ValueTable::update(Transaction& txn, const Operation& operation) {
   fill_value(row_.data(), value_bytes_, operation.key, operation.counter);
-  return txn.write(table_, operation.key, ColumnsRef(), row_.data());
+  return with_key(operation.key, [&](auto at) { return txn.write(table_, at, ColumnsRef(), row_.data()); });
 }
 
 Status ValueTable::read_modify_write(Transaction& txn, Key key) {
   void* image = nullptr;
-  if (Status status = txn.edit(table_, key, ColumnsRef(), &image); !status.ok()) [[unlikely]] return status;
+  Status status = with_key(key, [&](auto at) { return txn.edit(table_, at, ColumnsRef(), &image); });
+  if (!status.ok()) [[unlikely]] return status;
   if (!value_ends_match(image, value_bytes_, key)) [[unlikely]] return damaged_value(key);
   fill_value(image, value_bytes_, key, value_counter(image) + 1);
   return txn.edited(table_, image);
@@ -72,15 +81,22 @@ Status ValueTable::read_modify_write(Transaction& txn, Key key) {
 
 Status ValueTable::insert(Transaction& txn, Key key) {
   fill_value(row_.data(), value_bytes_, key, 0);
-  return txn.insert(table_, key, row_);
+  return with_key(key, [&](auto at) { return txn.insert(table_, at, row_); });
 }
 
 Status ValueTable::scan(Transaction& txn, Key key, uint32_t rows) {
   ScannedValues scanned(key, value_bytes_);
   ScanOptions scan_options;
   scan_options.limit = rows;
-  Status status = txn.scan(table_, KeyRange{key, kKeyMax}, scan_options,
-                           [&](Key at, RawView view) -> bool { return scanned.take(at, view.bytes()); });
+  Status status;
+  if (format_.is_number()) {
+    status = txn.scan(table_, KeyRange{key, kKeyMax}, scan_options,
+                      [&](Key at, RawView view) -> bool { return scanned.take(at, view.bytes()); });
+  } else {
+    std::byte memory[KeyFormat::kBytesMax];
+    status = txn.scan(table_, ByteRange::from(format_.key_of(key, memory)), scan_options,
+                      [&](Bytes at, RawView view) -> bool { return scanned.take(format_.number_of(at), view.bytes()); });
+  }
   if (!status.ok()) [[unlikely]] return status;
   scanned_rows_ += scanned.rows();
   return scanned.status();

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "bench/ycsb/key_format.h"
 #include "bench/ycsb/operation.h"
 #include "bench/ycsb/value.h"
 #include "elider/table.h"
@@ -21,7 +22,8 @@ namespace elider::bench {
 
 class ValueTable {
  public:
-  ValueTable(TableRef table, uint32_t value_bytes) : table_(table), value_bytes_(value_bytes), row_(value_bytes) {}
+  ValueTable(TableRef table, uint32_t value_bytes, const KeyFormat& format = KeyFormat())
+      : table_(table), value_bytes_(value_bytes), format_(format), row_(value_bytes) {}
 
   // Makes one attempt at a transaction. Executes the operations in order. If `batch` is true, first
   // looks up the keys of all operations except inserts with one multi_get. Returns the
@@ -40,7 +42,7 @@ class ValueTable {
   Status run_batch(Transaction& txn, std::span<const Operation> operations);
   [[gnu::always_inline]] inline Status read(Transaction& txn, Key key) {
     RawView view;
-    Status status = txn.get(table_, key, ColumnsRef(), &view);
+    Status status = with_key(key, [&](auto at) { return txn.get(table_, at, ColumnsRef(), &view); });
     if (status.ok() && !value_ends_match(view.bytes(), value_bytes_, key)) [[unlikely]] return damaged_value(key);
     return status;
   }
@@ -49,9 +51,18 @@ class ValueTable {
   Status insert(Transaction& txn, Key key);
   Status scan(Transaction& txn, Key key, uint32_t rows);
   Status write_view(Transaction& txn, const Operation& operation, RawView view);
+  Status get_batch(Transaction& txn, uint32_t count);
+  // Returns operation(key) with the key as the table stores it: a number or Bytes.
+  template <class Operation>
+  [[gnu::always_inline]] inline Status with_key(Key key, Operation&& operation) const {
+    if (format_.is_number()) [[likely]] return operation(key);
+    std::byte memory[KeyFormat::kBytesMax];
+    return operation(format_.key_of(key, memory));
+  }
 
   const TableRef table_;
   const uint32_t value_bytes_;
+  const KeyFormat format_;
   std::array<Key, kOperationsMax> keys_;
   std::array<RawView, kOperationsMax> views_;
   std::vector<std::byte> row_;  // buffer for the row of an insert or a blind write

@@ -29,7 +29,7 @@ YcsbWorker::YcsbWorker(const YcsbOptions& options, const YcsbTypes& types, Datab
       of_one_operation_(options.operations == 1 && !options.batch),
       partitioned_(db.protocol() == Protocol::kPartitioned),
       stream_(options, space, thread, thread),
-      values_(table, options.value_bytes),
+      values_(table, options.value_bytes, options.key_format),
       calls_(std::max(options.common.group, 1u)) {
   policy_.procedure_id = db.procedure_id("ycsb");
   policy_.size = options.common.group;
@@ -61,9 +61,14 @@ uint32_t YcsbWorker::run_several() {
 
 void YcsbWorker::touch(std::span<const Operation> operations, Touches& touches) const {
   touches.read_only(options_.snapshot_reads && !any_writes(operations));
+  const auto touch_one = [&](const Operation& operation, auto key) {
+    if (operation.kind == OperationKind::kScan) touches.range(table_, key);
+    else touches.row(table_, key);
+  };
+  std::byte memory[KeyFormat::kBytesMax];
   for (const Operation& operation : operations) {
-    if (operation.kind == OperationKind::kScan) touches.range(table_, operation.key);
-    else touches.row(table_, operation.key);
+    if (options_.key_format.is_number()) touch_one(operation, operation.key);
+    else touch_one(operation, options_.key_format.key_of(operation.key, memory));
   }
 }
 

@@ -44,6 +44,17 @@ Distribution distribution_of(const std::string& name) {
   refuse_option("--distribution", fmt::format("'{}' is not one of uniform, zipfian, latest", name));
 }
 
+KeyForm key_form_of(const YcsbOptions& options) {
+  if (options.key_kind.empty()) return options.key_bytes == 0 ? KeyForm::kNumber : KeyForm::kBytes;
+  for (const KeyForm form : {KeyForm::kNumber, KeyForm::kBytes, KeyForm::kTuple, KeyForm::kUuid, KeyForm::kUrl})
+    if (options.key_kind == name_of(form)) {
+      if (options.key_bytes != 0 && form != KeyForm::kBytes)
+        refuse_option("--key-bytes", fmt::format("requires --key-kind bytes, not {}", options.key_kind));
+      return form;
+    }
+  refuse_option("--key-kind", fmt::format("'{}' is not one of number, bytes, tuple, uuid, url", options.key_kind));
+}
+
 }  // namespace
 
 const char* name_of(OperationKind kind) {
@@ -70,7 +81,26 @@ std::string title_of(const YcsbOptions& options) {
   return options.workload.empty() ? "mix " + options.mix : "workload " + options.workload;
 }
 
+namespace {
+
+// Byte keys need the radix tree.
+void resolve_keys(YcsbOptions& options) {
+  options.key_form = key_form_of(options);
+  if (options.key_bytes == 0) options.key_bytes = 16;
+  options.key_format = KeyFormat(options.key_form, options.key_bytes);
+  if (options.key_form == KeyForm::kNumber) return;
+  if (options.index_chosen && options.key_index != KeyIndex::kRadix)
+    refuse_option("--index", fmt::format("--key-kind {} requires --index art, not {}", name_of(options.key_form),
+                                         elider::name_of(options.key_index)));
+  options.key_index = KeyIndex::kRadix;
+  if (options.inline_rows)
+    refuse_option("--inline-rows", fmt::format("requires number keys, not --key-kind {}", name_of(options.key_form)));
+}
+
+}  // namespace
+
 void resolve(YcsbOptions& options) {
+  resolve_keys(options);
   if (options.workload.empty()) {
     options.shares = shares_of_mix(options.mix);
     options.distribution = Distribution::kUniform;
@@ -85,6 +115,9 @@ void resolve(YcsbOptions& options) {
   if (scans && !is_ordered(options.key_index))
     refuse_option("--workload",
                   fmt::format("{} scans key ranges, which a hash table does not support; use --index btree", options.workload));
+  if (scans && !options.key_format.sorted())
+    refuse_option("--key-kind", fmt::format("workload {} scans in the order of records, which keys of kind {} do not have",
+                                            options.workload, name_of(options.key_form)));
   if (scans && options.batch) refuse_option("--batch", fmt::format("reads rows by key, but workload {} scans", options.workload));
   if (!(options.theta > 0 && options.theta < 1))
     refuse_option("--theta", fmt::format("must be above 0 and below 1, not {}", options.theta));

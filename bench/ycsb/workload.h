@@ -11,6 +11,7 @@
 #include <string>
 
 #include "bench/common/options.h"
+#include "bench/ycsb/key_format.h"
 #include "elider/schema.h"
 
 namespace elider::bench {
@@ -42,13 +43,18 @@ struct YcsbOptions {
   bool batch = false;               // --batch: one multi_get for all keys of a transaction
   bool snapshot_reads = false;      // --snapshot-reads: transactions without writes run as read-only transactions
   bool clustered = false;           // --clustered: a zipfian rank is the record's number; false: ranks are scattered
-  KeyIndex key_index = KeyIndex::kHashed;  // --index hash or btree
+  KeyIndex key_index = KeyIndex::kHashed;  // --index hash, btree or art
+  bool index_chosen = false;        // --index was given
   bool hashed_keys = false;         // --key-order hashed
+  std::string key_kind;             // --key-kind number, bytes, tuple, uuid or url; empty: bytes if key_bytes is set, else number
+  uint32_t key_bytes = 0;           // --key-bytes of --key-kind bytes, 8 to 256; 0: 16
   bool skip_check = false;          // --skip-check: values are not checked at the end
 
   // Computed by resolve().
   Shares shares{};
   Distribution distribution = Distribution::kUniform;
+  KeyForm key_form = KeyForm::kNumber;
+  KeyFormat key_format;
 };
 
 // Computes the shares and the distribution, and refuses incompatible options (refuse_option).

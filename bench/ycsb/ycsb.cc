@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,8 +39,26 @@ Result<TableRef> create_table(Database& db, const YcsbOptions& options) {
   schema.key_index = options.key_index;
   schema.row_bytes = options.value_bytes;
   if (options.inline_rows) schema.inline_rows = options.records;
+  options.key_format.describe(&schema);
   schema.columns.push_back({"value", ColumnType::kBytes, 0, options.value_bytes, 0});
   return db.create_table(schema);
+}
+
+// Returns operation(key) with the key as the table stores it: a number or Bytes.
+template <class Operation>
+Status with_key(const YcsbOptions& options, Key key, Operation&& operation) {
+  if (options.key_format.is_number()) return operation(key);
+  std::byte memory[KeyFormat::kBytesMax];
+  return operation(options.key_format.key_of(key, memory));
+}
+
+// Looks up many keys with one call.
+Status get_all(Transaction& txn, TableRef table, const YcsbOptions& options, std::span<const Key> keys, RawView* views) {
+  if (options.key_format.is_number()) return txn.multi_get(table, keys.data(), keys.size(), ColumnsRef(), views);
+  std::vector<std::byte> memory(keys.size() * KeyFormat::kBytesMax);
+  std::vector<Bytes> stored(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) stored[i] = options.key_format.key_of(keys[i], memory.data() + i * KeyFormat::kBytesMax);
+  return txn.multi_get(table, stored.data(), stored.size(), ColumnsRef(), views);
 }
 
 // Each thread loads one range of records, so that records with adjacent keys are close to each
@@ -54,7 +74,8 @@ LoadResult load(Database& db, TableRef table, const YcsbOptions& options, const 
         for (uint64_t record = begin; record < until; ++record) {
           const Key key = space.key(record);
           fill_value(row.data(), options.value_bytes, key, 0);
-          if (Status inserted = txn.insert(table, key, row); !inserted.ok()) return inserted;
+          Status inserted = with_key(options, key, [&](auto at) { return txn.insert(table, at, row); });
+          if (!inserted.ok()) return inserted;
         }
         return {};
       });
@@ -89,7 +110,7 @@ Status check_records(Database& db, TableRef table, const YcsbOptions& options, c
     uint64_t sum = 0;
     Status status = db.run_read_only([&](Transaction& txn) -> Status {
       sum = 0;
-      if (Status got = txn.multi_get(table, keys.data(), count, ColumnsRef(), views.data()); !got.ok()) return got;
+      if (Status got = get_all(txn, table, options, std::span(keys).first(count), views.data()); !got.ok()) return got;
       for (size_t i = 0; i < count; ++i) {
         if (views[i] && value_is_whole(views[i].bytes(), options.value_bytes, keys[i])) {
           sum += value_counter(views[i].bytes());
@@ -133,6 +154,8 @@ Json configuration(const YcsbOptions& options, const Database& db) {
                {"snapshot_reads", options.snapshot_reads},
                {"index", name_of(options.key_index)},
                {"key_order", options.hashed_keys ? "hashed" : "sequential"},
+               {"key_kind", name_of(options.key_form)},
+               {"key_bytes", options.key_form == KeyForm::kBytes ? options.key_bytes : 0},
                {"skip_check", options.skip_check},
                {"sync_used", std::string(elider::name_of(db.sync()))},
                {"htm_used", std::string(elider::name_of(db.htm()))}});
@@ -154,7 +177,8 @@ Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& 
     bool found = false;
     Status status = db.run_read_only([&](Transaction& txn) -> Status {
       RawView view;
-      Status got = txn.get(table, space.key(options.records + count * options.common.threads + thread), ColumnsRef(), &view);
+      const Key key = space.key(options.records + count * options.common.threads + thread);
+      Status got = with_key(options, key, [&](auto at) { return txn.get(table, at, ColumnsRef(), &view); });
       found = got.ok();
       return got.not_found() ? Status() : got;
     });

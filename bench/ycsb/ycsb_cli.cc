@@ -23,7 +23,9 @@ constexpr const char* kYcsbHelp =
     "  elider bench ycsb --records 10000000 --mix 80/20 --distribution uniform --threads 2 --json out.json\n"
     "  elider bench ycsb --workload e --index btree\n"
     "  elider bench ycsb --operations 16 --batch\n"
-    "  elider bench ycsb --records 10000000 --group 32\n";
+    "  elider bench ycsb --records 10000000 --group 32\n"
+    "  elider bench ycsb --key-bytes 16\n"
+    "  elider bench ycsb --key-kind url --workload e\n";
 
 void run(YcsbOptions& options) {
   check_common_options(options.common);
@@ -47,7 +49,7 @@ void run(YcsbOptions& options) {
 
 void add_ycsb(Command bench) {
   auto options = std::make_shared<YcsbOptions>();
-  Command command = bench.add("ycsb", "Short transactions on one table of 8-byte keys and fixed-size values");
+  Command command = bench.add("ycsb", "Short transactions on one table of fixed-size values");
   command.footer(kYcsbHelp);
   command.option("--records", options->records, "Records loaded")
       .in(uint64_t{1}, kYcsbRecordsMax)
@@ -65,7 +67,10 @@ void add_ycsb(Command bench) {
   command.flag("--batch", options->batch, "Read all keys of a transaction with one multi_get, so that cache misses overlap");
   add_group_option(command, options->common);
   command.flag("--snapshot-reads", options->snapshot_reads, "Run read-only transactions on the newest snapshot");
-  add_index_option(command, options->key_index, "hash, btree or art [hash]");
+  add_index_option(command, options->key_index, "hash, btree or art [hash; art with byte keys]", &options->index_chosen);
+  command.option("--key-kind", options->key_kind, "number, bytes, tuple, uuid or url; all but number are byte keys [number]").type("KIND");
+  command.option("--key-bytes", options->key_bytes, "Size of the keys of --key-kind bytes, which it implies [16]")
+      .in(KeyFormat::kBytesMin, KeyFormat::kBytesMax);
   command
       .option(
           "--key-order",

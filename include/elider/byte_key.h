@@ -39,6 +39,10 @@ class Bytes {
   constexpr Bytes() = default;  // an empty string
   constexpr Bytes(const std::byte* data, size_t size) : data_(data), size_(size) {}
   constexpr Bytes(std::span<const std::byte> bytes) : data_(bytes.data()), size_(bytes.size()) {}
+  template <class Range>
+    requires(std::convertible_to<const Range&, std::span<const std::byte>> && !std::convertible_to<const Range&, std::string_view> &&
+             !std::same_as<Range, Bytes>)
+  Bytes(const Range& range) : Bytes(std::span<const std::byte>(range)) {}
   template <class Text>
     requires(std::convertible_to<const Text&, std::string_view> && !std::same_as<Text, Bytes>)
   Bytes(const Text& text) {

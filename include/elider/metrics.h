@@ -23,7 +23,7 @@ struct MetricInfo {
     kGauge,
     kText,
   };
-  // The kind of object for which the metric has a value of its own.
+  // The kind of object that each value of the metric belongs to.
   enum class Of : uint8_t { kDatabase, kProcedure, kTable, kSite, kConflictedKey };
   std::string_view name;          // as in JSON; "memory.rows" is "rows" in the object "memory"
   Kind kind = Kind::kCounter;

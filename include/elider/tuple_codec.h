@@ -50,6 +50,9 @@ struct Uuid {
 template <class T>
 struct Descending {
   T value{};
+  template <class U>
+    requires(std::convertible_to<const T&, U> && !std::same_as<T, U>)
+  constexpr operator Descending<U>() const { return {value}; }
   friend constexpr bool operator==(const Descending& a, const Descending& b) { return a.value == b.value; }
   friend constexpr auto operator<=>(const Descending& a, const Descending& b) { return b.value <=> a.value; }
 };
@@ -371,9 +374,9 @@ std::byte* put_fields(std::byte* at, std::byte* end, EncodeFailure& failure, con
 }
 
 // Decoding. Each function reads a field, or only its value, at `input.at`, and advances `input.at`
-// past it. It returns false if the input does not contain such a value, or if the bytes are not the
-// encoding of the value. The caller then reads the tuple again, to describe in its error message
-// what the input contains.
+// past it. It returns false if the input does not contain a value of the requested type, or
+// if the encoding of the value is not canonical. The caller then reads the tuple again, to describe
+// in its error message what the input contains.
 
 struct TupleInput {
   const std::byte* at;

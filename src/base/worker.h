@@ -112,7 +112,7 @@ class alignas(kCacheLinePairBytes) Worker {
  private:
   friend class Workers;
   static constexpr uint64_t kOutside = 0;
-  // A worker checks the epoch after this many calls of leave(), or earlier if it has retired 1024
+  // A worker checks the epoch after this many calls to leave(), or earlier if it has retired 1024
   // objects, 256 linked objects, or 512 KiB. With a memory limit below 64 MiB the thresholds are
   // 256 objects or 64 KiB. An advance of the epoch interrupts every processor that runs another
   // worker, for about 20 us in a virtual machine.

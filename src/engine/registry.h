@@ -23,8 +23,8 @@ struct Combination {
   Protocol protocol;
   std::unique_ptr<Engine> (*make)(const Options& options);
 };
-// Returns all combinations. kAutomatic chooses the first one of a protocol that does not support
-// the best policy of this machine.
+// Returns all combinations. Their order matters: if a protocol does not support the best policy of
+// this machine, kAutomatic chooses the protocol's first combination.
 std::span<const Combination> registry();
 
 // A combination that this build could have contained: the names of the options' values, and the

@@ -3,8 +3,9 @@
 // user at a time.
 //
 // A thread keeps the first worker that it got until the thread ends, so that db.run() does not
-// acquire a lock. Nested transactions of the thread and ActiveTransactions use other workers. The
-// pool creates workers when they are needed, reuses them, and destroys them with the database.
+// acquire a lock. ActiveTransactions, and transactions that run within another transaction of the
+// same thread, use other workers. The pool creates workers when they are needed, reuses them, and
+// destroys them with the database.
 //
 // Thread safety: a worker belongs to its current user. All threads may use the pool.
 #pragma once

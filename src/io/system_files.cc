@@ -240,7 +240,8 @@ class SystemFolder final : public Folder {
     return {};
   }
 
-  // Uses a new descriptor, because the position of readdir() belongs to the descriptor.
+  // Opens the directory again instead of calling dup(), because duplicated descriptors share one
+  // read position.
   Status list(std::vector<std::string>* names) override {
     names->clear();
     Descriptor copy = open_at(*descriptor_, ".", O_RDONLY | O_DIRECTORY);

@@ -72,6 +72,12 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, Refused,
                                          Case{{"ycsb", "--workload", "g"}, "--workload"},       //
                                          Case{{"ycsb", "--workload", "a", "--mix", "50/50"}, "--mix"},
                                          Case{{"ycsb", "--workload", "e", "--index", "hash"}, "--index btree"},
+                                         Case{{"ycsb", "--key-kind", "text"}, "--key-kind"},
+                                         Case{{"ycsb", "--key-bytes", "7"}, "--key-bytes"},
+                                         Case{{"ycsb", "--key-bytes", "16", "--key-kind", "url"}, "--key-bytes"},
+                                         Case{{"ycsb", "--key-bytes", "16", "--index", "hash"}, "--index"},
+                                         Case{{"ycsb", "--key-bytes", "16", "--inline-rows"}, "--inline-rows"},
+                                         Case{{"ycsb", "--key-kind", "uuid", "--workload", "e"}, "--key-kind"},
                                          Case{{"ycsb", "--workload", "e", "--index", "btree", "--batch"}, "--batch"},
                                          Case{{"ycsb", "--distribution", "normal"}, "--distribution"},
                                          Case{{"ycsb", "--theta", "1"}, "--theta"},             //

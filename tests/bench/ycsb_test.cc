@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -75,6 +76,54 @@ TEST_P(YcsbRun, commits_and_loses_no_update) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, YcsbRun, testing::ValuesIn(all_cases()), name_of_case);
+
+class YcsbKeys : public testing::TestWithParam<const char*> {};
+
+TEST_P(YcsbKeys, every_workload_works_with_byte_keys) {
+  for (const Case& c : {Case{"a"}, Case{"d"}, Case{"e"}, Case{"80/20", KeyIndex::kHashed, 16, true},
+                        Case{"f", KeyIndex::kHashed, 1, false, 32}}) {
+    if (c.workload == "e" && GetParam() == std::string("uuid")) continue;
+    SCOPED_TRACE(c.workload);
+    YcsbOptions options = small({"c"});
+    options.workload = c.workload.size() == 1 ? c.workload : "";
+    options.mix = "80/20";
+    options.operations = c.operations;
+    options.batch = c.batch;
+    options.common.group = c.group;
+    options.key_kind = GetParam();
+    resolve(options);
+    EXPECT_EQ(options.key_index, KeyIndex::kRadix);
+    auto outcome = run_ycsb(options);
+    ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+    EXPECT_TRUE(outcome->ok) << outcome->report.result.failure << outcome->report.extra.dump();
+    EXPECT_EQ(outcome->report.configuration["key_kind"], GetParam());
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, YcsbKeys, testing::Values("bytes", "tuple", "uuid", "url"));
+
+TEST(YcsbKeyFormat, keys_contain_their_numbers_and_are_sorted_like_them) {
+  const std::vector<Key> numbers{0, 1, 63, 64, 99, 100, 9'999, 10'000, 123'456'789, uint64_t{1} << 63};
+  for (const KeyForm form : {KeyForm::kBytes, KeyForm::kTuple, KeyForm::kUuid, KeyForm::kUrl}) {
+    SCOPED_TRACE(name_of(form));
+    for (const uint32_t bytes : {8u, 13u, 16u, 256u}) {
+      const KeyFormat format(form, bytes);
+      std::string latest;
+      for (const Key number : numbers) {
+        std::byte memory[KeyFormat::kBytesMax];
+        const Bytes key = format.key_of(number, memory);
+        EXPECT_EQ(format.number_of(key), number);
+        if (form == KeyForm::kBytes) {
+          EXPECT_EQ(key.size(), bytes);
+        }
+        if (number != 0 && format.sorted()) {
+          EXPECT_LT(latest, key.text());
+        }
+        latest = key.to_string();
+      }
+    }
+    EXPECT_EQ(KeyFormat(form, 16).number_of(Bytes("?")), kKeyMax);
+  }
+}
 
 TEST(Ycsb, scans_return_rows_and_inserts_grow_the_table) {
   auto outcome = run_ycsb(small({"e", KeyIndex::kOrdered, 1, false}));

@@ -189,7 +189,7 @@ TEST_P(ByteKeyTest, EncodedTuplesAreKeys) {
   const auto found = [&](const TuplePrefix& prefix) {
     EXPECT_OK(prefix.status());
     std::vector<Order> all;
-    for (const std::string& key : scan(ByteRange::of(prefix))) {
+    for (const std::string& key : scan(prefix)) {
       auto order = decode_tuple<Order>(Bytes(key).span());
       EXPECT_OK(order);
       if (order.ok()) all.push_back(*order);
@@ -298,7 +298,7 @@ TEST_P(ByteKeyTest, AWrongKeyIsRefusedAndChangesNothing) {
     refused(txn.put(bytes_ref, 1, row_bytes), number);
     refused(txn.edit(bytes_ref, 1, {}, &image), number);
     refused(txn.write(bytes_ref, 1, accounts_.columns(&Account::flags), &row), number);
-    refused(txn.remove(accounts_, 1), number);
+    refused(txn.remove(bytes_ref, 1), number);
     const Key one = 1;
     refused(txn.multi_get(bytes_ref, &one, 1, {}, &view), number);
     const int64_t delta = 1;
@@ -319,7 +319,7 @@ TEST_P(ByteKeyTest, AWrongKeyIsRefusedAndChangesNothing) {
     const Bytes a = "a";
     refused(txn.multi_get(numbers_ref, &a, 1, {}, &view), text);
     refused(txn.scan(numbers_ref, ByteRange::all(), {}, FunctionRef<bool(Bytes, RawView)>(stop)), "table 'numbers' has number keys");
-    refused(txn.get(TableRef(), "a", {}, &view), "no table");
+    refused(txn.get(TableRef(), "a", {}, &view), "an empty TableRef");
   });
   EXPECT_EQ(scan(ByteRange::all()), Keys{"a"});
   EXPECT_EQ(row(numbers, 1), (Account{1, 1, 1, 1}));

@@ -16,7 +16,7 @@ namespace elider::tools {
 namespace {
 
 constexpr const char* kHeapExitCodes =
-    "Exit code: 0 the heap is intact; 1 the file is damaged, not a heap, or cannot be read; 2 the command is not possible:\n"
+    "Exit code: 0 the heap is intact; 1 the file is damaged, not a heap, or cannot be read; 2 the command cannot run:\n"
     "the file does not exist, or a program has it open.";
 
 struct HeapChosen {

@@ -188,7 +188,8 @@ void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
       retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
 }
 
-// Lists the entries that this transaction has inserted, but that are not in use, for removal.
+// Schedules the removal of the entries that this transaction has inserted but that are not used:
+// all of them if it did not commit.
 template <class Sync, class Claims>
 void ReadWriteTransaction<Sync, Claims>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {
