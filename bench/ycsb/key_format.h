@@ -33,6 +33,7 @@ class KeyFormat {
   bool is_number() const { return form_ == KeyForm::kNumber; }
   // Whether the keys are sorted like their numbers.
   bool sorted() const { return form_ != KeyForm::kUuid; }
+  uint32_t bytes() const { return bytes_; }
   // Sets the kind of the keys in the schema.
   void describe(Schema* schema) const;
   // Writes the byte key of this number to `to`, which has kBytesMax bytes.

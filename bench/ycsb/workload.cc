@@ -83,11 +83,12 @@ std::string title_of(const YcsbOptions& options) {
 
 namespace {
 
+constexpr uint32_t kKeyBytesUnlessChosen = 16;
+
 // Byte keys need the radix tree.
 void resolve_keys(YcsbOptions& options) {
   options.key_form = key_form_of(options);
-  if (options.key_bytes == 0) options.key_bytes = 16;
-  options.key_format = KeyFormat(options.key_form, options.key_bytes);
+  options.key_format = KeyFormat(options.key_form, options.key_bytes == 0 ? kKeyBytesUnlessChosen : options.key_bytes);
   if (options.key_form == KeyForm::kNumber) return;
   if (options.index_chosen && options.key_index != KeyIndex::kRadix)
     refuse_option("--index", fmt::format("--key-kind {} requires --index art, not {}", name_of(options.key_form),

@@ -155,7 +155,7 @@ Json configuration(const YcsbOptions& options, const Database& db) {
                {"index", name_of(options.key_index)},
                {"key_order", options.hashed_keys ? "hashed" : "sequential"},
                {"key_kind", name_of(options.key_form)},
-               {"key_bytes", options.key_form == KeyForm::kBytes ? options.key_bytes : 0},
+               {"key_bytes", options.key_form == KeyForm::kBytes ? options.key_format.bytes() : 0},
                {"skip_check", options.skip_check},
                {"sync_used", std::string(elider::name_of(db.sync()))},
                {"htm_used", std::string(elider::name_of(db.htm()))}});
