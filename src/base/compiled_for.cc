@@ -1,5 +1,5 @@
-// This file is compiled with the same options as the rest of the library, which the constants
-// record.
+// This file must be compiled with the same options as the rest of the library, because the
+// constants record these options.
 #include "base/compiled_for.h"
 
 namespace elider {

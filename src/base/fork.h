@@ -27,18 +27,18 @@ inline uint32_t process_generation() { return detail::process_generation.load(st
 
 class ForkGuard {
  public:
-  ForkGuard();  // forks are detected from now on
+  ForkGuard();  // detects every fork() after this point
   uint32_t generation() const { return generation_; }
-  // Returns true if the caller is in a child process and its parent constructed this object before
-  // the fork().
+  // Returns true in a child process that was forked after this object was constructed.
   bool in_child() const { return generation_ != process_generation(); }
 
  private:
   uint32_t generation_;
 };
 
-// Prevents forked children from keeping the file lock of a descriptor: in each child, the
-// descriptor refers to /dev/null instead. Destroy this object before closing the descriptor.
+// Prevents forked children from keeping the file lock that a descriptor holds: in each child, the
+// fork handler makes the descriptor refer to /dev/null. Destroy this object before closing the
+// descriptor.
 class ClosedInChild {
  public:
   explicit ClosedInChild(int descriptor);

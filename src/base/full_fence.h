@@ -20,15 +20,16 @@ inline void fence_that_x86_has() {
 }
 }  // namespace detail
 
-// Call this after an atomic read-modify-write, so that no later load is executed before it. If two
-// threads each modify a word, call this function, and load the other thread's word, then at least
-// one of them sees the other's modification. A thread that sees a later store of the caller also
-// sees the modified word. Partners: this function in another thread, and fence_between_loads().
+// Call this function after an atomic read-modify-write. No later load is then executed before the
+// read-modify-write. If two threads each modify a word, call this function, and load the other
+// thread's word, then at least one of them sees the other's modification. A thread that sees a
+// later store of the caller also sees the modified word. Pairs with another thread's call to this
+// function or to fence_between_loads().
 inline void fence_after_locked_rmw() { detail::fence_that_x86_has(); }
 
 // Call this between two loads. All threads that do so agree on the order in which they see the
-// stores of other threads. It does not order the caller's own stores before its later loads.
-// Partners: this function in another thread, and fence_after_locked_rmw().
+// stores of other threads. It does not order the caller's own stores before its later loads. Pairs
+// with another thread's call to this function or to fence_after_locked_rmw().
 inline void fence_between_loads() { detail::fence_that_x86_has(); }
 
 }  // namespace elider

@@ -1,6 +1,7 @@
-// A test hook for missing_instruction_sets() (elider/processor.h). Without that check, a library
-// that was compiled for another processor would end the process with SIGILL inside a commit. Thread
-// safety: call the function before other threads exist.
+// A test hook for missing_instruction_sets() (elider/processor.h). Without
+// missing_instruction_sets(), a library that was compiled for another processor would end the
+// process with SIGILL in the middle of a commit. Thread safety: call the function before other
+// threads exist.
 #pragma once
 
 #include "elider/processor.h"
@@ -8,7 +9,7 @@
 namespace elider {
 
 // Makes missing_instruction_sets() also report `instruction_set`, as if the library had been
-// compiled for it and the processor lacked it. Null ends the simulation.
+// compiled for it and the processor lacked it. A null pointer ends the simulation.
 void require_for_test(const char* instruction_set);
 
 }  // namespace elider

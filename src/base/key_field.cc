@@ -17,7 +17,7 @@ std::string_view name_of(KeyFieldType type) {
 
 namespace {
 
-// Counts the fields, also of nested tuples, in *count.
+// Checks the fields, and adds their number, including the fields of nested tuples, to *count.
 Status check_fields(std::span<const KeyField> fields, size_t depth, size_t* count) {
   if (depth > kTupleDepthMax) return Status::invalid_argument("the tuples of its keys nest too deeply");
   for (const KeyField& field : fields) {
@@ -79,8 +79,8 @@ std::string text_of(const KeyField& field) {
   return text;
 }
 
-// Checks a tuple, which is nested if the reader has read its beginning. `where` is the path of the
-// tuple, such as "2.".
+// Checks the fields of one tuple: the outermost tuple or, if the reader has just entered a nested
+// tuple, that one. `where` is the tuple's path in messages, such as "2.".
 Status check_fields(TupleReader& reader, std::span<const KeyField> fields, const std::string& where) {
   const size_t depth = reader.depth();
   size_t position = 0;

@@ -56,7 +56,7 @@ void Memory::abandon() {
 
 void Memory::unmap_regions() {
   for (const Mapping& region : regions_) {
-    // Other code may map these addresses later, and does not expect them to be poisoned.
+    // Code outside this library may map the same addresses later, and must not find them poisoned.
     unpoison_memory(region.begin, region.bytes);
     ::munmap(region.begin, region.bytes);
   }
@@ -68,8 +68,8 @@ uint64_t Memory::used_bytes(MemoryPart part) const {
   std::lock_guard lock(mutex_);
   int64_t sum = detached_bytes_[index];
   for (const Allocator* allocator : allocators_) sum += allocator->used_bytes_[index].load(std::memory_order_relaxed);
-  // While other threads run, the sum may include the free of an object but not its allocation, and
-  // thus be negative.
+  // While other threads run, the sum may be negative, because it may include the freeing of an
+  // object but not its allocation.
   return sum > 0 ? static_cast<uint64_t>(sum) : 0;
 }
 
@@ -114,7 +114,8 @@ bool Memory::prefault(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   ELIDER_CHECK(regions_.empty(), "prefault() is called before the first allocation");
   if (bytes == 0) return true;
-  // Linux may grant more memory than it has, and then kill a process that touches too much of it.
+  // Linux may grant more memory than the machine has, and later kill a process that touches too
+  // much of that memory.
   if (bytes > available_bytes()) return false;
   const size_t rounded = align_up(bytes, kHugePageBytes);
   std::byte* region = map_region(rounded, kHugePageBytes);
@@ -226,8 +227,8 @@ void Memory::detach(Allocator* allocator) {
 }
 
 Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(memory.largest_bytes_) {
-  // A worker caches two batches of each class, about a sixteenth of a chunk, before its free
-  // objects move to other workers.
+  // A worker caches at most two batches per class, together about a sixteenth of a chunk; its
+  // further free objects go to other workers.
   for (unsigned i = 0; i < kSizeClasses; ++i)
     batch_objects_[i] =
         memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));
@@ -378,8 +379,8 @@ void Allocator::recycle(std::byte* begin, size_t bytes) {
   while (bytes >= kSmallestClassBytes) {
     unsigned size_class = size_class_of(std::min(bytes, largest_bytes_));
     if (class_bytes(size_class) > bytes) --size_class;
-    // Classes that are a multiple of the cache-line size require objects that are aligned to cache
-    // lines. Smaller classes do not.
+    // If a class's size is a multiple of the cache-line size, its objects must be aligned to cache
+    // lines.
     const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kCacheLineBytes;
     if (misaligned != 0) size_class = std::min(size_class, size_class_of(std::min(bytes, kCacheLineBytes - misaligned)));
     if (class_bytes(size_class) > bytes) return;

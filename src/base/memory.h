@@ -82,9 +82,9 @@ class Memory {
   void abandon();
 
   // Takes `bytes` bytes from the system and touches all pages, so that allocations do not cause
-  // page faults until this memory is used up. Must be called before the first allocation. The
-  // memory counts as reserved only when allocations use it. Returns false if the system cannot
-  // provide the memory.
+  // page faults until this memory is used up. Must be called before the first allocation.
+  // reserved_bytes() includes this memory only once allocations use it. Returns false if the system
+  // cannot provide the memory.
   [[nodiscard]] bool prefault(uint64_t bytes);
 
   uint64_t limit_bytes() const { return limit_bytes_; }
@@ -94,7 +94,7 @@ class Memory {
   size_t bytes_taken(size_t bytes) const {
     return bytes > largest_bytes_ ? round_large(bytes) : class_bytes(size_class_of(bytes));
   }
-  // Returns the number of bytes in use. Each object counts with the size of its class. The result
+  // Returns the number of bytes in use. Each object contributes the size of its class. The result
   // is exact only while no worker allocates or frees.
   uint64_t used_bytes(MemoryPart part) const;
   uint64_t used_bytes() const;
@@ -228,9 +228,9 @@ class Allocator {
  private:
   friend class Memory;
 
-  // The free objects of a class, in two batches, and the run from which new objects are cut. With a
-  // single batch, a worker that alternates between allocating and freeing could use the depot each
-  // time.
+  // The free objects of a class, in two batches, and the run from which new objects are cut. If
+  // there were only one batch, a worker that alternates between allocating and freeing might have
+  // to use the depot every time.
   struct alignas(kCacheLineBytes) Cache {
     detail::FreeBatch active;
     detail::FreeBatch spare;  // empty or full

@@ -129,7 +129,8 @@ std::string text(const Entries& entries, const At& at, const Chosen& options, st
   return std::visit([&](auto member) { return text_of(entry->info, at(options, member)); }, entry->member);
 }
 
-// Checks that each number is in its range, and that each choice exists.
+// Checks that each number is in its range, and that each named value is one of the option's
+// choices.
 template <class Entries, class Chosen, class At>
 Status check(std::string_view of, const Entries& entries, const At& at, const Chosen& options) {
   for (const auto& entry : entries) {

@@ -164,9 +164,9 @@ inline void racy_copy_out(void* shared_to, const void* private_from, size_t byte
 #endif
 }
 
-// Copies memory that other threads do not write any more, or cannot reach yet, so any race is an
-// error. Guards of this library order these copies with the accesses of other threads. TSan sees
-// the guards only if this library is also compiled with TSan, so in other builds memcpy, which TSan
+// Copies memory that other threads no longer write, or cannot reach yet, so any race is an error.
+// Guards of this library order these copies with the accesses of other threads. TSan sees the
+// guards only if this library is also compiled with TSan, so in other builds memcpy, which TSan
 // intercepts, is not called.
 inline void guarded_copy(void* to, const void* from, size_t bytes) {
 #if ELIDER_TSAN

@@ -3,7 +3,7 @@
 // Sizes are multiples of 16 bytes up to 256, and multiples of 64 up to 1024. Above 1024, up to 256
 // KiB, each doubling has eight sizes, so a step is at most an eighth of the size. The allocator
 // aligns objects to 64 bytes if their size is a multiple of 64, as all sizes above 256 are. An
-// object of 64 n bytes thus has n cache lines of its own. All functions are pure.
+// object of 64 n bytes therefore occupies exactly n cache lines. All functions are pure.
 #pragma once
 
 #include <array>

@@ -18,8 +18,8 @@ inline std::string words_of(const Status& status) {
   return words;
 }
 
-// Returns a Status with `code` whose message is `before`, the message of `why`, and `after`. It
-// names the code of `why` only if that differs from `code`.
+// Returns a Status with `code` whose message consists of `before`, the message of `why`, and
+// `after`. The message names the code of `why` only if that code differs from `code`.
 inline Status reworded(Code code, std::string_view before, const Status& why, std::string_view after = {}) {
   std::string words(before);
   words += why.code() == code ? words_of(why) : why.message();

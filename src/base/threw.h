@@ -1,4 +1,4 @@
-// threw(): returns the status for a procedure that threw an exception. Thread safety: may be called
+// threw(): converts an exception that a procedure threw to a Status. Thread safety: may be called
 // from any thread.
 #pragma once
 

@@ -90,7 +90,7 @@ std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, 
   const char* from = text.data();
   size_t left = text.size();
   while (left != 0) {
-    // There is room for the rest of the text if none of its bytes must be escaped.
+    // Here the buffer has room for the rest of the text, unless some of its bytes must be escaped.
     if (left >= 8) {
       const uint64_t word = load(from);
       if (!has_escapes(word) && !(is_text && has_more_than_ascii(word))) [[likely]] {

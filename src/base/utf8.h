@@ -25,7 +25,7 @@ inline size_t utf8_bytes(std::string_view text) {
 }
 
 // Returns the text with control characters and invalid bytes printed as \xNN. Sets *all_text to
-// whether the text contains none of these.
+// true if the text contains neither.
 inline std::string printable(std::string_view text, bool* all_text = nullptr) {
   constexpr char kDigits[] = "0123456789abcdef";
   if (all_text != nullptr) *all_text = true;

@@ -42,11 +42,11 @@ void Worker::retire_memory(void* object, size_t bytes, MemoryPart part) {
   retire(&free_retired, object, bytes | static_cast<uint64_t>(part) << kPartShift, bytes);
 }
 
-// Called by leave() once per countdown. Checks the epoch, and reclaims a limited number of objects.
-// If more objects could be reclaimed, each of the next leave() calls runs maintain() again, and
-// reclaims more objects than were retired meanwhile. A worker that is short of memory takes over
-// the retired objects of idle workers, and then runs maintain() in each of the next leave() calls,
-// with a higher limit.
+// Called by leave() when the countdown reaches 0. Tries to advance the epoch, and reclaims a
+// limited number of objects. If more objects could be reclaimed, each of the next leave() calls
+// runs maintain() again, and reclaims more objects than were retired meanwhile. If a worker is
+// short of memory, it takes over the retired objects of idle workers. Each of its next leave()
+// calls then runs maintain() with a higher limit.
 void Worker::maintain() {
   if (!workers_.reclaims_) [[unlikely]] {
     countdown_ = kCountdown;
@@ -59,7 +59,8 @@ void Worker::maintain() {
   countdown_ = hurry ? 1 : kCountdown;
   if (hurry) --hurry_;
   if (retired_.empty() && workers_.orphans_.empty()) return;
-  // The worker does not hold references any more, and its old announcement would delay the epoch.
+  // The worker no longer holds references to shared objects, and its old announcement would delay
+  // the epoch.
   announce();
   if (hurry || !behind) look_after_epoch();
   const size_t objects_max = hurry ? kReclaimsInHurry : kReclaimsPerLeave + (behind ? 2 * retired : 0);
@@ -91,7 +92,7 @@ Workers::Workers(Memory& memory, uint32_t workers_max, uint64_t seed)
   prepare_asymmetric_fence();
   epoch_->store(kFirstEpoch, std::memory_order_release);
   free_ids_.resize(workers_max);
-  for (uint32_t id = 0; id < workers_max; ++id) free_ids_[id] = id;  // ascending numbers are already a heap
+  for (uint32_t id = 0; id < workers_max; ++id) free_ids_[id] = id;  // already a heap, because sorted
 }
 
 Workers::~Workers() {
@@ -102,7 +103,8 @@ Workers::~Workers() {
     orphan(*at(id));
   }
   worker->inside_ = true;
-  // This ends every grace period. Objects that callbacks retire are added to the queue.
+  // This store ends every grace period. If a callback retires further objects, they are appended to
+  // the list that this loop empties.
   epoch_->store(~uint64_t{0} >> 1, std::memory_order_release);
   while (!orphans_.empty()) {
     epoch_->fetch_add(kGraceEpochs, std::memory_order_acq_rel);
@@ -158,9 +160,9 @@ bool Workers::all_announced(uint64_t epoch) const {
 bool Workers::try_advance() {
   if (advancing_->exchange(true, std::memory_order_acquire)) return false;
   const uint64_t epoch = epoch_->load(std::memory_order_acquire);
-  // The first check is cheap and usually finds the worker that prevents the advance. The fence
-  // pairs with light_fence() in Worker::announce(): if the second check misses a worker's
-  // announcement, the worker reads shared data only after the fence.
+  // The check before the fence is cheap, and usually finds the worker that prevents the advance.
+  // The fence pairs with light_fence() in Worker::announce(): if the check after the fence misses a
+  // worker's announcement, that worker reads shared data only after the fence.
   bool advanced = false;
   if (all_announced(epoch)) {
     heavy_fence();
@@ -228,8 +230,8 @@ void Workers::orphan_idle(const Worker& except) {
   bool any = false;
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    // relaxed: only an estimate; the check is repeated after the fence. It skips workers that are
-    // inside, as most workers of a running database are.
+    // relaxed: only a hint, because the check is repeated after the fence. This first check skips
+    // the workers that are inside, which most workers of a busy database are.
     if (worker == &except || worker->retired_.empty() || worker->announced_.load(std::memory_order_relaxed) != Worker::kOutside) continue;
     worker->claimed_.store(true, std::memory_order_release);
     any = true;

@@ -1,6 +1,6 @@
 // Worker: the state that one thread or one open transaction owns in a database. It contains the
-// epoch announcement, the allocator, and the list of retired objects. Workers: all workers of a
-// database.
+// epoch announcement, the allocator, and the list of retired objects. Workers: the set of all
+// workers in a database.
 //
 // Reclamation is quiescent-state based (DBX, section 5.5). An object is unlinked, then retired, and
 // reclaimed after a grace period, which ends when every worker that was inside enter()..leave() at
@@ -10,15 +10,15 @@
 //
 // Why three epochs: while a worker that announced epoch a is inside, the epoch is at most a + 1. If
 // a worker reads the epoch as e after it has unlinked an object, the unlink took effect while the
-// epoch was e or e + 1. A reader that still found the object had announced e + 1 or less, and keeps
-// the epoch at e + 2 or below. For this reason retire() does not need a fence. The fence in
-// enter(), between the announcement and reads of shared data, is the light half of
-// base/asymmetric_fence.h. The heavy half is in Workers::try_advance().
+// epoch was e or e + 1. Any reader that still found the object has announced at most e + 1, and
+// thus keeps the epoch at e + 2 or below until it leaves. For this reason retire() does not need a
+// fence. The fence in enter(), between the announcement and reads of shared data, is the light half
+// of base/asymmetric_fence.h. The heavy half is in Workers::try_advance().
 //
 // Thread safety: one thread at a time may use a Worker; all threads may use Workers. When a worker
 // is released, its retired objects pass to the other workers. collect(), and a worker that is short
 // of memory, may claim and empty the list of a worker that is not inside. If the claimed worker's
-// thread calls enter(), it waits until the claim ends.
+// thread calls enter() meanwhile, enter() waits until the claim ends.
 #pragma once
 
 #include <atomic>
@@ -74,10 +74,10 @@ class alignas(kCacheLinePairBytes) Worker {
   // this worker must be inside. `bytes` is the amount of memory that will be freed with the object.
   // Returns false if the list cannot grow because memory is exhausted. Most callers cannot undo
   // their commit at that point, and leave the object unreclaimed. Callers that do not need the
-  // grace period free the object at once.
+  // grace period free the object immediately.
   bool retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes = 0);
-  // Like retire(), but the object is still in an index, where all readers skip it. The worker
-  // reclaims such objects sooner.
+  // Like retire(), but for an object that is still in an index, where all readers must skip it. The
+  // worker therefore reclaims it sooner.
   bool retire_linked(Reclaim reclaim, void* object, uint64_t argument);
 
   // Like Allocator::allocate() (base/memory.h), but after a failure the next leave() hastens
@@ -92,7 +92,7 @@ class alignas(kCacheLinePairBytes) Worker {
     short_of_memory_ = true;
     countdown_ = 0;
   }
-  // See Memory.
+  // See Memory::is_beyond_limit().
   bool is_beyond_limit() const { return memory_.is_beyond_limit(); }
   size_t bytes_taken(size_t bytes) const { return memory_.bytes_taken(bytes); }
   // Like allocate(), but a failure does not hasten reclamation. Use it if the caller can do without
@@ -114,8 +114,8 @@ class alignas(kCacheLinePairBytes) Worker {
   static constexpr uint64_t kOutside = 0;
   // A worker checks the epoch after this many calls to leave(), or earlier if it has retired 1024
   // objects, 256 linked objects, or 512 KiB. With a memory limit below 64 MiB the thresholds are
-  // 256 objects or 64 KiB. An advance of the epoch interrupts every processor that runs another
-  // worker, for about 20 us in a virtual machine.
+  // 256 objects or 64 KiB. Advancing the epoch interrupts every processor that runs another worker,
+  // for about 20 us in a virtual machine.
   static constexpr int64_t kCountdown = 4096;
   static constexpr int64_t kObjectWeight = kCountdown / 1024;
   static constexpr int64_t kLinkedWeight = kCountdown / 256;
@@ -127,8 +127,8 @@ class alignas(kCacheLinePairBytes) Worker {
   // After a shortage of memory, each of this many leave() calls runs maintain(), because freeing a
   // row takes three grace periods of three epochs each. Each of these calls reclaims more objects
   // than usual, because a row is retired three times, each time at the end of the list. A worker
-  // starts to hurry at most once per kHurryPauseNs, because hurrying does not help if the memory is
-  // really in use.
+  // begins such a hurried phase at most once per kHurryPauseNs, because hurrying does not help if
+  // the memory is really in use.
   static constexpr uint32_t kHurry = 64;
   static constexpr size_t kReclaimsInHurry = 4096;
   static constexpr uint64_t kHurryPauseNs = 10'000'000;
@@ -225,8 +225,8 @@ class Workers {
   bool try_advance();
   bool all_announced(uint64_t epoch) const;
   bool reclaims_ = true;
-  // Both reclaim at most `objects_max` objects whose grace period is over, and return the number of
-  // reclaimed objects. The worker must be inside.
+  // reclaim_own() and reclaim_orphans() reclaim at most `objects_max` objects whose grace period is
+  // over, and return the number of reclaimed objects. `worker` must be inside.
   size_t reclaim_own(Worker& worker, size_t objects_max);
   size_t reclaim_orphans(Worker& worker, size_t objects_max);
   // Moves the retired objects of `worker` to orphans_. Another thread must not be using the worker.
@@ -259,8 +259,8 @@ class Workers {
 inline uint64_t Worker::global_epoch() const { return workers_.epoch(); }
 
 void Worker::announce() {
-  // acquire: pairs with the advance's release, so this thread sees the current contents of memory
-  // that was reclaimed earlier.
+  // acquire: pairs with the release store that advanced the epoch, so this thread sees the current
+  // contents of memory that was reclaimed before the advance.
   const uint64_t epoch = workers_.epoch_->load(std::memory_order_acquire);
   // release: a thread that sees this announcement also sees everything that the worker did before
   // its previous leave().

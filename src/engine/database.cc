@@ -137,8 +137,9 @@ Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
   return {};
 }
 
-// Opens the database, from an older checkpoint if the newest is damaged. Each attempt uses a new
-// engine, so the rows that a failed attempt has loaded are discarded together with its engine.
+// Opens the database. If the newest checkpoint is damaged, tries again with an older one. Each
+// attempt uses a new engine, so the rows that a failed attempt has loaded are discarded together
+// with its engine.
 Status open_combination(const Combination& combination, const Options& options, recovery::OpenHow how, std::unique_ptr<Engine>* engine) {
   for (;;) {
     *engine = combination.make(options);

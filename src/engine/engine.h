@@ -29,7 +29,7 @@ class EngineWorker;
 Engine* closed_engine();
 Status refuse_closed();
 
-// A call of a group, and the procedure that was found for it.
+// One call in a group, and the procedure that it calls.
 struct ResolvedCall {
   const InstalledProcedure* procedure = nullptr;  // null: the call is refused
   void* arguments = nullptr;
@@ -62,25 +62,25 @@ class Engine : public recovery::RecoveryTarget {
   // Begins a transaction, and returns its worker. `at` is the snapshot of a read-only transaction;
   // null means the newest snapshot.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
-  // Holds the newest snapshot. If calls of chopped procedures that belong to the snapshot are still
-  // running, kWait waits until they have ended. With kLeave, the caller must check with is_closed()
-  // that they have ended before it reads the snapshot.
+  // Holds the newest snapshot. If calls to chopped procedures that belong to the snapshot are still
+  // running, kWait waits until those calls have ended. With kLeave, hold() does not wait; the
+  // caller must check with is_closed() that the calls have ended before it reads the snapshot.
   enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
   // Returns true if every call that belongs to this snapshot has ended. Once the result is true, it
   // stays true.
   virtual bool is_closed(SnapshotNumber number) const = 0;
   // Returns the hold on the snapshot that `held` refers to. Fails if `held` does not hold a
-  // snapshot of this database, or if the transaction may write.
+  // snapshot of this database, or if `read_only` is false.
   virtual Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const = 0;
 
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
   // Recovers the contents of the data folders and starts the log. Called once, before any other
-  // function. Returns ok if the database does not have data folders. On failure, sets *may_skip to
-  // true if the cause was an error in the checkpoint, so that a new engine can recover from an
-  // older one.
+  // function. Returns ok if the database does not have data folders. If recovery fails because of
+  // an error in the checkpoint, sets *may_skip to true. The caller may then create a new engine,
+  // and recover from an older checkpoint.
   virtual Status open_data(const recovery::OpenHow& how, bool* may_skip) = 0;
   // Like the functions of the same names in Database. kEverything means every transaction that
   // committed before the call.
@@ -108,18 +108,18 @@ class Engine : public recovery::RecoveryTarget {
   virtual void abandon() = 0;
   virtual Status verify() = 0;
 
-  // The following functions for procedures are the same for all engines (procedures.cc).
+  // All engines share the following functions, which concern procedures (procedures.cc).
   Status install(std::vector<ProcedureDefinition> procedures, const InstallOptions& options, chopping::Plan* plan);
   std::vector<ProcedureInfo> procedures() const;
   // Returns null if the procedure is not installed.
   const InstalledProcedure* find_procedure(const ProcedureName& name) const { return procedures_.find(name); }
   const InstalledProcedure* find_procedure(std::string_view name) const { return procedures_.find(name); }
   Status call(const InstalledProcedure& procedure, void* arguments, const RunPolicy& policy);
-  // Returns the error of a call whose handle names a procedure that is not installed in this
+  // Returns the error for a call through a handle whose procedure is not installed in this
   // database.
   Status refuse_call(const ProcedureName& name) const;
-  // Returns the description of how procedures with operations run, or null if none is installed. It
-  // is constant once set.
+  // Returns the description of how procedures with operations run, or null if no such procedure is
+  // installed. Once set, the description does not change.
   const txn::Execution* execution() const { return execution_.load(std::memory_order_acquire); }
 
   Sequences& sequences() { return sequences_; }

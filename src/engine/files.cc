@@ -139,7 +139,8 @@ Status restore_into(const Folders& folders, const std::string& to, Copied* copie
 
 Status check_all(const Folders& folders, const Tell& tell, Checked* report) {
   {
-    // Loading (below) checks only the newest checkpoint, but the older ones must be valid as well.
+    // Loading the database below checks only the newest checkpoint, so the older checkpoints are
+    // checked here.
     std::unique_ptr<log::Directory> directory;
     if (Status status = log::Directory::open(io::system_files(), folders, false, &directory); !status.ok()) return status;
     const auto& all = directory->manifest().checkpoints;

@@ -8,14 +8,14 @@
 //   3. Each call makes one attempt, which finds its rows in the cache.
 //
 // Invariant: the worker stays inside the epoch from the lookup until the last call has used its
-// rows. There is one exception. If the worker has memory to reclaim, it leaves the epoch between
-// two calls, as it would after a single transaction. Otherwise the memory that the group's calls
-// retire could not be reclaimed before the last call has ended. After the worker has entered the
-// epoch again, it repeats the lookup for the remaining calls.
+// rows. There is one exception: if a worker has memory to reclaim, the worker leaves the epoch
+// between two calls, as it would after a single transaction. If the worker stayed inside, the
+// memory that the group's calls retire could not be reclaimed before the last call has ended. After
+// the worker has entered the epoch again, it repeats the lookup for the remaining calls.
 //
 // GroupRun runs all calls of one run_group(), group by group and in rounds. A call that had a
 // conflict runs again in the next round, after every other call has been tried, so that it does not
-// delay the other calls. The thread waits once between two rounds.
+// delay the other calls. Between two rounds the thread waits once for all calls together.
 //
 // Thread safety: none. A Group and a GroupRun belong to one worker.
 #pragma once
@@ -75,9 +75,9 @@ class Group {
   }
 
  private:
-  // Looks up the rows that the members at positions [begin, end) touch. The worker must be inside
-  // the epoch, and must stay there until these members have used the rows. Until then, the memory
-  // of a row that leaves its index is not reused.
+  // Looks up the rows that the members at positions [begin, end) announced. The worker must be
+  // inside the epoch, and must stay inside until these members have used the rows. Until then, the
+  // memory of a row that leaves its index is not reused.
   template <class Sync>
   void find(uint64_t database_id, size_t begin, size_t end) {
     rows_begin_ = members_[begin].touches_begin;
@@ -94,16 +94,16 @@ class Group {
   std::vector<Member> members_;
 };
 
-// Called when a call has committed at this number. A group is durable when the largest commit
-// number of its calls is durable. The last call need not have the largest number, because a call
-// that reads a held snapshot may have a smaller number than an earlier call that writes.
+// Called when a call has committed with number `committed`. A group is durable when the largest
+// commit number of its calls is durable. The last call need not have the largest number, because a
+// call that reads a held snapshot may have a smaller number than an earlier call that writes.
 inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
   *number = ELIDER_MUTANT(kLastNumber) ? committed : std::max(*number, committed);
 }
 
-// Each time the worker enters the epoch, it looks up the rows of several members: as many members
-// as it ran the last time, or twice as many if it then ran all of them. Therefore a group makes at
-// most about two lookups per row that it uses.
+// Each time the worker enters the epoch, it looks up the rows of several members at once: as many
+// members as it ran after the previous lookup, or twice as many if it ran every member that it had
+// looked up. A group therefore makes at most about two lookups per row that it uses.
 template <class Sync, class RunOne>
 void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
   const size_t count = members_.size();
@@ -161,7 +161,7 @@ Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Ran
   failure_ = {};
   next_round_.clear();
   group_.reserve(size);
-  // Runs `count` calls. call_at(i) returns the index of the i-th one.
+  // Runs `count` calls. call_at(i) returns the index of the i-th of these calls.
   const auto run_round = [&](size_t count, uint32_t attempt, auto&& call_at) {
     for (size_t first = 0; first < count; first += size) {
       group_.clear();

@@ -1,11 +1,11 @@
 // The implementation of HeldSnapshot (elider/held_snapshot.h). A SnapshotHold owns a worker that is
 // inside the epoch and whose reader's slot contains the snapshot number.
 //
-// Invariant: while a SnapshotHold exists, all versions that belong to its snapshot exist. The slot
-// makes commits keep old versions, as any reader's slot does (storage/snapshots.h). These versions
-// are not freed, because the worker is inside the epoch. So a transaction that has a reference to
-// the hold can read the snapshot without its own slot.
-// Thread safety: a SnapshotHold is constant. All threads may use a HeldState.
+// Invariant: while a SnapshotHold exists, all versions that belong to its snapshot exist. Like any
+// reader's slot, the slot makes commits keep the old versions that they replace
+// (storage/snapshots.h). These versions are not freed, because the worker is inside the epoch. So a
+// transaction that refers to the SnapshotHold can read the snapshot without a reader's slot of its
+// own. Thread safety: a SnapshotHold is constant. All threads may use a HeldState.
 #pragma once
 
 #include <memory>

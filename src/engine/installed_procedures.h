@@ -31,9 +31,9 @@ struct InstalledProcedure {
   // Returns true if calls read a snapshot.
   bool on_snapshot() const { return pieces != nullptr ? pieces->on_snapshot : its.read_only; }
 
-  ProcedureDefinition its;  // its operations and bodies are moved to `pieces`
-  uint32_t id = 0;          // the id of its name, for counters and histories; RunPolicy may override it
-  // Null if the procedure has a single body. A call is then one transaction.
+  ProcedureDefinition its;  // without its operations and their bodies, which are moved to `pieces`
+  uint32_t id = 0;          // the id in counters and histories; RunPolicy may override it
+  // Null if the procedure has a single body, so that a call is one transaction.
   const txn::ExecutableProcedure* pieces = nullptr;
 };
 

@@ -13,7 +13,7 @@ using Kind = MetricInfo::Kind;
 using Of = MetricInfo::Of;
 
 // A metric, and the function that returns its value for the i-th procedure, table, site or
-// conflicted key. `i` is 0 for a metric of the database.
+// conflicted key. For a metric of the database as a whole, `i` is 0.
 struct Entry {
   MetricInfo info;
   uint64_t (*number)(const Statistics&, size_t i) = nullptr;
@@ -38,7 +38,8 @@ constexpr Entry text(std::string_view name, std::string_view words, bool when_se
 
 using S = const Statistics&;
 
-// Returns the i-th conflicted key of all tables. They are numbered table by table.
+// Returns the i-th conflicted key, where the conflicted keys of all tables are numbered
+// consecutively, table by table.
 struct KeyOfTable {
   const Statistics::Table& table;
   const Statistics::ConflictedKey& its;

@@ -1,4 +1,4 @@
-// The functions of Database and Engine for procedures. They are the same for all engines.
+// The member functions of Database and Engine that concern procedures. All engines share them.
 #include <memory>
 #include <mutex>
 #include <new>
@@ -182,7 +182,7 @@ Status Database::call(std::string_view name, std::span<const Value> arguments, s
 
 // -- groups ---------------------------------------------------------------------------------------
 
-// The resolved calls of one call_group(): the procedure and the arguments of each call.
+// The resolved calls in one call_group(): the procedure and the arguments of each call.
 class Database::CallsOfGroup {
  public:
   // May throw std::bad_alloc.

@@ -1,7 +1,6 @@
-// The source file of an engine includes this header. It is listed with the name of the engine in
-// src/engine/engines.cmake or lab/engines.cmake, and defines the engine with ELIDER_ENGINE(name,
-// ...).
-// Thread safety: pure functions.
+// Each engine's source file includes this header, and defines the engine with ELIDER_ENGINE(name,
+// ...). The source file is listed with the engine's name in src/engine/engines.cmake or
+// lab/engines.cmake. Thread safety: pure functions.
 #pragma once
 
 #include <memory>
@@ -12,8 +11,8 @@
 
 namespace elider::detail {
 
-// Returns the engine of a sync policy and a protocol. kSync and kHtm are the values of Options that
-// select this engine.
+// Returns the engine that combines a sync policy and a protocol. kSync and kHtm are the values of
+// Options::sync and Options::htm that select the engine.
 template <class Sync, template <class> class ProtocolOf, SyncPolicy kSync, HtmBackend kHtm = HtmBackend::kNone>
 constexpr Combination combination_of() {
   return {kSync, kHtm, ProtocolOf<Sync>::kName, [](const Options& options) -> std::unique_ptr<Engine> {

@@ -27,8 +27,8 @@ struct Combination {
 // this machine, kAutomatic chooses the protocol's first combination.
 std::span<const Combination> registry();
 
-// A combination that this build could have contained: the names of the options' values, and the
-// smallest value of ELIDER_ENGINES that includes the combination.
+// A combination that the project can compile, whether or not this build includes it: the names of
+// the option values that select it, and the smallest value of ELIDER_ENGINES that includes it.
 struct KnownCombination {
   std::string_view sync, htm, protocol, set;
 };

@@ -19,8 +19,8 @@ namespace {
 
 constexpr uint32_t kZonesMax = 128;
 constexpr std::string_view kReserved = "elider_";
-// The second name is used if an application created a table with the first name before names were
-// reserved.
+// An application may have created a table with the first name before the name was reserved. The
+// sequences then use the second name.
 constexpr const char* kTableNames[] = {"elider_sequences", "elider_sequences_2"};
 
 SchemaOf<SequenceRow> sequence_schema(const char* name) {
@@ -65,8 +65,8 @@ bool SequenceState::take(Zone& zone, uint64_t* number) {
   return true;
 }
 
-// A forked child must not use the chunks. They belong to the parent, so the child would assign the
-// same numbers again.
+// A forked child must not use the chunks: they belong to the parent, so the child would assign the
+// same numbers as the parent.
 Status SequenceState::next(uint64_t* number) {
   if (engine_.in_child()) [[unlikely]] return opened_before_fork("database");
   Zone& zone = *zones_[number_of_thread() & (zone_count_ - 1)];
@@ -84,14 +84,14 @@ Status SequenceState::next(uint64_t* number) {
   }
   try {
     zone.more.push_back(chunk);
-  } catch (const std::bad_alloc&) {  // the numbers of the chunk are not used
+  } catch (const std::bad_alloc&) {  // the chunk's numbers are lost
   }
   return {};
 }
 
-// Updates the sequence's row. Finds the row by its key and not by a view. A transaction that writes
-// a row which it has read may have to wait for all older transactions (txn/timestamp). One of these
-// may be the transaction whose procedure requested the number.
+// Updates the sequence's row by its key, without reading the row as a view first. If a transaction
+// writes a row that it has read, it may have to wait for all older transactions (txn/timestamp),
+// and one of these may be the transaction whose procedure requested the number.
 Status SequenceState::change_row(FunctionRef<Status(SequenceRow& row)> change) {
   return engine_.run(
       [&](Transaction& txn) -> Status {

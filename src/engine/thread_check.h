@@ -13,8 +13,8 @@ namespace elider::detail {
 template <class Sync>
 class ThreadCheck {
  public:
-  // Calls finished() in its destructor, and therefore also after an exception. After keep(), the
-  // caller must call finished() itself.
+  // Calls finished() in its destructor, so finished() is called after an exception as well. After
+  // keep(), the destructor does not call finished(), and the caller must do so.
   class Begun {
    public:
     explicit Begun(ThreadCheck& check) : check_(&check) {}

@@ -7,8 +7,8 @@ namespace elider::detail {
 
 namespace {
 
-// Converts a time to processor ticks. The rate of the ticks is measured since the first call. Until
-// it is known, a tick is taken to be one nanosecond.
+// Converts a time to processor ticks. The tick rate is measured from the first call on; until the
+// rate is known, the function assumes one tick per nanosecond.
 uint64_t ticks_of(std::chrono::nanoseconds time) {
   static const uint64_t begin_ns = now_ns(), begin_ticks = ticks();
   static std::atomic<double> ticks_a_ns{0};
@@ -27,7 +27,7 @@ uint64_t ticks_of(std::chrono::nanoseconds time) {
 
 void Turns::begin(Turn& turn) {
   State state = State::kOutside;
-  // acquire: pairs with the thread that took over this turn or gave it back.
+  // acquire: pairs with the release by the thread that took over this turn or gave it back.
   if (turn.state_.compare_exchange_strong(state, State::kInside, std::memory_order_acquire)) return;
   if (state == State::kInside) return;  // turns were not needed when the last transaction ended
   std::unique_lock lock(mutex_);
@@ -42,8 +42,8 @@ void Turns::begin(Turn& turn) {
       self.called.wait(lock);
       continue;
     }
-    // A thread that has a turn may never run another transaction and give the turn back. Therefore
-    // the first waiter checks for idle turns.
+    // A thread that has a turn may never run another transaction, and then it does not give the
+    // turn back. The first waiter therefore checks for idle turns.
     if (self.called.wait_for(lock, kSlice) != std::cv_status::timeout || self.has_turn) continue;
     if (!take_over_from_idle(true) && std::chrono::steady_clock::now() - came < kPatience) continue;
     drop_first();
@@ -113,8 +113,8 @@ void Turns::call_next() {
   wanted_.store(first_ != nullptr || given_count_ > at_once_, std::memory_order_relaxed);
 }
 
-// Takes over the turn of a thread that has been between two transactions for longer than kIdle, or
-// for any time if `however_short` is true. Returns false if no thread is.
+// Takes over the turn of a thread that has been between two transactions for longer than kIdle or,
+// if `however_short` is true, for any time. Returns false if there is no such thread.
 bool Turns::take_over_from_idle(bool however_short) {
   const uint64_t now = ticks(), idle = however_short ? 0 : ticks_of(kIdle);
   for (Turn* turn = given_; turn != nullptr; turn = turn->next_) {

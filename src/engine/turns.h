@@ -3,9 +3,9 @@
 //
 // Reason: a thread that is descheduled within a transaction holds the locks of its commit, and
 // delays the end of the grace period (base/worker.h), for several time slices. Other threads must
-// wait for it. A descheduled snapshot reader also prevents all rows that were removed since its
-// start from being unlinked, and scans must skip these rows. With turns, a thread gives way between
-// two transactions, to the thread that has waited longest.
+// wait for it. While a snapshot reader is descheduled, rows that were removed after its start
+// cannot be unlinked, and scans must skip these rows. With turns, a thread gives way between two
+// transactions, to the thread that has waited longest.
 //
 // A thread does not keep its turn while it waits for the disk. It gives the turn to the thread that
 // has waited longest, and requests a turn again for its next transaction. Otherwise the threads
@@ -55,7 +55,7 @@ class Turns {
   // `at_once` must be at least 1.
   explicit Turns(uint32_t at_once) : at_once_(at_once) {}
 
-  // Sets the number of threads that sometimes run transactions. Turns are not needed for up to
+  // Sets the number of threads that use the database. Turns are not needed if there are at most
   // at_once threads.
   void set_threads(uint32_t threads) {
     crowded_.store(threads > at_once_, std::memory_order_relaxed);  // relaxed: a hint

@@ -63,8 +63,8 @@ bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, En
 
 uint32_t WorkerPool::threads_at_once(const Options& options) {
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
-  // The default is larger than the number of processors, because a processor would otherwise be
-  // idle whenever a turn passes to another thread.
+  // The default is larger than the number of processors. Otherwise a processor would be idle
+  // whenever a turn passes from one thread to another.
   return options.threads_at_once != 0 ? options.threads_at_once : processors + (processors + 1) / 2;
 }
 

@@ -3,8 +3,8 @@
 // user at a time.
 //
 // A thread keeps the first worker that it got until the thread ends, so that db.run() does not
-// acquire a lock. ActiveTransactions, and transactions that run within another transaction of the
-// same thread, use other workers. The pool creates workers when they are needed, reuses them, and
+// acquire a lock. ActiveTransactions use other workers, and so do transactions nested in another
+// transaction on the same thread. The pool creates workers when they are needed, reuses them, and
 // destroys them with the database.
 //
 // Thread safety: a worker belongs to its current user. All threads may use the pool.
@@ -43,7 +43,7 @@ inline EngineWorker* thread_worker(uint64_t id) {
 // Gives this thread's turn in database `id`, if any, to another thread. A thread calls this before
 // it waits for the disk.
 void give_turn_back(uint64_t id);
-// Returns false if the thread is ending and cannot keep a worker any more. Destructors that run at
+// Returns false if the thread is ending and can no longer keep a worker. Destructors that run at
 // that time borrow a worker for each transaction.
 bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker);
 
@@ -75,8 +75,9 @@ class WorkerPool {
 
   WorkerPool(txn::Store& store, Make make) : turns(threads_at_once(store.options)), store_(store), make_(std::move(make)) {}
 
-  // Lends a worker to the caller. Returns null if workers_max workers are in use. A worker with
-  // Use::kHolds only holds a snapshot, so the thread count for turns does not include it.
+  // Lends a worker to the caller. Returns null if workers_max workers are in use. Use::kHolds is
+  // for a worker that only holds a snapshot; such a worker is not included in the number of threads
+  // that is passed to Turns.
   enum class Use : uint8_t { kRuns, kHolds };
   EngineWorker* take(Use use = Use::kRuns);
   void give_back(EngineWorker* worker);

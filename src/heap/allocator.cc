@@ -9,8 +9,8 @@
 namespace elider::heap {
 
 namespace {
-// The offsets of a free block's links: to the next block of its list and, in the first block of a
-// batch, to the next batch.
+// Offsets within a free block: of its link to the next block in the same list and, in the first
+// block of a batch, of the link to the next batch.
 constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
 constexpr uint64_t kZeroedByWords = 256;  // smaller objects are zeroed word by word, because most of their words are written anyway
 constexpr uint64_t kObjectBytesMax = block_bytes(kBlockClasses - 1) - kBlockHeadBytes;
@@ -62,8 +62,8 @@ Status Allocator::allocate(uint64_t bytes, uint64_t* offset) {
   return {};
 }
 
-// Cuts a new block from the arena's chunk. If the space left in the chunk is too small, makes free
-// blocks of it and begins a new chunk.
+// Cuts a new block from the arena's chunk. If the space left in the chunk is too small, turns that
+// space into free blocks and begins a new chunk.
 Status Allocator::cut(uint32_t block_class, uint64_t* block) {
   const uint64_t bytes = block_bytes(block_class);
   if (block_class >= kSmallClasses) {
@@ -128,8 +128,8 @@ Status Allocator::damaged(const char* what, uint64_t offset) const {
   return status;
 }
 
-// Adds the block to the arena's list. If this list is full, it becomes the arena's full list, and
-// the previous full list is moved to the heap's head.
+// Adds the block to the arena's free list. If that list is full, it first becomes the arena's full
+// list, and the previous full list is moved to the heap's head.
 Status Allocator::give_back(uint64_t block, uint32_t block_class) {
   if (block_class >= kSmallClasses) {
     attempt_.store_at(block + kNextBatchAt, attempt_.load_at(batches_at(block_class)));

@@ -1,6 +1,6 @@
-// Allocator: allocates and frees blocks of the heap. All of its state is stored in the heap and is
-// read and written by transactions, so an allocation is undone if its transaction is rolled back or
-// a crash prevents the commit.
+// Allocator: allocates and frees blocks of the heap. All allocator state is stored in the heap and
+// is read and written by transactions. An allocation is therefore undone if its transaction is
+// rolled back or if a crash prevents the commit.
 //
 //   HeapHead    the list of roots, the offset of the next chunk, batches of free blocks that all
 //               arenas may use, and an arena for each slot
@@ -8,7 +8,7 @@
 //               up to which blocks have been cut from it; the blocks follow without gaps
 //   block       a word that contains its size class and whether it is in use, then the object
 //
-// An arena's free lists are on cache lines that other slots do not write, so the allocations of two
+// An arena's free lists are on cache lines that other slots do not write, so allocations by two
 // threads do not conflict. An arena keeps up to two batches of free blocks of each size class.
 // Further batches are moved to the heap's head, where all arenas find them. Blocks are never
 // merged, so freed memory is reused only for objects of about the same size. Thread safety: used

@@ -60,7 +60,7 @@ Status HeapAttempt::end() {
     case HeapWait::kTotal: heap_.slots().wait_for_all_before(slot_, heap_.slots().clock()); break;
     case HeapWait::kOwn: break;  // everything that this transaction has read was already durable
   }
-  // A transaction that this one waited for may have failed to become durable.
+  // If this transaction has waited for another one, that one may have failed to become durable.
   return heap_.stopped();
 }
 
@@ -77,7 +77,8 @@ bool HeapAttempt::lock_stripe(uint32_t stripe) {
   return locking != Stripes::Locking::kRefused;
 }
 
-// Reserves all memory first, so that it cannot fail with only some stripes locked.
+// Reserves all memory before it locks the first stripe, so that it cannot run out of memory with
+// only some stripes locked.
 bool HeapAttempt::lock_stripes() {
   locked_.clear();
   uint64_t lines = writes_->entries().size();
@@ -144,9 +145,9 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   const uint64_t number = slots.take_number();
   ELIDER_TEST_POINT("heap.commit.numbered");
   if (!reads_hold()) {
-    // Under kOwn the state remains kDeciding until the log records that the number was given up,
-    // because another transaction's snapshot must not include a number that the log does not
-    // contain.
+    // Under HeapWait::kOwn the slot's state remains kDeciding until the log records that the number
+    // was given up. Otherwise another transaction's snapshot could include a number that the log
+    // does not contain.
     if (!durable_first || ELIDER_MUTANT(kHeapVisibleFirst)) slots.say(slot_, Phase::kWritten, number);
     unlock_stripes({});
     slots.end(slot_);
@@ -179,8 +180,8 @@ HeapAttempt::Outcome HeapAttempt::commit(Status* status) {
   return Outcome::kDone;
 }
 
-// Makes what was stored durable, unless persist() and the replayer do so later (fences()). Returns
-// the first error.
+// If `stored` is ok and fences() is true, makes durable what this thread has stored. If fences() is
+// false, persist() and the replayer do so later. Returns the first error.
 Status HeapAttempt::fenced(Status stored) { return stored.ok() && fences() ? heap_.fence() : std::move(stored); }
 
 Status HeapAttempt::conclude(Status written, uint64_t needs) {
@@ -196,12 +197,12 @@ Status HeapAttempt::conclude(Status written, uint64_t needs) {
   return status;
 }
 
-// Whether this thread must fence what it stores. Otherwise persist() and the replayer fence it
-// later.
+// Returns true if this thread must fence its own stores. If not, persist() and the replayer fence
+// these stores later.
 bool HeapAttempt::fences() const { return heap_.options().durability == HeapDurability::kWait || heap_.medium_fences_for_its_thread(); }
 
-// Records in the log that the number was given up. Until this is durable, the number is a gap in
-// the log, and transactions that need later numbers are not durable.
+// Records in the log that the number was given up. Until that log entry is durable, the number is a
+// gap in the log, and transactions that need later numbers are not durable.
 void HeapAttempt::give_up(uint64_t number) {
   const Status written = fenced(heap_.log().append_abort(slot_, number));
   if (!written.ok()) heap_.stop(written);
@@ -290,8 +291,8 @@ uint64_t HeapAttempt::load(uint64_t word) {
     }
   }
   if ((published_signature_ & WriteSet::bit_of(word)) != 0 && !ELIDER_MUTANT(kHeapSkipPublished)) {
-    // Only one of the write sets can contain the word, because a stripe is locked until the write
-    // is in the heap.
+    // At most one of the write sets can contain the word, because a commit keeps the word's stripe
+    // locked until the word is in the heap.
     for (const WriteSet* const writes : published_)
       if (const uint64_t* const theirs = writes->find(word); theirs != nullptr) return *theirs;
   }

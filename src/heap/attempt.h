@@ -7,11 +7,12 @@
 // Under the software protocol, an attempt reads a snapshot s, which includes all commits with
 // numbers up to s (`moment_`; slots.h). The writes of some of these commits may not be in the heap
 // yet; the attempt reads them from the commits' write sets. Commits with numbers above s wait for
-// this attempt before they write to the heap, so a word does not change while it is read.
+// this attempt to end before they write to the heap, so no word changes while the attempt may read
+// it.
 //
 // A commit locks the stripes (stripes.h) of the cache lines that it writes. A stripe with a number
-// above s is a conflict. Then the commit takes its number and, if the transaction is serializable,
-// checks that the stripes of all words that it has read are unchanged.
+// above s is a conflict. Then the commit takes its number. If the transaction is serializable, it
+// also checks that the stripes of all words that it has read are unchanged.
 //
 // A commit first becomes visible to other transactions and then durable, and transactions that have
 // seen it wait until it is durable. Under HeapWait::kOwn the order is reversed: the record is
@@ -68,8 +69,8 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
 
   // -- in a region (regions.cc) ------------------------------------------------------------------
 
-  // What is written while the region's tracking is suspended. It is on cache lines that the region
-  // does not access otherwise.
+  // The variables that are written while the region's tracking is suspended. They occupy cache
+  // lines that the region does not access otherwise.
   struct Window {
     uint64_t number = 0;  // 0: the region did not take a number
     bool logged = false;

@@ -1,5 +1,5 @@
-// Heap::check() and Heap::status_of(), for the commands `elider heap check` and `elider heap
-// status`: inspect the file of a heap that is not open.
+// Heap::check() and Heap::status_of(), which inspect the file of a heap that is not open. The
+// commands `elider heap check` and `elider heap status` call them.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -50,7 +50,8 @@ Status look(const std::string& path, Looked* looked) {
   if (Status status = replayer.begin(); !status.ok()) return status;
   if (Status status = replayer.find(&looked->found); !status.ok()) return status;
   looked->replayed = replayer.replayed();
-  // Log records that are not applied yet may write beyond the file's end.
+  // Log records that have not been applied yet may write beyond the file's end, so the heap may be
+  // larger than the file.
   uint64_t end = 0;
   if (Status status = replayer.heap_bytes_with(looked->found, &end); !status.ok()) return status;
   void* const memory = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,6 +1,6 @@
-// A file as a heap's medium. Stores are written to the file at once, and fdatasync makes them
-// durable. Threads share the calls of fdatasync: a thread that arrives while one is running waits
-// for the next one.
+// A file as a heap's medium. Stores are written to the file immediately, and fdatasync makes them
+// durable. Threads share calls to fdatasync: if a call is running when a thread arrives, the thread
+// waits for the next call.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -92,7 +92,7 @@ class FileMedium final : public Medium {
  private:
   using Page = std::array<std::byte, kPageBytes>;
 
-  // Writes the pages of pages_, with one call for each sequence of up to 256 adjacent pages.
+  // Writes all pages in pages_, with one call for each sequence of up to 256 adjacent pages.
   Status write_pages() {
     for (auto page = pages_.begin(); page != pages_.end();) {
       const uint64_t first = page->first;

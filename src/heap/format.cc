@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kHeaderSeed = 0x6865617031;
 
-// Whether the values are within the ranges of HeapOptions. Every version of the program has
-// required this.
+// Returns true if the values are within the ranges that HeapOptions allows. No version of the
+// program has created a file with other values.
 bool is_possible(const Geometry& geometry) {
   return geometry.threads != 0 && geometry.threads <= kThreadsMax && geometry.markers >= kMarkersMin && geometry.markers <= kMarkersMax &&
          std::has_single_bit(geometry.markers) && geometry.log_bytes >= kLogBytesMin && geometry.log_bytes <= kLogBytesMax &&
@@ -65,8 +65,8 @@ Status decode(const FileHeader& header, const std::string& path, Geometry* geome
                                     "; this program reads versions up to " + std::to_string(kVersion)};
   *geometry = {header.threads, header.markers, header.log_bytes, header.heap_at, header.identity};
   // Opening a file of version 1 converts its header to version 2. On persistent memory, a crash
-  // during the conversion may leave only one of the two changed words, so the checksum may be that
-  // of either version.
+  // during the conversion may leave only one of the two words (version and checksum) changed, so
+  // the checksum may be that of either version.
   bool is_whole = false;
   FileHeader its = header;
   for (its.version = 1; its.version <= kVersion; ++its.version) is_whole = is_whole || header.checksum == checksum_of(its, kHeaderSeed);

@@ -27,7 +27,7 @@
 namespace elider::heap {
 
 inline constexpr char kMagic[16] = "elider heap\r\n\x1a";
-inline constexpr char kMagicUnmade[16] = "elider heap new";  // the creation of the file has started and is not complete
+inline constexpr char kMagicUnmade[16] = "elider heap new";  // the file is still being created
 inline constexpr uint32_t kVersion = 2;                      // version 1 did not have runs of zeros
 // kReplayedAt[i] contains the two offsets of the entry whose sequence modulo 2 is i. Each offset is
 // in a separate disk sector. Older programs use only the first offset of each entry.
@@ -55,7 +55,7 @@ struct FileHeader {
   uint32_t reserved;
   uint64_t log_bytes;
   uint64_t heap_at;
-  uint64_t identity;  // random; seeds the checksums, so that those of other files do not match
+  uint64_t identity;  // random; seeds the checksums, so that data from another file does not match
   uint64_t checksum;
 };
 
@@ -66,13 +66,14 @@ struct Replayed {
 };
 
 // A marker describes the record of transaction `number`. The record has `bytes` bytes. It begins at
-// `start`, counted in bytes from the beginning of all that the slot has ever written. After a
+// position `start` in the stream of all bytes that the slot has ever written to its ring. After a
 // crash, the transaction is recovered if its record is intact and all numbers up to `needs` are
 // present. If `bytes` is 0, the number was given up.
 //
-// The last two words tell recovery which gaps in the log a crash cannot have caused; these are
-// damage. The checksum does not cover these two words: a torn write may leave those of an older
-// marker, but what they say is still true. 0 means unknown. Older programs write 0.
+// From the last two words, recovery learns which gaps in the log a crash cannot have caused, so
+// that they must be damage. The checksum does not cover these two words, because a torn write may
+// leave the words of an older marker, whose statements are still true. 0 means unknown. Older
+// programs write 0.
 struct Marker {
   uint64_t number;
   uint64_t needs;
@@ -82,7 +83,7 @@ struct Marker {
   uint64_t record_checksum;
   uint64_t checksum;
   uint64_t durable;   // all numbers up to this one were durable or replayed when this marker was written
-  uint64_t previous;  // the slot's latest number that was known to be durable then
+  uint64_t previous;  // the slot's latest number that was known to be durable when this marker was written
 };
 static_assert(sizeof(Marker) == 64);
 

@@ -31,7 +31,7 @@ using heap::kHeapAlignment;
 namespace {
 
 constexpr uint32_t kAttemptsBeside = 10;  // after this many attempts, a transaction runs alone (DUMBO, section 4.1)
-// The retry limits for regions. They allow the same number of conflicts and, in addition, some
+// The retry limits for regions: as many conflicts as kAttemptsBeside allows and, in addition, some
 // aborts that are caused by page faults or by transactions that run alone.
 constexpr ElisionPolicy kRegionPolicy{
     .conflict_aborts_max = kAttemptsBeside, .capacity_aborts_max = 1, .system_aborts_max = 2, .lock_held_aborts_max = 1000};
@@ -39,7 +39,7 @@ constexpr ElisionPolicy kRegionPolicy{
 // The attempt whose procedure this thread runs, if any.
 constinit thread_local HeapAttempt* running = nullptr;
 
-// While an object of this class exists, the thread runs a procedure.
+// Marks the thread as running a heap's procedure while the object exists.
 class Runs {
  public:
   explicit Runs(HeapAttempt& attempt) { running = &attempt; }
@@ -56,8 +56,9 @@ Status refuse_within(const char* call) {
   return Status::invalid_argument(std::string(call) + ": not allowed inside a heap's procedure, and this thread is running one");
 }
 
-// Returns the result of f(), or the status for an exception that it threw. If the thread is ending
-// (it is cancelled or exits within f()), calls unwind() and lets it end.
+// Returns the result of f() or, if f() throws an exception, the status for that exception. If f()
+// is left because the thread is cancelled or calls pthread_exit(), calls unwind() and lets the
+// thread end.
 template <class F, class Unwind>
 Status guarded(F&& f, Unwind&& unwind) {
   try {
@@ -97,15 +98,15 @@ Status write_new(heap::Medium& medium, const Geometry& geometry, uint64_t bytes)
     if (status.ok()) status = medium.store(at, std::as_bytes(std::span(&none, 1)));
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&unmade, 1)));
   if (status.ok()) status = medium.fence();
-  // This store makes the file a heap. It changes one word of 8 bytes, which is atomic on any
-  // medium.
+  // This store turns the file into a heap. It is atomic on any medium, because it changes only one
+  // 8-byte word.
   if (status.ok()) status = medium.store(0, std::as_bytes(std::span(&header, 1)));
   return status.ok() ? medium.fence() : status;
 }
 
-// Reserves disk space for the complete file, which may have holes if an older program wrote it or
-// if it is a copy. *room is an error if the disk does not have enough space. kInvalidArgument: the
-// heap is larger than `capacity`.
+// Reserves disk space for the complete file. The file may have holes if an older program wrote it
+// or if it is a copy. If the disk does not have enough space, sets *room to the error.
+// kInvalidArgument: the heap is larger than `capacity`.
 Status reserve_all(io::File& file, const Geometry& geometry, uint64_t capacity, Status* room) {
   uint64_t bytes = 0;
   if (Status status = file.size(&bytes); !status.ok()) return status;
@@ -211,7 +212,7 @@ bool HeapInside::add_roots() {
   });
 }
 
-// Called when the heap is in memory and contains all transactions up to `number`.
+// Called once the heap in memory contains all transactions up to `number`.
 Status HeapInside::begin_slots(uint64_t number) {
   if (!add_roots()) return {Code::kCorrupt, "'" + path_ + "' is damaged: the list of roots, at offset " +
                                                std::to_string(geometry_.heap_at + heap::HeapHead::kRootsAt)};
@@ -275,7 +276,8 @@ Status HeapInside::grow_to(uint64_t bytes) {
   if (bytes <= now) return {};
   if (bytes > options_.capacity_bytes)
     return {Code::kMemoryLimit, "'" + path_ + "' is full: HeapOptions::capacity_bytes is " + std::to_string(options_.capacity_bytes)};
-  // Doubles the heap. If the disk does not have space for that, grows it only to the needed size.
+  // Doubles the heap's size. If the disk does not have enough space, grows the heap only to the
+  // needed size.
   const uint64_t needed = heap::aligned(bytes), wanted = std::min(options_.capacity_bytes, std::max(2 * now, needed));
   const uint64_t possible = medium_->reserve(geometry_.heap_at + wanted).ok() ? wanted : needed;
   if (Status status = medium_->extend(geometry_.heap_at + possible); !status.ok()) return status;
@@ -372,7 +374,7 @@ Status HeapInside::run(FunctionRef<Status(HeapTransaction&)> procedure) {
     slots_.leave(slot);
     if (outcome == HeapAttempt::Outcome::kNoRoom) {
       room = attempt.room_needed();
-      if (alone.owns_lock()) {  // so that other transactions can run, because the replayer may wait for them
+      if (alone.owns_lock()) {  // lets other transactions run, because the replayer may wait for them
         slots_.end_alone();
         alone.unlock();
         attempts = has_regions() ? kAttemptsBeside - 1 : ~0u;
@@ -433,7 +435,7 @@ Status HeapInside::read(FunctionRef<Status(HeapReader&)> procedure) {
         attempt.roll_back();
         slots_.release(slot);
       });
-  // A commit that this transaction saw may have failed to become durable.
+  // This transaction may have read from a commit that has failed to become durable.
   const Status durable = attempt.end();
   if (status.ok() && !was_stopped) status = durable;
   counts_[slot].reads.fetch_add(1, std::memory_order_relaxed);  // relaxed: statistics
@@ -461,7 +463,7 @@ Status HeapInside::replay() {
   const Uncancelled uncancelled;
   ELIDER_TEST_POINT("heap.replay.begins");
   const uint64_t last = slots_.settled();
-  // A number also counts as settled if its record failed to become durable.
+  // settled() includes numbers whose records failed to become durable.
   if (Status status = stopped(); !status.ok()) return status;
   if (last <= replayer_->replayed()) return {};
   if (options_.durability == HeapDurability::kLater)

@@ -33,9 +33,9 @@ class HeapInside {
   // Implements Heap::open(). Sets *opened if the result is ok.
   static Status open(const std::string& path, uint64_t bytes, HeapOptions options, std::unique_ptr<HeapInside>* opened);
   ~HeapInside();
-  // Returns true in a forked child of the process that opened the heap. Then only abandon() may be
-  // called, because other threads of the parent may have been in the middle of any function when it
-  // forked.
+  // Returns true in a forked child of the process that opened the heap. The child may call only
+  // abandon(), because other threads of the parent may have been in the middle of any function
+  // during the fork.
   bool in_child() const { return process_.in_child(); }
   // Replaces the destructor in a forked child. Returns the heap's memory to the system.
   void abandon();
@@ -78,8 +78,8 @@ class HeapInside {
  private:
   HeapInside(std::string path, const HeapOptions& options, const heap::Geometry& geometry, const heap::Regions& regions,
              std::unique_ptr<heap::Medium> medium, std::unique_ptr<io::File> held);
-  // Applies the log to the file and calls start(). Checks the log before it writes. If `room` is
-  // not ok, or the disk lacks space for the complete heap, opens the heap read-only instead.
+  // Checks the log, applies it to the file, and calls start(). If `room` is not ok, or if the disk
+  // lacks space for the complete heap, opens the heap read-only instead.
   Status recover(Status room);
   Status start();
   // Opens the heap read-only: applies the log only in memory. Update transactions fail with `why`.

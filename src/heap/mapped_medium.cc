@@ -1,7 +1,7 @@
 // A mapped file as a heap's medium. A store writes back its cache lines, and a fence waits until
-// they are written back. On persistent memory (mapped with MAP_SYNC) this makes the stores durable.
-// With HeapMedium::kDelay, a fixed delay per cache line replaces this, as in the paper's
-// measurements (DUMBO, section 4.1).
+// they are written back. On persistent memory (mapped with MAP_SYNC), the fence thus makes the
+// stores durable. With HeapMedium::kDelay, cache lines are not written back; a fixed delay per
+// cache line simulates the time, as in the paper's measurements (DUMBO, section 4.1).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,8 +73,8 @@ class MappedMedium final : public Medium {
     if (!delays_) store_fence();
     return {};
   }
-  // Is not delayed, because studies with a delay measure transactions, not the replay (section
-  // 4.1).
+  // patch() is never delayed, because studies with a delay measure transactions, not the replay
+  // (section 4.1).
   Status patch(uint64_t offset, std::span<const std::byte> bytes) override {
     std::memcpy(memory_ + offset, bytes.data(), bytes.size());
     if (flushes_patched()) flush(offset, bytes.size());
@@ -116,7 +116,7 @@ class MappedMedium final : public Medium {
   uint64_t syncs() const override { return 0; }
 
  private:
-  // Writing back cache lines does not make the file's length durable, so it must be synced.
+  // Writing back cache lines does not make the file's length durable, so the file must be synced.
   Status sync_length() {
     if (delays_ || uninterrupted([&] { return ::fsync(descriptor_); }) == 0) return {};
     return io::file_error("sync", path_, errno);

@@ -1,10 +1,10 @@
 // Medium: the durable storage of a heap. Stored bytes are durable once fence() has returned.
 //
-// There are two kinds: a file with fdatasync, used through io::File, which tests can replace; and a
-// mapped file whose cache lines are written back one by one (DAX), or for which a delay simulates
-// this. Transactions call store() for disjoint ranges of bytes. The replayer calls patch().
-// Thread safety: all threads may call all functions, but only one thread at a time may call patch()
-// or settle().
+// There are two kinds of media. One is a file that fdatasync makes durable; it is accessed through
+// io::File, which tests can replace. The other is a mapped file whose cache lines are written back
+// one by one (DAX), or for which a delay simulates the write-back. Transactions call store() for
+// disjoint ranges of bytes. The replayer calls patch(). Thread safety: all threads may call all
+// functions, but only one thread at a time may call patch() or settle().
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,14 @@ class Medium {
  public:
   virtual ~Medium() = default;
 
-  // Stores the bytes and, if the medium can do so, begins to make them durable.
+  // Stores the bytes. A medium that can make bytes durable in the background begins to do so.
   virtual Status store(uint64_t offset, std::span<const std::byte> bytes) = 0;
   // If the result is ok, everything that this thread has stored is durable. Unless
   // fences_for_its_thread() is true, everything that other threads stored before the call is
   // durable as well.
   virtual Status fence() = 0;
   virtual bool fences_for_its_thread() const { return false; }
-  // Like store(), but the bytes are durable, and may be read, only after settle(). The range must
+  // Like store(), but the bytes may be read, and are durable, only after settle(). The range must
   // not cross a multiple of kPatchBytesMax.
   virtual Status patch(uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual Status settle() = 0;
@@ -54,8 +54,8 @@ class Medium {
   // Reserves disk space for the first `bytes` bytes of the file. kIoError: io::File::reserve()
   // failed. Then the file is unchanged, and the caller may retry with fewer bytes.
   virtual Status reserve(uint64_t bytes) = 0;
-  // Like reserve(), but also makes the file at least this long. If a later store is durable, the
-  // new length is as well.
+  // Like reserve(), but also makes the file at least this long. Once a later store is durable, the
+  // new length is durable as well.
   virtual Status extend(uint64_t bytes) = 0;
   // Maps the file's bytes from `offset` on to `memory`. Writes to `memory` do not change the file
   // (DUMBO, section 3).

@@ -34,7 +34,7 @@ class RedoLog {
   bool is_half_full(uint32_t slot) const {
     return 2 * (rings_[slot].end - rings_[slot].freed.load(std::memory_order_relaxed)) > geometry_.log_bytes;
   }
-  // relaxed above: a hint.
+  // The load above is relaxed because its result is only a hint.
 
   // Builds the record that append() will write, and returns its size in bytes.
   uint64_t prepare(uint32_t slot, const WriteSet& writes) {
@@ -101,16 +101,16 @@ class RedoLog {
     while (known < all && !durable_.compare_exchange_weak(known, all, std::memory_order_acq_rel)) {
     }
   }
-  // Records in the file that persist() has promised durability up to `all`. The entry is not
-  // fenced: if a crash loses it, recovery can only detect less damage. Only one thread at a time
-  // may call this function.
+  // Records in the file that persist() has promised durability up to number `all`. The entry is not
+  // fenced, because a crash that loses the entry does no more harm than that recovery detects less
+  // damage. Only one thread at a time may call this function.
   void say_persisted(uint64_t all) noexcept {
     if (all <= persisted_) return;
     persisted_ = all;
     const Replayed entry = make_replayed(1, all, geometry_);
     static_cast<void>(store(kPersistedAt, std::as_bytes(std::span(&entry, 1))));
   }
-  // Called when the replayer has applied everything that the slot wrote before `end`.
+  // Called when the replayer has applied everything in the slot's ring before position `end`.
   void free_up_to(uint32_t slot, uint64_t end) { rings_[slot].freed.store(end, std::memory_order_release); }
   // Returns the end of a record's space in the ring.
   static uint64_t end_of(uint64_t start, uint64_t bytes) {
@@ -119,7 +119,7 @@ class RedoLog {
 
  private:
   struct alignas(kCacheLinePairBytes) Ring {
-    uint64_t end = 0;  // of all bytes that the slot has ever written
+    uint64_t end = 0;  // number of bytes that the slot has ever written
     std::vector<uint64_t> record;
     Marker marker;  // the last record's marker
     uint64_t durable = 0, previous = 0;

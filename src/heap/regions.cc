@@ -20,9 +20,9 @@ namespace {
 
 constexpr uint32_t kLooksMax = 10000;  // number of checks for active readers while reads are suspended: about 100 microseconds
 
-// Runs the procedure and returns whether it succeeded. If the procedure throws, the abort in the
-// catch block undoes everything that the region has written, including what the C++ runtime has
-// stored for the exception.
+// Runs the procedure, and returns true if it succeeded. If the procedure throws, the abort in the
+// catch block undoes everything that the region has written, including the C++ runtime's data for
+// the exception.
 template <class B>
 [[gnu::noinline]] bool succeeds(HeapAttempt& attempt, FunctionRef<Status(HeapTransaction&)> procedure) {
   try {

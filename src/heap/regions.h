@@ -12,9 +12,9 @@
 // region. The reader does not see commits with numbers above s, because these commits wait for the
 // reader.
 //
-// The region must not track what it reads while it waits, because a reader that ends would abort
-// it. So there are three ways to wait, depending on what the backend can suspend
-// (htm/suspension.h):
+// While a region waits, it must not track its reads of the readers' states, because a reader that
+// ends changes its state and would thus abort the region. So there are three ways to wait,
+// depending on which tracking the backend can suspend (htm/suspension.h):
 //
 //   kAll    The tracking of reads and writes is suspended while the region takes its number,
 //           announces its state, writes its log record, and waits. Update transactions announce
@@ -32,8 +32,8 @@
 //   kNone   As with kLoads, but a region cannot wait. If a reader is active, the region aborts,
 //           and the thread waits outside the region.
 //
-// Under HeapIsolation::kSnapshot, a region with kAll suspends its reads from the beginning.
-// Otherwise a region tracks its reads and is serializable. If a region cannot execute a
+// Under HeapIsolation::kSnapshot, a region with kAll suspends its reads from the beginning. In all
+// other cases a region tracks its reads and is therefore serializable. If a region cannot execute a
 // transaction, or keeps failing, the transaction runs alone under the software protocol
 // (attempt.h). Regions read the word that announces such a transaction, so the announcement aborts
 // them. Thread safety: see HeapAttempt.

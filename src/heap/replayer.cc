@@ -66,9 +66,9 @@ Status Replayer::damaged_entries() const {
 }
 
 // A transaction is recovered if its marker and its record are intact and all numbers up to its
-// `needs` are present. Only such a transaction can have returned to its caller. If a transaction
-// has read from another one, its `needs` is at least the other's number, so if it is recovered, the
-// other one is as well.
+// `needs` are present. Only a transaction that meets these conditions can have returned to its
+// caller. If transaction A has read from transaction B, A's `needs` is at least B's number, so if A
+// is recovered, B is recovered as well.
 //
 // A gap in the numbers was caused by a crash or by damage. It is damage if a marker or the entry of
 // persist() says that the missing number was durable, because a crash does not remove durable data.
@@ -110,9 +110,9 @@ Status Replayer::find(Found* found) {
   return {};
 }
 
-// Sets *is_whole to whether the marker's record is intact. If it is not, a crash came before the
-// record was durable. kCorrupt: the checksum matches, but the record does not consist of valid
-// runs.
+// Sets *is_whole to true if the marker's record is intact. If the record is not intact, a crash
+// occurred before the record was durable. kCorrupt: the checksum matches, but the record does not
+// consist of valid runs.
 Status Replayer::look_at(const Marker& marker, bool* is_whole) {
   std::span<const uint64_t> words;
   const Status status = marker.bytes == 0 ? Status() : load(marker, geometry_.record_at(marker.slot, marker.start), true, &words);
@@ -148,8 +148,8 @@ Status Replayer::word_with(const Found& found, uint64_t offset, uint64_t* word) 
   return {};
 }
 
-// After a crash the log may be durable although the file's length is not. Then the log determines
-// the length.
+// After a crash, the log may be durable although the file's new length is not. In that case the
+// length is derived from the log.
 Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   uint64_t used = 0;
   if (Status status = medium_.size(bytes); !status.ok()) return status;
@@ -163,8 +163,8 @@ Status Replayer::heap_bytes_with(const Found& found, uint64_t* bytes) {
   if (Status status = word_with(found, HeapHead::kNextChunkAt, &used); !status.ok()) return status;
   if (used < HeapHead::bytes(geometry_.threads) || used > kBytesMax || used % kCacheLineBytes != 0) return damaged();
   *bytes = std::max(*bytes, used);
-  // A transaction cannot have written beyond the heap's end at the time when it ran, which was the
-  // file's end or the end of an allocated chunk.
+  // A transaction cannot have written beyond the end that the heap had when the transaction ran.
+  // That end was the file's end or the end of an allocated chunk.
   for (const Marker& record : found.durable) {
     const Status status = apply(record, [&](const Run& run) { return run.end() <= *bytes ? Status() : this->damaged(record); });
     if (!status.ok()) return status;
@@ -198,12 +198,14 @@ Status Replayer::damaged(const Marker& marker) const {
                               std::to_string(geometry_.record_at(marker.slot, marker.start))};
 }
 
-// While it stores the words of one record, it prefetches the records of the next few markers.
+// While the function stores the words of one record, it prefetches the records of the next few
+// markers.
 Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
   constexpr size_t kAhead = 6, kPlacesKept = 8;
   static_assert(kAhead < kPlacesKept);
   // The number of bytes that are prefetched for each record, whatever its length. A branch on the
-  // length would often be mispredicted, and after a shorter record comes the slot's next record.
+  // length would often be mispredicted, and the bytes behind a shorter record are useful as well,
+  // because they are the slot's next record.
   constexpr uint64_t kAheadBytes = 4 * kCacheLineBytes;
   // Most runs have one word. A single comparison detects such a run and checks that its word is
   // within the largest possible heap.
@@ -273,10 +275,10 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
-// First makes the log that it has read durable, by storing it again. If the process was killed, the
-// log may be only in the page cache, and after a failed sync the system considers it written.
-// Without this step, a power failure during the following steps could leave some new words in the
-// heap without their log records.
+// First makes the log that was read durable, by storing the log again. If the previous process was
+// killed, the log may be only in the page cache. After a failed sync, the system considers the log
+// written although it may not be on the disk. Without this step, a power failure during the
+// following steps could leave some new words in the heap without their log records.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
   const FileHeader header = encode(geometry_);  // the header in the current format version

@@ -1,10 +1,11 @@
-// Replayer: applies the redo log to the heap's file (DUMBO, section 3.3). It does so in the
+// Replayer: applies the redo log to the heap's file (DUMBO, section 3.3). The log is applied in the
 // background, when a transaction finds the log full, and after a crash.
 //
-// It processes the markers in ascending order of their numbers. It writes the words of their
-// records to the heap, makes them durable, and only then writes its progress to the file. After a
-// crash it repeats some of the work, which is idempotent. Thread safety: all threads may call
-// replay(). One replay runs at a time, and other callers wait.
+// The replayer processes the markers in ascending order of their numbers. It writes the words of
+// their records to the heap, makes these words durable, and only then records its progress in the
+// file. After a crash, it may apply some records again, which is harmless because applying a record
+// is idempotent. Thread safety: all threads may call replay(). One replay runs at a time, and other
+// callers wait.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,9 @@ class Replayer {
   Status begin();
   // Finds the transactions in the log that have not been replayed.
   Status find(Found* found);
-  // Return a word of the heap, and the heap's size, as they will be after `found` was applied. The
-  // size is a multiple of kHeapAlignment. kCorrupt: the log is damaged, or the file was cut short.
+  // word_with() returns a word of the heap, and heap_bytes_with() the heap's size, as they will be
+  // after `found` has been applied. The size is a multiple of kHeapAlignment. kCorrupt: the log is
+  // damaged, or the file was cut short.
   Status word_with(const Found& found, uint64_t offset, uint64_t* word);
   Status heap_bytes_with(const Found& found, uint64_t* bytes);
   // Loads the heap into `memory` and applies `found` there. `memory` must contain zeros and have

@@ -41,12 +41,12 @@ bool for_each_root(uint32_t threads, uint64_t end, ReadHeap read, FunctionRef<vo
 // is damaged.
 bool list_roots(uint32_t threads, uint64_t end, ReadHeap read, std::vector<HeapRoot>* roots);
 
-// kInvalidArgument: `offset` is a root's object or a node of the list, which must not be freed.
+// Checks that `offset` may be freed. kInvalidArgument: it is the offset of a root's object or of a
+// node of the list.
 Status check_no_root(detail::HeapAttempt& attempt, uint64_t offset);
 
 // A Bloom filter of the objects and nodes that may belong to roots. It saves free() from comparing
-// each object with all roots. Everything that was added since the heap was opened remains in the
-// filter.
+// each object with all roots. Nothing is removed from the filter before the heap is closed.
 class RootFilter {
  public:
   void add(uint64_t offset) {

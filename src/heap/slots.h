@@ -2,7 +2,7 @@
 // that state changes. There are two such waits, the isolation wait and the durability wait (DUMBO,
 // sections 3.1, 3.2 and algorithm 1, with two corrections).
 //
-// The clock counts the update transactions that have taken a number during their commit. The
+// The clock is the number of update transactions that have taken a number during their commit. The
 // snapshot s of a transaction (`moment` in the code) is a value of the clock. The transaction sees
 // exactly the commits with numbers up to s.
 //
@@ -19,9 +19,9 @@
 //            written
 //
 // The published algorithm differs in two ways: a transaction reads the clock only before it
-// announces active, and it announces its number after the isolation wait. Both are errors, as
-// mutants in tests/exhaustive/heap_model.h show. The mutant kHeapEarlyMoment reproduces the first
-// error here.
+// announces active, and it announces its number only after the isolation wait. Both differences are
+// errors in the published algorithm, as mutants in tests/exhaustive/heap_model.h show. The mutant
+// kHeapEarlyMoment reproduces the first error here.
 //
 // Thread safety: all threads may call all functions; a slot is changed only by its owner.
 #pragma once
@@ -55,8 +55,8 @@ struct WriterState {
   static uint64_t of(Phase phase, uint64_t value) { return value << 3 | static_cast<uint64_t>(phase); }
 };
 
-// There are two arrays, so that readers that begin and end do not invalidate the cache lines that
-// durability waits read (section 3.2.1).
+// The states of readers and writers are in two separate arrays. When a reader begins or ends, it
+// thus does not invalidate the cache lines that durability waits read (section 3.2.1).
 class Slots {
  public:
   explicit Slots(uint32_t count)
@@ -83,7 +83,7 @@ class Slots {
   uint64_t clock() const { return clock_->load(std::memory_order_seq_cst); }
   void start_clock(uint64_t number) { clock_->store(number, std::memory_order_seq_cst); }
   uint64_t take_number() { return clock_->fetch_add(1, std::memory_order_seq_cst) + 1; }
-  // Called within a region, so another thread cannot take a number at the same time.
+  // Called within a region, which aborts if another thread takes a number at the same time.
   uint64_t take_number_in_region() {
     // relaxed: the region's commit orders these accesses.
     const uint64_t number = clock_->load(std::memory_order_relaxed) + 1;
@@ -154,7 +154,7 @@ class Slots {
     }
   }
   // Returns true if no active transaction has a snapshot up to `moment`, that is, if data that was
-  // released then cannot be read any more.
+  // released at that value of the clock can no longer be read.
   bool nobody_since(uint64_t moment) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
       if (readers_[slot].active.load(std::memory_order_seq_cst) <= moment) return false;
@@ -162,8 +162,8 @@ class Slots {
   }
 
   // The pruned wait: waits until all numbers up to `moment` have durable markers or were given up.
-  // This includes transactions whose writes were not read, because recovery drops a transaction if
-  // any number up to its snapshot is missing.
+  // The caller also waits for transactions whose writes it has not read, because recovery drops a
+  // transaction if any number up to its snapshot is missing.
   void wait_for_durability(uint32_t own, uint64_t moment) const {
     if (ELIDER_MUTANT(kHeapSkipDurabilityWait)) return;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -186,8 +186,9 @@ class Slots {
       }
     }
   }
-  // Returns a number such that all numbers up to it are in the log or were given up. If the medium
-  // fences for its thread (medium.h), these numbers are also durable.
+  // Returns a number n such that all numbers up to n are in the log or were given up. If each of
+  // the medium's fences covers only the calling thread's stores (Medium::fences_for_its_thread()),
+  // these numbers are also durable.
   uint64_t settled() const {
     uint64_t number = clock();
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {
@@ -249,7 +250,7 @@ class Slots {
   };
 
   const uint32_t count_;
-  std::atomic<uint32_t> used_{0};  // all slots that were ever used are below this
+  std::atomic<uint32_t> used_{0};  // every slot that was ever used is below this number
   CacheLine<std::atomic<uint64_t>> clock_;
   CacheLine<std::atomic<bool>> alone_;
   std::unique_ptr<Reader[]> readers_;

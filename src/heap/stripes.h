@@ -20,7 +20,7 @@ class Stripes {
 
   static constexpr uint64_t kWords = 8;  // words of a cache line
 
-  // Returns the stripe of a word of the heap.
+  // Returns the stripe that covers a word of the heap.
   static uint32_t of(uint64_t word) { return static_cast<uint32_t>((word / kWords) & (kCount - 1)); }
   // Returns the number of cache lines that `count` words from `first` on occupy.
   static uint64_t lines(uint64_t first, uint64_t count) { return count == 0 ? 0 : (first + count - 1) / kWords - first / kWords + 1; }

@@ -30,7 +30,8 @@ class WriteSet {
   bool empty() const { return entries_.empty() && zeros_.empty(); }
   std::span<const Entry> entries() const { return entries_; }
   std::span<const Zeros> zeros() const { return zeros_; }
-  // A filter: if the bit of a word is not set here, the word is not in the write set.
+  // Returns a Bloom filter of the words: if a word's bit is not set in the filter, the word is not
+  // in the write set.
   uint64_t signature() const { return signature_; }
   static uint64_t bit_of(uint64_t word) { return uint64_t{1} << (mix(word) >> 58); }
 
@@ -89,7 +90,7 @@ class WriteSet {
         if (entry.word - first < count) entry.value = 0;
     }
   }
-  // Keeps the memory for the next transaction, unless there is room for more than kKeptMax words.
+  // Keeps the memory for the next transaction, unless the capacity exceeds kKeptMax words.
   void clear() {
     if (entries_.capacity() > kKeptMax) {
       entries_ = {};
@@ -119,7 +120,7 @@ class WriteSet {
     }
   }
 
-  uint64_t released_at = 0;  // 1 + the clock when the set's words had been written to the heap; 0: the set is unused
+  uint64_t released_at = 0;  // 1 + the value of the clock when the set's words were in the heap; 0: the set is unused
 
  private:
   static constexpr size_t kUnindexed = 16;

@@ -1,5 +1,5 @@
-// Backend: the C++ concept of a backend, which begins and ends hardware transactions ("regions").
-// This header also has the two backends that do not need hardware.
+// Backend: the C++ concept for backends, which begin and end hardware transactions ("regions").
+// This header also defines the two backends that do not need hardware.
 //
 //   `begin()`  Returns kStarted in a new region. If the region cannot begin, or aborts later, its
 //       effects are undone and begin() returns the status of the abort (htm/status.h). So begin()

@@ -21,8 +21,9 @@ struct Range {
   bool has(uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Called for each loaded program or library. Collects the read-only segments of the one that
-// contains this file, and the start of memcpy.
+// Called for the program and for each loaded library. If the program or library contains this
+// file's code, collects its read-only segments; if it contains memcpy, collects the start of
+// memcpy.
 int find_ranges(dl_phdr_info* object, size_t, void* to) {
   auto& ranges = *static_cast<std::vector<Range>*>(to);
   const auto here = reinterpret_cast<uintptr_t>(&read_code_pages);

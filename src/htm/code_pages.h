@@ -1,11 +1,11 @@
 // read_code_pages(): reads a byte of each page of the code and constants that regions use.
 //
 // A page fault aborts a region, with a status that does not name the cause, and the page remains
-// unmapped. If only regions execute the code in that page, it is never mapped, and they abort every
-// time. The fallback under the lock does not help, because it executes another copy of the
-// section's code. This was observed on a Xeon whose operating system reclaims cold memory. Reading
-// the page outside regions maps it again, except under a hypervisor that grants reads of a page
-// before it grants execution.
+// unmapped. If only regions execute the code in that page, the page is never mapped, and all of
+// these regions abort. The fallback under the lock does not help, because it executes another copy
+// of the section's code. This was observed on a Xeon whose operating system reclaims cold memory.
+// Reading the page outside regions maps it again, except under a hypervisor that grants reads of a
+// page before it grants execution.
 //
 // The function reads the read-only segments of the program or library that this file is linked
 // into, and the start of memcpy. If the pages are resident, that takes a few microseconds per

@@ -82,7 +82,8 @@ void try_xbegin() {
 void ask_processor(Hardware&) {}
 #endif
 
-// The SIGILL handler jumps here if the thread is trying an instruction. Null in all other threads.
+// Set while the thread tries an instruction: the place to which the SIGILL handler jumps. Otherwise
+// null.
 thread_local sigjmp_buf* way_back = nullptr;
 struct sigaction action_before {};  // the process's action for SIGILL before an instruction was tried
 

@@ -41,7 +41,7 @@ struct SubscribedWithin {
   static constexpr bool held() { return false; }
 };
 
-// The retries that one run has left, by cause of abort.
+// The number of retries that one run of a section has left for each cause of an abort.
 class Patience {
  public:
   Patience(const ElisionPolicy& policy, uint32_t height) {
@@ -71,9 +71,9 @@ class Patience {
   uint32_t conflicts_, capacity_, system_, lock_held_;
 };
 
-// Waits until the lock is free, because a region that starts earlier would abort at once. Returns
-// false if the lock is not free after several hundred microseconds; the caller should then queue
-// for it.
+// Waits until the lock is free, because a region that starts earlier would abort immediately. If
+// the lock is still not free after several hundred microseconds, returns false, and the caller
+// should queue for the lock.
 template <ElidableLock Lock>
 bool wait_until_free(const Lock& lock) {
   if (!lock.held() || ELIDER_MUTANT(kSkipLockWait)) [[likely]] return true;
@@ -95,9 +95,10 @@ struct AlwaysUseful {
 
 // Runs body() as a region, with as many retries as the site's policy allows, and runs fallback() if
 // no attempt commits. Both return the same type, by value. The body may run several times, but only
-// one run takes effect. The region begins and ends in this stack frame. useful(value) is called
-// after the region has committed, for the site's statistics. It returns false if the region did not
-// do its work, but only found that the caller must do it in another way.
+// one run takes effect. The region begins and ends in this stack frame. After the region has
+// committed, useful(value) is called for the site's statistics. useful() returns false if the
+// region did not do the section's work, but only found that the caller must do the work in another
+// way.
 template <Backend B, ElidableLock Lock, class Body, class Fallback, class Useful = AlwaysUseful>
 auto run_region(Site& site, const Lock& lock, Body&& body, Fallback&& fallback, Useful&& useful = {}) -> decltype(body()) {
   using Value = decltype(body());

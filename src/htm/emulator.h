@@ -29,17 +29,17 @@
 //     in a call of the runtime.
 //
 // Conflicts are detected per 64-byte cache line, as on the processor. The later access wins, and an
-// access outside any region always wins. Writes go to memory at once, and the old bytes are saved.
-// Writes to the stack below the frame that called begin are not tracked, because an abort ends
-// those frames. The calling frame itself is copied at begin and belongs to the region, because the
-// compiler keeps values there without calling the runtime.
+// access outside any region always wins. Writes go to memory immediately, and the old bytes are
+// saved. Writes to the stack below the frame that called begin are not tracked, because an abort
+// ends those frames. The calling frame itself is copied at begin and belongs to the region, because
+// the compiler keeps values there without calling the runtime.
 //
 // The emulator does not see accesses of libc, libstdc++.so and other code without instrumentation.
-// Calls of the allocator, blocking calls, the end of a thread, and calls that relink a std::map or
-// std::list abort a region (status 0), as a system call would. Thread safety: all threads may call
-// all functions, but configure(), configure_from_text() and reset_counters() only while no region
-// is active. The models follow HyPer-HTM (TKDE 2015), section 3 and figure 5, and DBX (EuroSys
-// 2014), section 2.
+// Calls to the allocator, blocking calls, the end of a thread, and calls that relink the nodes of a
+// std::map or std::list abort a region (status 0), as a system call would. Thread safety: all
+// threads may call all functions, but configure(), configure_from_text() and reset_counters() only
+// while no region is active. The models follow HyPer-HTM (TKDE 2015), section 3 and figure 5, and
+// DBX (EuroSys 2014), section 2.
 #pragma once
 
 #include <cstdint>
@@ -63,11 +63,11 @@ void elider_emulator_abort(unsigned char code);
 int elider_emulator_active(void);
 
 // Suspends the tracking of the calling thread's accesses until elider_emulator_track(). Suspended
-// accesses do not belong to the region. They take effect at once, are visible to all threads, and
-// are kept when the region aborts. A suspended write to a cache line that the region has accessed
-// aborts the region. If the region is aborted meanwhile, the region's writes are undone at once,
-// and the thread receives the abort in track(). This models tsuspend and tresume of POWER, and
-// requires Options::suspension to be kAll.
+// accesses do not belong to the region. They take effect immediately, are visible to all threads,
+// and are kept when the region aborts. A suspended write to a cache line that the region has
+// accessed aborts the region. If the region is aborted meanwhile, the region's writes are undone
+// immediately, but the thread learns of the abort only in track(). This models tsuspend and tresume
+// of POWER, and requires Options::suspension to be kAll.
 void elider_emulator_suspend(void);
 // Suspends the tracking of reads only; writes still belong to the region. This models XSUSLDTRK,
 // and requires kAll or kLoads.
@@ -114,8 +114,9 @@ struct Options {
   // The fraction of regions that abort spuriously, with status 0 or the retry bit.
   double spurious_abort_rate = 0;
   // If true, a region's first access to a page that has not been touched aborts the region (status
-  // 0), as a page fault does. This repeats until code outside any region touches the page. If the
-  // region writes to the page, that code must also write to it.
+  // 0), as a page fault does. Every region that touches the page aborts in this way, until code
+  // outside any region has touched the page. If regions write to the page, that code must also
+  // write to it.
   bool page_faults = true;
 
   // The mean number of accesses before the turn passes in kParallel, at least 1. Small values cause
@@ -137,8 +138,8 @@ void configure(const Options& options);
 void configure_from_text(const char* text);
 Options options();
 
-// Counters of one thread or of all threads. The aborts add up to begun - committed - the number of
-// regions that are still running.
+// Counters of one thread or of all threads. The abort counters add up to `begun`, minus
+// `committed`, minus the number of regions that are still running.
 struct Counters {
   uint64_t begun = 0;  // outermost levels
   uint64_t committed = 0;

@@ -79,8 +79,8 @@ void Site::Part::end_window(const ElisionPolicy& policy, uint32_t runs, uint32_t
   off_doubled_.store(std::min(doubled + 1, kDoublingsMax), std::memory_order_relaxed);
 }
 
-// The first window after a period without regions is short, because its runs are wasted if regions
-// still do not succeed.
+// The first window after a period without regions is short: if regions still do not succeed, all
+// attempts in that window are wasted.
 void Site::Part::run_off(const ElisionPolicy& policy) {
   constexpr uint32_t kProbeRuns = 16;
   bump(direct_);

@@ -36,9 +36,9 @@ uint32_t assign_part();  // sets part_of_thread; the part is released when the t
 
 struct SiteCounts {
   uint64_t commits = 0;    // runs whose region committed and did the run's work
-  uint64_t in_vain = 0;    // runs whose region committed, but only found that the work needs another region or a lock
+  uint64_t in_vain = 0;    // runs whose region committed, but only found that the work requires another region or a lock
   uint64_t fallbacks = 0;  // runs that tried a region and then took the lock
-  uint64_t direct = 0;     // runs that took the lock at once, because they were too large or the site was off
+  uint64_t direct = 0;     // runs that took the lock without trying a region, because they were too large or the site was off
   std::array<uint64_t, kCauses> aborts{};
   // Returns the number of regions that began.
   uint64_t attempts() const {

@@ -3,11 +3,13 @@
 //
 //   `kNone`   Nothing: Intel's RTM without extensions.
 //   `kLoads`  After suspend_loads(), reads are not part of the region, but writes are (TSXLDTRK).
-//             All earlier writes of the region are tracked before the first such read, so a thread
-//             that accesses one of them after that read aborts the region.
+//             All earlier writes of the region are tracked before the first such read, so if
+//             another thread accesses one of the written cache lines after that read, the region
+//             aborts.
 //   `kAll`    In addition, after suspend(), accesses take effect at once and remain even if the
-//             region aborts. They must not write what the region has accessed. An abort while
-//             tracking is suspended takes effect in track() (POWER).
+//             region aborts. These accesses must not write to cache lines that the region has
+//             accessed. If the region is aborted while tracking is suspended, the abort takes
+//             effect in track() (POWER).
 //
 // track() resumes tracking, and must be called before the commit. Thread safety: called by the
 // thread that runs the region.

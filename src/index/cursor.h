@@ -1,5 +1,5 @@
-// Cursor: iterates over an index once. Several threads may share a cursor, and other threads may
-// write to the index meanwhile.
+// Cursor: iterates once over the entries of an index. Several threads may share a cursor, and other
+// threads may write to the index meanwhile.
 //
 // An entry that is in the index during the whole iteration is returned exactly once. Other entries
 // may or may not be returned. Thread safety: all threads may call next(), each within a grace

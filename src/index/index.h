@@ -31,8 +31,8 @@
 //
 //   void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents)
 //       Reads one leaf atomically: all its entries in key order, the range that it covers, and its
-//       witnesses. Forward, it reads the leaf that covers the key `at`. Backward, it reads the leaf
-//       that covers the key just below `at`. A scan is a sequence of such reads (scan.h).
+//       witnesses. If the direction is forward, it is the leaf that covers the key `at`; otherwise
+//       the leaf that covers the key just below `at`. A scan is a sequence of such reads (scan.h).
 //
 // Each index defines its types Hint and Contents. A Hint remembers where the last operation ended.
 // Keep one Hint per index and transaction, and do not use it after the grace period. The data in a
@@ -52,9 +52,9 @@ using Handle = uint64_t;
 inline constexpr Handle kNoHandle = 0;
 
 // A witness of a leaf or bucket. While holds() returns true, the leaf or bucket has the same set of
-// keys as when the witness was made: no key has been inserted, removed or split off. A witness is
-// valid only within the grace period. Witnesses detect phantoms and reads of absent keys (DBX,
-// section 5.3, "range query").
+// keys as when the witness was made: no key has been inserted, removed, or moved away by a split. A
+// witness is valid only within the grace period. Witnesses detect phantoms and reads of absent keys
+// (DBX, section 5.3, "range query").
 struct Witness {
   const std::atomic<uint64_t>* version = nullptr;
   uint64_t value = 0;
@@ -82,7 +82,7 @@ struct Range {
 
 enum class Direction : uint8_t { kForward, kBackward };
 
-// The cache lines that a lookup should prefetch if the index's handles are addresses: a list of
+// If the index's handles are addresses: the cache lines that a lookup should prefetch, as a list of
 // offsets from the handle. The lookup prefetches them as soon as it finds the handle, so their
 // misses overlap with the misses of the next keys.
 using Ahead = std::span<const uint32_t>;

@@ -1,8 +1,8 @@
 // KeyIndexOf: the key index of a table, which is a B+-tree, hash table or radix tree.
 // SecondaryIndexOf: a secondary index of a table, which is always ordered.
 //
-// The lookups with which every operation starts are member functions. For anything else, visit()
-// calls a function with the index itself (index.h). Thread safety: that of the indexes.
+// Lookups, with which every operation starts, are member functions. For everything else, visit()
+// passes the index itself (index.h) to a function. Thread safety: that of the indexes.
 #pragma once
 
 #include <cassert>

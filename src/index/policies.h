@@ -1,6 +1,6 @@
-// The indexes of a sync policy are instantiated once, in a file that belongs to the policy. Other
-// files that use these indexes declare them with ELIDER_INDEXES_OF_POLICY(extern, policy).
-// Thread safety: this header contains only declarations.
+// For each sync policy, the index templates are instantiated once, in a file that belongs to the
+// policy. Other files that use these indexes declare them with ELIDER_INDEXES_OF_POLICY(extern,
+// policy). Thread safety: this header contains only declarations.
 #pragma once
 
 #include <cstdint>

@@ -29,8 +29,8 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
     tree.read_leaf(forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to, direction, hint, leaf);
     const Range<typename Tree::Key> covered = intersection(rest, leaf.range);
     track(leaf.witnesses, covered);
-    // After an empty neighbour has been unlinked, the scan may read the same leaf again, with a
-    // wider range and an unchanged version. Entries outside the remaining range have already been
+    // If an empty neighbour has been unlinked, the scan may read the same leaf again, now with a
+    // wider range but an unchanged version. Entries outside the remaining range have already been
     // visited.
     size_t begin = 0, end = leaf.count;
     while (begin < end && leaf.keys[begin] < covered.from) ++begin;

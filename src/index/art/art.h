@@ -13,8 +13,9 @@
 //
 // A node, and its Witness, covers the keys that start with its path, except for keys that start
 // with the path of a child. An absent key is therefore covered by the deepest node whose whole path
-// is a prefix of the key. A node that is replaced by a larger or smaller one becomes obsolete. The
-// parent's version does not change then, because the keys that the parent covers have not changed.
+// is a prefix of the key. A node that is replaced by a larger or smaller one becomes obsolete. Such
+// a replacement does not change the parent's version, because the parent still covers the same
+// keys.
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent.
 //
@@ -72,8 +73,8 @@ class RadixFew {
 };
 
 // An atomic copy of a part of the tree, and the range that the part covers. It contains consecutive
-// entries of a few nodes. With byte keys, a bound of the range remains valid until the read after
-// the next one into this object.
+// entries of a few nodes. With byte keys, the bounds of the range remain valid during the next read
+// into this object, and become invalid with the read after that.
 template <class Key>
 struct RadixContents {
   static constexpr size_t kCapacity = 32;
@@ -184,8 +185,8 @@ class RadixTree {
     RadixRef node;
     RadixLeaf* leaf = nullptr;
   };
-  // The outcome of an attempt at an insertion: the node that it needs, or what it has used and
-  // unlinked.
+  // The outcome of one attempt at an insertion: either the kind and depth of the node that the next
+  // attempt needs, or which spares the attempt has used and which node it has unlinked.
   struct InsertOutcome {
     RadixKind needs = RadixKind::kNone;
     unsigned depth = 0;  // the depth of the needed node

@@ -1,10 +1,10 @@
 // RadixTree: descents and point lookups. Included by the instantiations only.
 //
 // A descent reads a slot, validates the guard of its node, and continues with the child if the
-// child is not obsolete. Because a node's path never changes, and a node that is not obsolete is
-// linked, the child covers the keys with its path, whatever happens above it. The parent therefore
-// need not be validated again. A descent reads at most three cache lines per node, and the cache
-// lines of the entry.
+// child is not obsolete. A node's path never changes, and a node that is not obsolete is linked.
+// The child therefore covers the keys that start with its path, even if the nodes above it change.
+// The parent therefore need not be validated again. A descent reads at most three cache lines per
+// node, and the cache lines of the entry.
 #pragma once
 
 #include "base/spin.h"

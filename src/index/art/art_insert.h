@@ -7,8 +7,9 @@
 //
 // An insertion writes the cache lines of the node that contain the version word, a byte and a slot:
 // at most four cache lines in a Node48. A small node has at most five cache lines, and an insertion
-// may write all of them. A new node adds the cache lines that are filled: 2 in a Node4, 6 in a
-// Node16, 18 in a Node48, and 50 in a Node256 (which is cleared before the section).
+// may write all of them. If the insertion creates a node, it also writes the cache lines that it
+// fills in that node: 2 in a Node4, 6 in a Node16, 18 in a Node48, and 50 in a Node256 (which is
+// cleared before the section).
 #pragma once
 
 #include "base/spin.h"

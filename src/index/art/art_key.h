@@ -1,5 +1,5 @@
-// RadixTraits: what the radix tree requires of a key type, namely the key's bytes in order, and the
-// layout of a node's slot.
+// RadixTraits: what the radix tree requires of a key type, namely access to the key's bytes in
+// order, and the layout of a node's slots.
 //
 // There are two key types: numbers, whose most significant byte comes first, and ByteKeys.
 //
@@ -14,9 +14,9 @@
 //                  | anything       8 | 0          8 |   empty
 //   byte slot:     | reference      8 |                  an entry, a child or empty
 //
-// The byte of a number slot's key at the node's depth shows what the slot holds. If that byte is
-// the one to which the slot belongs, the slot holds an entry. If it differs, the slot holds a
-// child.
+// To find out what a number slot holds, a reader compares two bytes: the byte to which the slot
+// belongs, and the byte of the slot's first word at the node's depth. If they are equal, the slot
+// holds an entry. If they differ, the slot holds a child, whose key is stored inverted.
 //
 // Thread safety: slots as in base/racy.h; everything else is a value or a pure function.
 #pragma once
@@ -199,8 +199,8 @@ struct RadixTraits<ByteKey> {
    private:
     std::atomic<uint64_t> word_{0};
   };
-  // The entry of the key that ends at the node. The whole path is stored after the node, so the
-  // path does not change when a node above is inserted or removed.
+  // The entry of the key that ends at the node. The node's whole path is stored after the node, so
+  // it need not change when a node above this one is inserted or removed.
   struct Extra {
     Slot end;
   };

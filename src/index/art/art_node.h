@@ -8,8 +8,8 @@
 //   Node256             4160     2112    a slot for each byte
 //
 // The path of a node consists of the bytes that lead to it. The path of a node for byte keys is
-// stored after the node. Every node except the root has at least two entries, where children and
-// the entry of the key that ends at the node also count. Node48 and Node256 have a bitmap of the
+// stored after the node. Every node except the root has at least two entries, including its
+// children and the entry of the key that ends at the node. Node48 and Node256 have a bitmap of the
 // bytes in use, so that the next byte in order is found quickly.
 //
 //   every node:   word 8 | count 2, free 6 | numbers: path 8; bytes: the key that ends here 8
@@ -91,8 +91,9 @@ struct RadixNode {
   }
   static constexpr RadixKind larger(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) + 1); }
   static constexpr RadixKind smaller(RadixKind kind) { return static_cast<RadixKind>(static_cast<unsigned>(kind) - 1); }
-  // A node of this kind with at most this many entries is replaced by a smaller one. The limit
-  // leaves room in the smaller node, so that a node near the limit is not replaced at every change.
+  // If a node of this kind has at most this many entries, a removal replaces the node with a
+  // smaller one. The limit leaves room in the smaller node, so that a node near the limit is not
+  // replaced at every change.
   static constexpr unsigned few(RadixKind kind) {
     switch (kind) {
       case RadixKind::kNode16: return 3;

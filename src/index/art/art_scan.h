@@ -76,7 +76,7 @@ class RadixTree<Sync, KeyType>::Walk {
   }
 
   // Adds a witness of the node to the contents. Returns false if the contents cannot hold another
-  // one.
+  // witness.
   bool count(Step& step) {
     if (step.counted) return true;
     if (contents_.witnesses.full()) return false;

@@ -9,8 +9,8 @@
 // - The per-transaction node buffer (section 6.2) also remembers the range that its leaf covers, so
 // an operation on a key in that range does not need a descent.
 //
-// The tree does not store rows, and handles are opaque to it. It is not persistent. Removals do not
-// merge nodes; the height decreases only when the root has a single child.
+// The tree does not store rows, and handles are opaque to it. It is not persistent. The tree's
+// height decreases only when the root has a single child.
 //
 // Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
 // call all operations. From the first use of a hint or witness to the last, the caller must stay
@@ -51,8 +51,8 @@ struct LeafHint {
   bool covers(const Key& key) const { return !KeyTraits<Key>::less(key, first) && !KeyTraits<Key>::less(last, key); }
 };
 
-// An atomic copy of one leaf, and the range that the leaf covered. When a scan continues, the leaf
-// may have been unlinked, and a neighbour may cover its range.
+// An atomic copy of one leaf, and the range that the leaf covered. By the time a scan continues,
+// the leaf may have been unlinked, and a neighbouring leaf may cover its range.
 template <class Key>
 struct LeafContents {
   static constexpr size_t kCapacity = BTreeLeaf<Key>::kEntries;

@@ -3,8 +3,8 @@
 // Most insertions change one leaf. If the leaf is full, the attempt ends, and the operation
 // allocates a leaf outside its section and tries again. If the leaf's parent is also full, the
 // attempt ends again, and the operation also allocates an inner node. The next attempt finds the
-// chain of full inner nodes directly above the leaf, and splits the topmost of them, because its
-// parent has room.
+// chain of full inner nodes directly above the leaf, and splits the topmost node of the chain,
+// because the parent of that node has room.
 //
 // An attempt splits one node or adds a root, so an insertion never allocates more nodes than it
 // needs, and a split needs room only in the parent. An insertion writes four cache lines of the
@@ -21,7 +21,7 @@
 namespace elider::index {
 
 // How a full leaf is divided for an insertion: how many entries stay in the left leaf, and which
-// leaf the new entry goes to.
+// leaf receives the new entry.
 struct Division {
   unsigned at;
   bool goes_left;

@@ -12,8 +12,8 @@
 //
 // Thread safety: readers use the racy accessors and validate the version word. A thread may write
 // to a node only if it holds the lock in the node's version word, or if the node is not linked yet.
-// set_count() is a release store: a child pointer below a count that was read has been set, and the
-// epoch keeps that child alive.
+// set_count() is a release store: if a reader has read a count, all child pointers below that count
+// have been set. The epoch keeps these children alive.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,8 @@ struct BTreeLeaf : BTreeNode {
   // it has found the key's position.
   void prefetch_keys() const { prefetch_lines(this, handles_); }
   void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
-  // Prefetches all cache lines except the first, for a lookup that follows at once.
+  // Prefetches all cache lines except the first, which the lookup that follows immediately reads
+  // without a prefetch.
   void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
 
   // Returns the position of the key, or `count` if it is absent.

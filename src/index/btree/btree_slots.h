@@ -6,9 +6,9 @@
 // the largest key. A search therefore reads all slots and takes the same time for any number of
 // keys.
 //
-// A Wide search compares four numbers at once with AVX2; other searches compare two with SSE4.2.
-// Regions must not use Wide searches: compilers emit VZEROUPPER after wide vectors, which aborts a
-// hardware transaction.
+// A Wide search compares four numbers per instruction with AVX2; other searches compare two with
+// SSE4.2. Regions must not use Wide searches: compilers emit VZEROUPPER after wide vectors, which
+// aborts a hardware transaction.
 //
 // A search may read slots that a writer is changing. Its result is always within [0, count], but is
 // meaningless until the node's guard has been validated. Thread safety: as in base/racy.h. Only the

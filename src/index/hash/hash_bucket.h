@@ -54,8 +54,9 @@ struct alignas(64) HashBucket {
   }
   // Looks up the key in this bucket only. Returns kNoHandle if it is absent. The handle is selected
   // without a branch, because a branch on the position would be unpredictable. The slots after the
-  // last entry may still contain removed keys, without a handle. The entry of a present key
-  // precedes these slots. It is compared last, so it takes precedence.
+  // last entry may still contain removed keys, without a handle. If the key is present, its entry
+  // precedes these slots. The slots are compared from the last to the first, so the entry takes
+  // precedence over a removed key.
   Handle find(Key key) const {
     static_assert(kEntries == 3);
     const Handle first = handle(0), second = handle(1), third = handle(2);

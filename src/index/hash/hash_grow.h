@@ -107,7 +107,8 @@ auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
   const ReadGuard guard(source->word);
   WriteGuard write(source->word, guard);
   if (!write.owns()) return {};
-  // No other thread reads the new bucket yet, so every witness of it is made after this step.
+  // No other thread reads the new bucket yet, so every witness of the new bucket is made after this
+  // step.
   Bucket* const target = new (bucket_at(n)) Bucket;
   Bucket* rest = source;
   Bucket* unused = nullptr;

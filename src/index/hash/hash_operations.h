@@ -1,5 +1,5 @@
-// HashTable: batched lookups, insertion, removal, and the retry of lookups that a writer has
-// disturbed. Included by the instantiations only. An insertion writes at most two buckets, and a
+// HashTable: batched lookups, insertion, removal, and retries of lookups with which a writer has
+// interfered. Included by the instantiations only. An insertion writes at most two buckets, and a
 // removal at most three; a bucket is one cache line.
 #pragma once
 

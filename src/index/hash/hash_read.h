@@ -1,9 +1,9 @@
 // HashTable: reads whole buckets while other threads write, for an iteration over the table.
 // Included by the instantiations only.
 //
-// Growth moves entries only from a bucket to a bucket with a higher index. The entries that were in
-// a bucket are therefore still there, or in buckets that have been split off from it since. Reading
-// these buckets in ascending order does not miss any entry.
+// Growth moves entries only from a bucket to a bucket with a higher index. Entries that were in a
+// bucket are therefore still in that bucket, or in buckets that have been split off from it since.
+// Reading these buckets in ascending order does not miss any entry.
 #pragma once
 
 #include <algorithm>

@@ -173,9 +173,9 @@ class HashTable {
   }
 
   // Finds the hash's bucket and acquires its guard. Returns false if the table has grown meanwhile
-  // and the hash belongs to another bucket; the caller then starts over. The count is read a second
-  // time under the guard, which suffices because a growing step publishes its count before it
-  // unlocks the bucket.
+  // and the hash belongs to another bucket; the caller then starts over. It suffices to read the
+  // number of buckets a second time under the guard, because a growth step publishes the new number
+  // before it unlocks the bucket.
   [[gnu::always_inline]] bool locate(uint64_t hash, Bucket*& head, ReadGuard& guard) const {
     const size_t n = bucket_count(), index = index_of(hash, n);
     head = bucket_at(index);
