@@ -50,15 +50,15 @@ class File {
   // only if the file ends first.
   virtual Status read_at(uint64_t offset, std::span<std::byte> bytes, size_t* count) = 0;
   virtual Status size(uint64_t* bytes) = 0;
-  // Reserves disk space for `bytes` bytes from `offset` on, so that a sync after they are written
-  // is faster. They read as zeros until then. Does nothing if the space cannot be reserved; the
-  // later write reports the error.
+  // Reserves disk space for `bytes` bytes from `offset` on, so that a sync after these bytes are
+  // written is faster. Until they are written, the bytes read as zeros. Does nothing if the space
+  // cannot be reserved; if the disk is full, the later write reports the error.
   virtual void make_room(uint64_t offset, uint64_t bytes) {
     static_cast<void>(offset);
     static_cast<void>(bytes);
   }
-  // Releases reserved space beyond this length that has not been written. This is a hint: the file
-  // may keep the space, or have it again after a crash.
+  // Releases reserved space beyond this length that has not been written. The call is only a hint:
+  // the file may keep the space, or may have it again after a crash.
   virtual void trim(uint64_t bytes) { static_cast<void>(bytes); }
   // Enlarges the file to at least this many bytes, and reserves disk space for all of them, so that
   // later writes to them do not fail for lack of space. New bytes read as zeros. kIoError: the
@@ -96,9 +96,9 @@ enum class Hold : uint8_t {
   kExclusive,  // excludes all others
 };
 
-// An open folder. `name`, `from` and `to` are names of files in it. A function that fails returns
-// kIoError unless its comment lists other codes. The message contains the absolute path and the
-// system's reason.
+// An open folder. The parameters `name`, `from` and `to` are the names of files in the folder. A
+// function that fails returns kIoError unless its comment lists other codes. The message contains
+// the absolute path and the system's reason.
 class Folder {
  public:
   explicit Folder(std::string path) : path_(std::move(path)) {}
@@ -106,8 +106,8 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  // The absolute path that led to the folder when it was opened. It is used in messages, by
-  // check_place() and by remove_folder(), but not to find files.
+  // Returns the absolute path that led to the folder when it was opened. Messages, check_place()
+  // and remove_folder() use this path, but files are not found through it.
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view name) const;
 

@@ -75,7 +75,8 @@ class SystemFile : public File {
     return {};
   }
 
-  // A removed file can still be synced, but later programs cannot find it.
+  // If the file was removed, sync() must fail: fsync() would succeed, but a program that opens the
+  // folder later would not find the file.
   Status sync() override {
     struct stat facts;
     if (uninterrupted([&] { return ::fdatasync(*descriptor_); }) != 0 || look_at(*descriptor_, &facts) != 0)
@@ -120,8 +121,9 @@ class SystemFile : public File {
     int error = reserve_in_steps(0, bytes, [&](off_t at, off_t count) {
       return uninterrupted([&] { return ::fallocate(*descriptor_, 0, at, count); }) == 0 ? 0 : errno;
     });
-    // The C library emulates the call by writing a byte to each block. The range therefore contains
-    // only new blocks, because other threads may be writing to older ones.
+    // If the file system does not support the call, the C library emulates it by writing a byte to
+    // each block. The range must therefore contain only new blocks, because other threads may be
+    // writing to older ones.
     if (error == EOPNOTSUPP || error == ENOSYS)
       error = reserve_in_steps(now, bytes, [&](off_t at, off_t count) {
         return uninterrupted_error([&] { return ::posix_fallocate(*descriptor_, at, count); });
@@ -168,10 +170,11 @@ class SystemFile : public File {
   const Descriptor descriptor_;
 };
 
-// A lock on an open file or folder (flock). The lock belongs to the open file and not to the
-// process, so it also excludes a second database in this process. A forked child would share the
-// lock, and keep it when the parent is killed, so the child's descriptor is replaced. Unlocking in
-// the child would also end the parent's lock, so only the process that took the lock releases it.
+// A lock on an open file or folder (flock). The lock belongs to the open file description and not
+// to the process, so it also excludes a second database in the same process. A forked child would
+// share the lock, and keep it when the parent is killed, so the child's descriptor is replaced. If
+// the child unlocked the file, the parent's lock would end as well, so only the process that took
+// the lock releases it.
 class Lock {
  public:
   // Returns -1, with errno set, if the descriptor could not be locked.
@@ -218,8 +221,8 @@ Status not_a_file(const std::string& path, mode_t mode) {
 
 class SystemFolder final : public Folder {
  public:
-  // If `readable` is false, the descriptor can only be used to find names in the folder, and not to
-  // list, lock or sync it.
+  // If `readable` is false, the descriptor can be used to find files in the folder by name, but not
+  // to list, lock or sync the folder.
   SystemFolder(std::string path, Descriptor descriptor, bool readable)
       : Folder(std::move(path)), descriptor_(std::move(descriptor)), readable_(readable) {}
   ~SystemFolder() override { lock_.release(); }
@@ -343,7 +346,8 @@ class SystemFolder final : public Folder {
     Descriptor descriptor = open_at(*descriptor_, name.c_str(), flags | O_NONBLOCK | O_NOCTTY);
     if (!descriptor) {
       *error = errno;
-      // A socket, or a folder that is opened for writing, cannot be opened at all.
+      // open() fails for a socket, and for a folder that is opened for writing. These cases are
+      // reported as "not a regular file" as well.
       if ((*error == ENXIO || *error == EISDIR) && look_at_name(name, &facts) && !S_ISREG(facts.st_mode))
         return not_a_file(path_of(name), facts.st_mode);
       return {};

@@ -46,8 +46,8 @@ class alignas(kCacheLinePairBytes) Buffer {
     return memory_ != nullptr;
   }
   // Reserves space for a record of at most `bytes` bytes, and discards an earlier reservation that
-  // was not published. Returns null if the buffer is not open, if a separate block cannot be
-  // allocated (then heap_exhausted() returns true), or if the buffer is full until the logger takes
+  // was not published. Returns null in three cases: the buffer is not open; a separate block cannot
+  // be allocated (heap_exhausted() then returns true); or the buffer is full until the logger takes
   // some records.
   std::byte* reserve(size_t bytes) {
     if (memory_ == nullptr) [[unlikely]] return nullptr;
@@ -70,11 +70,11 @@ class alignas(kCacheLinePairBytes) Buffer {
     return outside ? block_.get() : at(place_) + kHeaderBytes;
   }
 
-  // Whether the last call of reserve() that found space in the ring failed to allocate a separate
-  // block.
+  // Returns true if the last call to reserve() that found space in the ring could not allocate a
+  // separate block.
   bool heap_exhausted() const { return heap_exhausted_; }
-  // Whether the buffer was more than half full at the last call of reserve(), so that the logger
-  // should take some records soon.
+  // Returns true if the buffer was more than half full at the last call to reserve(), so that the
+  // logger should take some records soon.
   bool half_full() const { return half_full_; }
 
   // Publishes the first `bytes` bytes of the reserved space as a record with this number.
@@ -97,8 +97,8 @@ class alignas(kCacheLinePairBytes) Buffer {
 
   uint64_t committing() const { return committing_.load(); }
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
-  // When the worker last reserved space while the buffer was empty, in nanoseconds (now_ns()). All
-  // records in the buffer are at most that old.
+  // Returns the time, as by now_ns(), at which the worker last reserved space in an empty buffer.
+  // No record in the buffer is older.
   uint64_t oldest_ns() const { return oldest_ns_.load(std::memory_order_relaxed); }  // relaxed: a statistic
   bool empty() const { return head() == tail_.load(std::memory_order_relaxed); }  // relaxed: only the logger writes it
 
@@ -175,7 +175,7 @@ class alignas(kCacheLinePairBytes) Buffer {
   std::unique_ptr<std::byte[]> block_;
   size_t block_size_ = 0;
 
-  std::atomic<SnapshotNumber> committing_{0};  // the commit in progress cannot get a smaller number; 0: the worker is not inside a commit
+  std::atomic<SnapshotNumber> committing_{0};  // lower bound on the number of the commit in progress; 0: the worker is not inside a commit
   std::atomic<uint64_t> head_{0};
   std::atomic<uint64_t> oldest_ns_{0};
   std::atomic<size_t> block_bytes_{0};  // total size of the separate blocks that the logger has not taken

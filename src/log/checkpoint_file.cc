@@ -17,7 +17,7 @@ constexpr uint64_t kPartMagic = 0x31504b43444c45;  // "ELDCKP1" and a zero
 constexpr uint32_t kBlockMagic = 0x4b4c4245;       // "EBLK"
 constexpr size_t kEndBytes = 24;
 // The file is synced after this many bytes, so that the sync at the end is short and hardly delays
-// the syncs of the log.
+// the log's own syncs.
 constexpr uint64_t kSyncEveryBytes = 8u << 20;
 
 uint64_t seed_of(const DatabaseId& database, const CheckpointName& name) {
@@ -88,7 +88,7 @@ Status PartWriter::write(std::span<const std::byte> bytes) {
 }
 
 // Also tells the system to drop the synced bytes from the page cache, so that a large checkpoint
-// does not fill it.
+// does not fill the cache.
 Status PartWriter::sync() {
   if (Status status = file_->sync(); !status.ok()) return status;
   file_->forget(facts_.bytes - unsynced_bytes_, unsynced_bytes_);

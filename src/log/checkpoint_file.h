@@ -27,7 +27,7 @@ inline constexpr size_t kBlockBytesTarget = 1u << 20;
 inline constexpr uint64_t kPartBytesTarget = 64u << 20;
 inline constexpr size_t kBlockPayloadBytesMax = 64u << 20;
 
-// What the payload of a block contains.
+// The kind of data in a block's payload.
 enum class BlockKind : uint32_t {
   kEnd = 0,        // the totals of a complete part
   kTable = 1,      // a table's description
@@ -41,7 +41,7 @@ struct CheckpointBlock {
   uint32_t table = 0;
   uint32_t count = 0;    // number of rows
   uint64_t offset = 0;   // the block's offset in the file
-  Bytes payload;         // valid until the next call of PartReader::next()
+  Bytes payload;         // valid until the next call to PartReader::next()
 };
 
 // Reads from a part's header which database the part belongs to. kCorrupt: the message describes

@@ -30,12 +30,13 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   }
   std::unique_ptr<Directory> directory(new Directory(files, std::move(paths)));
   if (Status status = directory->open_folders(folders); !status.ok()) return status;
-  // This is checked before any file is created, so that no lock file appears in a foreign folder.
+  // These checks come before any file is created, so that no lock file appears in a folder that
+  // belongs to somebody else.
   bool there = false;
   const bool makes = create && rules.create_if_missing;
   const Status found = directory->find_database(makes, &there);
   if (!found.ok() && !found.not_found()) return found;
-  if (!there && rules.create_if_missing)  // also if the database will only exist in memory
+  if (!there && rules.create_if_missing)  // creates the folders in any case
     if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
   if (!found.ok() && !makes) return found;
   if (create)
@@ -76,8 +77,8 @@ Status Directory::hold_folders(Hold hold) {
   for (size_t i = 0; i < folders_.size(); ++i) {
     if (folders_[i] == nullptr) return file_error("open the folder", paths_[i], ENOENT);
     if (Status status = folders_[i]->hold_file(kLockName, hold, &lock_files_.emplace_back()); !status.ok()) return status;
-    if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // in addition, because the lock file may have been removed
-    // Before this folder was locked, another folder may have replaced it at its path.
+    if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // locks the folder as well, because the lock file may be removed
+    // Before the folder was locked, another folder may have been put at its path.
     if (Status status = folders_[i]->check_place(); !status.ok()) return status;
   }
   return {};
@@ -100,8 +101,8 @@ Status Directory::find_database(bool makes, bool* there) {
     if (Status status = folders_.front()->list(&names); !status.ok()) return status;
   *there = std::find(names.begin(), names.end(), std::string(kManifestName)) != names.end();
   if (*there) return {};
-  // If `makes` is true, make_manifest() performs this check after the folders were locked, because
-  // this folder may be the second one of an open database.
+  // If `makes` is true, make_manifest() calls refuse_files_of_ours() later, after the folders have
+  // been locked, because this folder may be the second folder of a database that is open now.
   if (!makes)
     if (Status status = refuse_files_of_ours(); !status.ok()) return status;
   if (folders_.front() == nullptr) return Status(Code::kNotFound, "the folder '" + paths_.front() + "' does not exist");
@@ -141,9 +142,9 @@ Status Directory::refuse_files_of_ours() {
   return {};
 }
 
-// Refuses to create a database among foreign files, because the path was probably mistyped. An
-// interrupted creation may have left a lock file and a manifest that was not renamed yet, so these
-// are accepted.
+// Refuses to create a database in a folder that contains other programs' files, because the path
+// was probably mistyped. An interrupted creation may have left a lock file and a manifest that was
+// not renamed yet, so these are accepted.
 Status Directory::refuse_files_of_others() {
   std::vector<std::string> names;
   for (const auto& folder : folders_) {
@@ -200,9 +201,10 @@ Status Directory::check_places() {
   return {};
 }
 
-// Checks the files that the manifest does not list, because they would be removed. Listed files are
-// checked when they are read. A file of a later generation shows that the manifest is an old copy.
-// A file of another database shows that the folder does not belong to this database.
+// Checks the files that the manifest does not list, before for_each_unlisted() causes their
+// removal. Listed files are checked when they are read. If a file belongs to a later generation,
+// the manifest is an old copy. If a file belongs to another database, the folder does not belong to
+// this database.
 Status Directory::check_files() const {
   const uint32_t last = manifest_.generations.empty() ? 0 : manifest_.generations.back().generation;
   const auto other_database = [](const std::string& path) {
@@ -235,7 +237,7 @@ Status Directory::check_files() const {
 
 // -- the next generation --------------------------------------------------------------------------
 
-// Whether recovery from the oldest checkpoint would use a record of this generation.
+// Returns true if recovery from the oldest checkpoint would use a record from this generation.
 bool Directory::needed(const Generation& generation) const {
   return std::any_of(judged_.begin(), judged_.end(), [&](const LogPiece& piece) {
     return piece.name.generation == generation.generation && piece.range.last_number > oldest_base() &&
@@ -304,7 +306,8 @@ Status Directory::begin_generation(uint32_t streams, uint32_t* generation) {
 Status Directory::end_generation(SnapshotNumber closed) {
   ReadBuffer manifest;
   if (Status status = manifest.read(*folders_.front(), kManifestName, kManifestBytesMax); !status.ok()) return status;
-  // Another program may have replaced the files in the folder, for example with an older copy.
+  // Another program may have replaced the folder's files, for example with an older copy of the
+  // database.
   if (!std::ranges::equal(manifest.bytes(), encode(manifest_)))
     return Status(Code::kCorrupt, "'" + manifest_path() + "' is not the one that this database wrote");
   Manifest next = manifest_;
@@ -357,8 +360,8 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
   return remove_unlisted();
 }
 
-// Calls visit(folder, name) for each file that the manifest does not list. Such a file was left by
-// a crash, or is not needed any more.
+// Calls visit(folder, name) for each file that the manifest does not list. Such a file was left
+// behind by a crash, or is no longer needed.
 Status Directory::for_each_unlisted(const std::function<Status(Folder&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;

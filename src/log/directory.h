@@ -1,10 +1,10 @@
 // Directory: manages the folders that contain a database's files. It determines which checkpoints
 // and which generations of the log are valid.
 //
-// Each folder is opened once and locked twice: the folder itself, and its lock file, which is the
-// only lock that older programs check. Before a manifest is written, each folder's path must still
-// lead to the open folder. Otherwise a program that opens the database later would not find the new
-// files, so the log must stop (log_failure()).
+// Each folder is opened once and locked twice: through the folder itself and through a lock file in
+// it, which is the only lock that older programs check. Before a manifest is written, each folder's
+// path must still lead to the open folder. Otherwise a program that opens the database later would
+// not find the new files, so the log must stop (log_failure()).
 //
 // Each time a database is opened for writing, it starts a new generation of the log. Older files do
 // not change, with one exception: if the previous process was killed, the last frames of its
@@ -12,8 +12,8 @@
 // number up to which all of its streams are complete. Records with larger numbers are void:
 // recovery ignores them. The cut is determined when the generation is closed or, after a crash,
 // when it is first recovered. It is stored in the manifest, so that void records cannot become
-// valid later. A checkpoint becomes valid when the manifest lists it. The log files that it
-// replaces are removed only after that.
+// valid later. A checkpoint becomes valid when the manifest lists it. Only afterwards are the log
+// files removed that the checkpoint replaces.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -81,13 +81,14 @@ class Directory {
   // each generation. Calls progress(bytes read, total bytes), if given, from one thread at a time.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   Status judge(uint32_t threads, const Progress& progress, RecoveryFacts* facts);
-  // Returns the segments of all listed generations in order, as judge() found them.
+  // Returns the segments of all listed generations, in order, with the facts that judge() found out
+  // about them.
   const std::vector<SegmentFacts>& segments() const { return segments_; }
   // Returns the generation's cut, or kNumberMax if the manifest does not list the generation.
   uint64_t cut_of(uint32_t generation) const;
-  // Chooses the checkpoint from which recovery starts: the newest one whose number is at most
-  // `to_number`, after the `skipped` newest of these were skipped because they are damaged. *base
-  // is empty if recovery starts from an empty database.
+  // Chooses the checkpoint from which recovery starts. Of the checkpoints with numbers up to
+  // `to_number`, skips the newest `skipped`, which are damaged, and chooses the newest of the rest.
+  // *base is empty if recovery starts from an empty database.
   //   kInvalidArgument  the state after `to_number` cannot be recovered; the message gives the
   //                     range of numbers that can
   //   kNotFound         fewer checkpoints than `skipped` exist
@@ -114,8 +115,8 @@ class Directory {
   Status begin_generation(uint32_t streams, uint32_t* generation);
   SnapshotNumber first_number() const { return first_number_; }
   // Must be called last, and only if Log::close() succeeded with this number. Records in the
-  // manifest that the generation contains exactly the commits up to `closed`. A file of the
-  // generation that is too short later is then reported as damaged, because a crash cannot be the
+  // manifest that the generation contains exactly the commits up to `closed`. If a file of the
+  // generation is too short later, it is then reported as damaged, because a crash cannot be the
   // cause. If end_generation() fails, the database is in the same state as after a crash.
   Status end_generation(SnapshotNumber closed);
   // Makes a checkpoint valid. Its files must be complete and synced. Then removes all checkpoints
@@ -131,7 +132,7 @@ class Directory {
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
-  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // also for checkpoint parts, by part number
+  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // for checkpoint parts, `stream` is the part number
   std::vector<Folder*> folders() const;
   FileSystem& files() { return files_; }
 

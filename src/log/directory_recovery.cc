@@ -1,5 +1,5 @@
-// The functions of Directory for recovery. They determine which log records are valid and from
-// which checkpoint recovery starts, and read the log.
+// The member functions of Directory that recovery calls. They determine which log records are valid
+// and from which checkpoint recovery starts, and they read the log.
 #include <algorithm>
 #include <mutex>
 #include <tuple>
@@ -55,7 +55,7 @@ Status Directory::judge(uint32_t threads, const Progress& progress, RecoveryFact
     if (Status status = file_bytes(folder, file_name(names[i]), kSegmentBytesMax, &file_sizes[i]); !status.ok()) return status;
     all_bytes += file_sizes[i];
   }
-  std::mutex mutex;  // guards `done` and calls of progress()
+  std::mutex mutex;  // guards `done` and calls to progress()
   Status status = parallel(threads, names.size(), [&](uint32_t thread, size_t i) {
     const auto unneeded = [](const FrameView&) { return Status(); };
     Status read = read_segment(folder_of(names[i].stream), manifest_.database, names[i], &buffers[thread], unneeded, &segments[i]);

@@ -23,7 +23,7 @@ Status Durable::wait(SnapshotNumber number) {
       mine.store(1, std::memory_order_release);
       mine.notify_one();
     });
-  } catch (const std::bad_alloc&) {  // memory is exhausted, so the loop below polls
+  } catch (const std::bad_alloc&) {  // memory for the waiter is exhausted, so the loop below polls
     while (this->number() < number && !failed()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     return this->number() >= number ? Status() : failure();
   }

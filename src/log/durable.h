@@ -1,8 +1,9 @@
-// Durable: the durable snapshot number, up to which all commits are on the disk. It also stores
-// which callers wait for a number to become durable, and whether the log has failed.
+// Durable: stores the durable snapshot number, up to which all commits are on the disk. It also
+// stores which callers are waiting for a number to become durable, and whether the log has failed.
 //
 // The log determines the number; this class does not write to files. A failure is final: commits
-// that are not durable by then never become durable, and all waiting callers are notified.
+// that are not durable when the log fails never become durable, and all waiting callers are
+// notified.
 //
 // Thread safety: all threads may call all functions.
 #pragma once

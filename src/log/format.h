@@ -24,8 +24,8 @@ inline constexpr uint32_t kFormatVersion = 3;    // of segments; version 3 added
 inline constexpr uint32_t kManifestVersion = 2;  // version 1 does not have checkpoints, and can still be read
 inline constexpr uint32_t kStreamsMax = 255;
 inline constexpr SnapshotNumber kNumberMax = ~uint64_t{0};
-// No database reaches this many commits. A file with such a number is rejected: it cannot be
-// genuine, and the numbers after it could overflow.
+// No database reaches this many commits. If a file contains a number this large, the file is
+// rejected: the number cannot be genuine, and calculations with it could overflow.
 inline constexpr uint64_t kNumbersEnd = uint64_t{1} << 62;
 
 // Returns kUnsupported, with a message that names the version, if `version` is 0 or newer than
@@ -40,8 +40,8 @@ struct SegmentName {
   uint32_t segment = 0;
   friend bool operator==(const SegmentName&, const SegmentName&) = default;
 };
-// A segment to which the log does not write any more. The stream's next segment has a synced frame,
-// so the next segment's header and name are also on the disk.
+// A segment to which the log no longer writes. The stream's next segment has a synced frame, so the
+// next segment's header and name are also on the disk.
 struct FinishedSegment {
   SegmentName name;
   SnapshotNumber last_number = 0;  // the largest number of the segment's records; 0: the segment is empty

@@ -51,7 +51,8 @@ FreshFolder::~FreshFolder() {
   try {
     remove_all();
   } catch (const std::bad_alloc&) {
-    // Some files remain. The comment on the class describes the consequences.
+    // If a removal fails, some files remain, with the consequences that the comment on the class
+    // describes.
   }
 }
 

@@ -56,7 +56,7 @@ Log::~Log() {
 }
 
 Status Log::close(SnapshotNumber* closed) {
-  // Makes every stream close all numbers that any stream has used.
+  // Makes every stream close all numbers that any of the streams has used.
   if (loggers_.size() == options_.streams && loggers_.back()->thread.joinable()) static_cast<void>(wait_durable(source_.current()));
   {
     std::lock_guard lock(mutex_);
@@ -74,8 +74,8 @@ Status Log::close(SnapshotNumber* closed) {
 
 // -- workers --------------------------------------------------------------------------------------
 
-// The slow path of reserve(): the worker's first record, a record that is too large, a full buffer,
-// or a failed log.
+// The slow path of reserve(), for a worker's first record, a record that is too large, a full
+// buffer, or a failed log.
 Status Log::reserve_slowly(uint32_t worker, size_t bytes, std::byte** place) {
   if (bytes > kRecordBytesMax)
     return Status::invalid_argument("the transaction's log record would have " + std::to_string(bytes) +
@@ -139,10 +139,11 @@ void Log::when_durable(SnapshotNumber number, Durable::Told told) {
   durable_.when(number, std::move(told));
 }
 
-// If other transactions may have read a commit's rows, then the commit is announced, or its record
-// is in the worker's buffer, in a frame, or durable. A commit moves through these states in this
-// order, and the function checks them in the same order, so it cannot miss one. All loggers must
-// have ended, because a running logger may have taken records that are not in `newest` yet.
+// If other transactions may have read a commit's rows, the commit is in one of four states: it is
+// announced, its record is in the worker's buffer, its record is in a frame, or its record is
+// durable. A commit passes through these states in this order, and the function checks for them in
+// the same order, so it cannot miss a commit. All loggers must have ended, because a running logger
+// may have taken records that are not in `newest` yet.
 bool Log::has_lost_nothing(SnapshotNumber number) const {
   bool none_left = true;
   for (uint32_t i = 0; i < loggers_.size(); ++i)
@@ -216,16 +217,17 @@ void Log::run_rounds(uint32_t index) {
   }
 }
 
-// Whether a caller waits for this logger. Either the logger has not closed the wanted number yet.
-// Or it has closed numbers without writing a frame and another stream has received a record since,
-// so that the logger must write a frame with its closed number. The caller holds mutex_.
+// Returns true if a caller is waiting for this logger. There are two cases. Either the logger has
+// not closed the wanted number yet, or the logger has closed numbers without writing a frame, and
+// another stream has received a record since. In the second case, the logger must write a frame
+// with its closed number. The caller holds mutex_.
 bool Log::is_due(const Logger& logger) const {
   const uint64_t wanted = wanted_.load();
   return wanted > logger.closed || (wanted > durable() && logger.written < logger.closed && logger.written < newest_number());
 }
 
-// Polls for a short time before the logger sleeps. A caller that has just waited will probably wait
-// again soon, and waking a sleeping logger would take longer.
+// Polls for new demands for a short time before the logger sleeps. A caller that has just waited
+// will probably wait again soon, and waking a sleeping logger takes longer than polling.
 void Log::await_demand(const Logger& logger) {
   const uint64_t begin_ns = now_ns();
   while (wanted_.load() <= logger.closed && now_ns() - begin_ns < kAwaitNs) std::this_thread::yield();  // `closed`: only written here
@@ -244,9 +246,9 @@ bool Log::round(uint32_t index, bool demanded) {
   bool all = false, frame = false;
   while (!all) {
     all = collect(index);
-    // If records are left in the buffers, the frame does not close further numbers. A stream
-    // without new records writes a frame only if recovery would void records of other streams
-    // because of the closed number in this stream's last frame.
+    // If records are left in the buffers, the frame keeps the previous closed number. A stream
+    // without new records writes a frame only if the closed number in the stream's last frame would
+    // make recovery void other streams' records.
     const uint64_t says = all || ELIDER_MUTANT(kCloseFullFrame) ? std::max(closed, before) : before;
     if (!all && logger.header.records == 0) {
       fail(heap_exhausted());
@@ -267,7 +269,8 @@ bool Log::round(uint32_t index, bool demanded) {
   return frame || closed > before;
 }
 
-// Returns the largest number up to which none of this stream's workers can still commit.
+// Returns the largest number n such that none of this stream's workers can still commit with a
+// number up to n.
 SnapshotNumber Log::close_numbers(uint32_t index, bool demanded) {
   // Raises the snapshot number only if necessary, so that it does not change while the database is
   // idle.
@@ -348,7 +351,7 @@ Status Log::write_frame(Logger& logger, SnapshotNumber closed) {
 }
 
 // Records that this logger has closed all numbers up to `closed` and that its records up to that
-// number are on the disk. `frame`: a synced frame contains the closed number.
+// number are on the disk. `frame` is true if a synced frame contains the number `closed`.
 void Log::has_written(Logger& logger, SnapshotNumber closed, bool frame) {
   SnapshotNumber durable;
   {

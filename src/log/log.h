@@ -69,7 +69,7 @@ struct LogFacts {
   uint64_t bytes = 0;       // bytes written, including headers
   uint64_t records = 0;     // records on the disk
   uint64_t syncs = 0;       // syncs of files and folders
-  uint64_t room_waits = 0;  // calls of reserve() that waited
+  uint64_t room_waits = 0;  // calls to reserve() that waited
   // The lag of a group: the time from the creation of its oldest record until the group is on the
   // disk.
   uint64_t lag_ns = 0, lag_sum_ns = 0, lag_max_ns = 0;  // of the newest group; summed over all groups; maximum
@@ -119,17 +119,17 @@ class Log {
   // `number` yet, waits for the largest number that S has reached. kIoError: the log has failed;
   // the commits may or may not be on the disk.
   Status wait_durable(SnapshotNumber number);
-  // Calls told(status) once, with the status that wait_durable() would return. This happens
-  // immediately, or in a logger thread, which waits for told() to return, or in the thread that
-  // calls fail(). All pending calls are made before close() returns.
+  // Calls told(status) once, with the status that wait_durable() would return. told() is called
+  // immediately, or later by the thread that calls fail() or by a logger thread, which continues
+  // only after told() has returned. All pending calls are made before close() returns.
   void when_durable(SnapshotNumber number, Durable::Told told);
-  // Makes the log fail as if a write had failed. Called when the folders are not reliable any more
+  // Makes the log fail as if a write had failed. Called when the folders can no longer be relied on
   // (Directory::log_failure()).
   void fail(const Status& status);
   bool failed() const { return durable_.failed(); }
-  // Called after a failure, with the number of a state that a reader has seen. Returns true if all
-  // appended records are on the disk, so that all commits up to this number are. Returns false if
-  // records are missing, or if that cannot be determined.
+  // Called after a failure, with the snapshot number that a reader has read. Returns true if all
+  // appended records are on the disk, so that all commits up to this number are on the disk as
+  // well. Returns false if records are missing, or if that cannot be determined.
   bool has_lost_nothing(SnapshotNumber number) const;
   Status failure() const { return durable_.failure(); }
   LogFacts facts() const;
@@ -150,7 +150,7 @@ class Log {
     std::thread thread;
     // Guarded by mutex_.
     uint64_t written = 0;  // the closed number in the last synced frame
-    SnapshotNumber closed = 0;   // a closed number up to which all records are synced; above `written` if records were not added since
+    SnapshotNumber closed = 0;   // the closed number up to which all records are synced; above `written` if no records were added since
     SnapshotNumber newest = 0;   // the largest number of the stream's records
   };
 
@@ -184,16 +184,16 @@ class Log {
   std::atomic<bool> crowded_{false};  // a worker's buffer is at least half full
   std::atomic<uint64_t> room_waits_{0};
 
-  // The workers that have ever used the log. Each adds itself before its first commit. seq_cst,
-  // like Buffer::announce().
+  // The workers that have ever used the log. Each worker adds itself before its first commit.
+  // Accesses are seq_cst, like those in Buffer::announce().
   const std::unique_ptr<std::atomic<uint32_t>[]> used_;
   std::atomic<uint32_t> used_count_{0};
 
   std::atomic<SnapshotNumber> wanted_{0};    // the largest number that a caller has waited for
   std::atomic<uint32_t> sleepers_{0};  // number of loggers that wait, or are about to wait
 
-  // Guards the members below, the members of Logger that say so, and additions to used_. Acquired
-  // before the mutex of durable_.
+  // Guards the members below, the members of Logger under "Guarded by mutex_", and additions to
+  // used_. Acquired before the mutex in durable_.
   mutable std::mutex mutex_;
   std::condition_variable wake_;       // loggers wait here
   bool stopping_ = false;

@@ -1,5 +1,5 @@
-// Replaces the manifest's file atomically: the new manifest is written under another name, synced,
-// and renamed.
+// Functions that replace the manifest file atomically: they write the new manifest under another
+// name, sync it, and rename it.
 //
 // Thread safety: one thread at a time per folder.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace elider::log {
 
-// Whether a manifest that is being published is valid.
+// What is known after an attempt to publish a manifest.
 enum class Published : uint8_t {
   kNo,       // it is not valid; the files that it lists may be removed
   kUnknown,  // the rename or the sync of the folder failed, so it may be valid; the files that it lists must not be removed

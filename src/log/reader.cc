@@ -19,8 +19,8 @@ Status in_file(const std::string& file, const Status& status) {
 
 // Searches `bytes`, which begin at offset `from` of the file, for an intact frame with a sequence
 // from `first` to `last`. Returns ok if it does not find one. Frames need not be aligned, so the
-// search checks every byte. It checks a header's fields before the checksum and limits the number
-// of checksummed bytes, because a tail that consists only of headers would otherwise take quadratic
+// search checks every byte. The search checks a header's fields before the checksum, and limits the
+// number of checksummed bytes. Otherwise a tail that consists only of headers would take quadratic
 // time.
 Status find_no_frame(const std::string& file, Bytes bytes, uint64_t from, uint64_t seed, uint64_t first, uint64_t last,
                      SegmentFacts* facts) {
@@ -130,8 +130,8 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
     if (peek_frame(rest, &frame.header))
       if (Status status = pieces.take(at, kFrameHeaderBytes + frame.header.payload_bytes, &rest); !status.ok()) return status;
     if (!open_frame(rest, seed, &frame.header)) {
-      // Another process may be writing to the file, so the bytes are read again before the frame is
-      // considered broken.
+      // The frame may look broken only because another process was writing to the file, so the
+      // bytes are read again.
       if (Status status = pieces.take(at, facts->bytes - at, &rest); !status.ok()) return status;
       if (!open_frame(rest, seed, &frame.header)) break;
     }
@@ -147,8 +147,8 @@ Status read_segment(Folder& folder, const DatabaseId& database, const SegmentNam
   }
   facts->whole_bytes = at;
   facts->bytes = at + rest.size();
-  // The zeros are preallocated space that was not used. If they had replaced a frame,
-  // join_segments() would notice that the next segment does not begin with the expected sequence.
+  // The zeros are unused preallocated space. If the zeros had replaced a frame, join_segments()
+  // would notice that the next segment does not begin with the expected sequence.
   if (std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; })) {
     facts->bytes = at;
     return {};

@@ -55,7 +55,7 @@ struct FrameRange {
 inline constexpr uint64_t kRangeBytes = 1u << 20;  // maximum size of a FrameRange, unless a single frame is larger
 
 struct SegmentFacts {
-  std::string file;          // path of the file
+  std::string file;          // the file's path
   SegmentName name;
   Status header_fault;       // why the header is invalid; then the segment is treated as empty
   uint64_t bytes = 0;        // the file's size without the unused space at its end

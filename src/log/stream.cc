@@ -56,8 +56,8 @@ Status Stream::append(FrameHeader header, std::span<std::byte> frame) {
   closed_ = header.closed;
   last_number_ = std::max(last_number_, header.last_number);
   if (begins) finished_.push_back(before);
-  // Tells the system to drop written bytes from the page cache, so that it reuses their memory for
-  // new bytes while this memory is still in the processor's caches.
+  // Tells the system to drop written bytes from the page cache. The system then reuses this memory
+  // for new bytes while the memory is still in the processor's caches.
   if (offset_ - forgotten_ >= kForgetBytes) {
     file_->forget(forgotten_, offset_ - forgotten_);
     forgotten_ = offset_;

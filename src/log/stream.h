@@ -34,13 +34,13 @@ class Stream {
   // and the payload follows. If the result is ok, the frame is on the disk.
   Status append(FrameHeader header, std::span<std::byte> frame);
   // Called when no more frames will be appended. Frees the preallocated space that the last segment
-  // did not use. This is not synced: unused space reads as zeros, so it does not matter which
-  // length the file has after a crash.
+  // did not use. The new length is not synced: unused space reads as zeros, so it does not matter
+  // which length the file has after a crash.
   void finish() {
     if (room_ > offset_) file_->trim(offset_);
   }
 
-  // Returns the number of syncs since the last call.
+  // Returns the number of syncs since the last call to take_syncs().
   uint64_t take_syncs() { return std::exchange(syncs_, 0); }
   std::vector<FinishedSegment> take_finished() { return std::exchange(finished_, {}); }
 
@@ -55,7 +55,7 @@ class Stream {
   uint64_t seed_ = 0;
   uint64_t offset_ = 0;  // where the next frame will be written
   uint64_t room_ = 0;       // the end of the preallocated space
-  uint64_t forgotten_ = 0;  // the end of the bytes that forget() was called for
+  uint64_t forgotten_ = 0;  // the end of the bytes for which forget() was called
   uint64_t next_frame_ = 0;
   uint64_t closed_ = 0;  // the closed number in the last frame
   SnapshotNumber last_number_ = 0;  // the largest number of the segment's records

@@ -7,7 +7,8 @@
 namespace elider::storage {
 
 namespace {
-// There are a quarter more places than expected rows, so that seven of eight rows find a place.
+// The number of places is a quarter above the number of expected rows, so that about seven in eight
+// rows find a place.
 constexpr uint64_t places_for(uint64_t rows) { return rows + rows / 4; }
 // An object of at least this size has its own mapping, which the system fills with zeros.
 constexpr size_t kZeroBytes = size_t{4} << 20;
@@ -35,8 +36,7 @@ Row* InlineRows::take(Key key) {
   for (unsigned way = 0; way < kWays; ++way) {
     Place* const at = place(hash, way);
     uint64_t state = at->state.load(std::memory_order_relaxed);
-    // acquire: pairs with give_back(), after which the previous owner does not use the place any
-    // more.
+    // acquire: pairs with give_back(), after which the previous owner no longer uses the place.
     if (state != kFree || !at->state.compare_exchange_strong(state, kTaken, std::memory_order_acquire)) continue;
     at->key.store(key, std::memory_order_relaxed);  // set_found() publishes it
     return at->row();

@@ -46,8 +46,8 @@ class InlineRows {
   // key's places are taken.
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
-  // Returns true if the block is in one of these places. The other functions that take a block
-  // require that it is.
+  // Returns true if the block is in one of these places, as all other functions with a `row`
+  // parameter require.
   bool has(const Row* row) const {
     const auto* const at = reinterpret_cast<const std::byte*>(row);
     return at >= places_ && at < places_ + bytes_;

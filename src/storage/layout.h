@@ -8,8 +8,9 @@
 // no column describes. If a group's size reaches the block threshold, its payload is stored in a
 // separate block, and the cell contains a pointer to that block.
 //
-// Thread safety: a Layout is constant after construction. Column sets are compiled under a lock and
-// found without it. Except for those that a caller owns, they are freed with the table.
+// Thread safety: a Layout is constant after construction. Column sets are compiled under a lock,
+// but found without the lock. Column sets are freed with the table, except for those that a caller
+// owns.
 #pragma once
 
 #include <atomic>
@@ -92,8 +93,8 @@ struct RowMemory {
 class Layout {
  public:
   // The number of column sets from of_union() that are kept as long as the table. A program usually
-  // creates few of them, and uses them repeatedly. The limit prevents a program that always creates
-  // new ones from exhausting memory.
+  // creates few of them, and uses them repeatedly. The limit prevents a program that creates ever
+  // new unions from exhausting memory.
   static constexpr size_t kUnionsKept = 128;
 
   // protocol_bytes: the number of bytes before each cell that are reserved for the transaction
@@ -163,8 +164,8 @@ class Layout {
   void find_lines(ColumnSet& set) const;
   void count_lines_written(ColumnSet& set) const;
 
-  InlineRows* inline_rows_ = nullptr;  // the table's; set before the table has rows
-  Zones* zones_ = nullptr;             // as inline_rows_
+  InlineRows* inline_rows_ = nullptr;  // belongs to the table; set before the table has rows
+  Zones* zones_ = nullptr;             // like inline_rows_
   const std::unique_ptr<RowMemory> memory_ = std::make_unique<RowMemory>();
   const detail::TableBase* table_;
   const Schema& schema_;

@@ -11,9 +11,9 @@
 //
 // Old versions form a linked list that begins at `previous`, with the newest version first and in
 // descending order of snapshot numbers. A version is retired as soon as it is created, so
-// `previous` may dangle. Only readers whose snapshot number is below the cell's follow it. The
-// writer has kept the version for them, and it is not reclaimed before their grace period ends
-// (storage/snapshots.h).
+// `previous` may dangle. Only readers whose snapshot number is below the cell's number follow
+// `previous`. The writer has kept the version for these readers, and the version is not reclaimed
+// before their grace period ends (storage/snapshots.h).
 //
 // Thread safety: given by this protocol. Every shared access uses an accessor below.
 #pragma once
@@ -84,7 +84,8 @@ struct Version {
 
 class Cell {
  public:
-  // acquire: a payload that is copied afterwards is at least as new as the commit word.
+  // acquire: if the caller copies the payload after this load, the copy is at least as new as the
+  // commit word.
   uint64_t load() const { return word_.load(std::memory_order_acquire); }
 
   // Waits until the commit word is unlocked, and returns it. The wait lasts at most for a commit's

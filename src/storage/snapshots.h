@@ -1,6 +1,6 @@
 // Snapshots: the global snapshot number S, and the numbers at which readers read (DBX, section
-// 5.4). The order of steps also covers a case that the paper leaves open: a reader starts while a
-// commit is between its validation and its last write.
+// 5.4). The order of the steps below also covers a case that the paper leaves open: a reader that
+// starts while a commit is between its validation and its last write.
 //
 //   reader                                   commit
 //   1. publish "starting"                    1. lock every row it writes
@@ -10,24 +10,26 @@
 //      waiting at every locked row           5. keep an old version where a reader may need it,
 //   5. clear the slot                           write, release each row with number n
 //
-// Invariant: a reader at rs sees exactly the commits with a number <= rs. A commit with n <= rs
-// read S before the reader's step 2, so it took its locks earlier. The reader finds a lock and
-// waits, or finds the new version. A commit with n > rs read S after step 2, and therefore after
-// step 1. So the commit sees the reader's slot and keeps what the reader needs. Numbers agree with
-// the serial order: if B depends on A (including anti-dependencies), A read S before B did.
+// Invariant: a reader at rs sees exactly the commits with a number <= rs. If n <= rs, the commit
+// read S before the reader's step 2, so it took its locks earlier, and the reader finds either a
+// lock, and waits, or the new version. If n > rs, the commit read S after the reader's step 2, and
+// therefore after step 1. So the commit sees the reader's slot, and keeps the versions that the
+// reader needs. Numbers agree with the serial order: if B depends on A (including
+// anti-dependencies), A read S before B did.
 //
-// A call of a chopped procedure (txn/chopping) writes its rows in several commits with the same
-// number. The commit that orders the call among the other calls reads this number. The call is
-// listed here, at this number or a smaller one, from before the number is read until the call's
-// last row is released. After its step 3, a reader waits until no call is listed at rs or below. So
-// the invariant also holds for calls: a call that is not listed when the reader checks has read S
-// after step 2, or has ended.
+// A call to a chopped procedure (txn/chopping) writes its rows in several commits with the same
+// number. The commit that orders the call among the other calls reads this number n from S. The
+// call is listed in calls_, at n or a smaller number, from before n is read until the call's last
+// row is released. After its step 3, a reader waits until no call is listed at rs or below. So the
+// invariant also holds for calls: a call that is not listed when the reader checks has read S after
+// step 2, or has ended.
 //
 // Reads load a row's commit word only with acquire, so the fence after step 2 is required to order
 // step 4 after step 2 (base/full_fence.h). Accesses of S and the slots are seq_cst, because a
 // reader's steps 1 and 2, and a commit's steps 2 and 3, each consist of a store and a later load
 // (Dekker's pattern), for which weaker orders are not sufficient. On x86 such a load is not slower.
-// Only the stores of a reader's steps 3 and 5 are releases, for the reasons given at these stores.
+// Only the stores in a reader's steps 3 and 5 are release stores, for the reasons given at these
+// stores.
 //
 // Thread safety: all threads may call all functions; a slot is written only by its worker.
 #pragma once
@@ -54,8 +56,8 @@ class Snapshots {
 
   // Increases S as a reader does, and returns the old S. The log uses it.
   SnapshotNumber advance() { return current_.fetch_add(1); }
-  // Raises S to at least `number`. Called while no transaction runs, because smaller numbers belong
-  // to recovered commits.
+  // Raises S to at least `number`. Recovery calls this function before any transaction runs,
+  // because smaller numbers belong to recovered commits.
   void start_at(SnapshotNumber number) {
     if (current_.load() < number) current_.store(number);
   }
@@ -72,13 +74,13 @@ class Snapshots {
     if (!ELIDER_MUTANT(kPublishLate)) slots_[worker].value.store(kStarting);
     ELIDER_TEST_POINT("readonly.starting");
     const SnapshotNumber rs = current_.fetch_add(1) + (ELIDER_MUTANT(kLateSnapshotRead) ? 1 : 0);
-    fence_after_locked_rmw();  // the reader then sees the locks of commits that read a smaller S; partner: the fence in commit_by_locks()
+    fence_after_locked_rmw();  // the reader then sees the locks of commits that read a smaller S; pairs with the fence in commit_by_locks()
     ELIDER_TEST_POINT("readonly.before_publish");
     slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that does not see rs sees "starting", and keeps more
     return rs;
   }
-  // Returns true if no call is listed at rs or below. A reader must have announced rs. The result
-  // then remains true, because a call that is listed later reads S later.
+  // Returns true if no call is listed at rs or below. A reader must have announced rs. Once the
+  // result is true, it remains true, because a call that is listed later gets a larger number.
   bool is_closed(SnapshotNumber rs) const { return calls_ == nullptr || ELIDER_MUTANT(kReadHalfACall) || !call_before(rs, kNoWorker); }
   void await_closed(SnapshotNumber rs) const {
     if (calls_ != nullptr && !ELIDER_MUTANT(kReadHalfACall)) [[unlikely]] await_calls(rs, kNoWorker);
@@ -98,7 +100,8 @@ class Snapshots {
     return newest;
   }
 
-  // -- calls of several commits -------------------------------------------------------------------
+  // -- calls that consist of several commits
+  // -------------------------------------------------------------------
 
   // Lists the worker's call at S, before the commit that orders it takes its locks. After that
   // commit, the call is listed at the number that the commit has read.
@@ -112,7 +115,7 @@ class Snapshots {
   // release: a thread that finds the call no longer listed sees all rows that the call has written.
   void end_call(uint32_t worker) { calls_[worker].value.store(kIdle, std::memory_order_release); }
 
-  // Returns true if a call of another worker is listed at n or below.
+  // Returns true if another worker's call is listed at n or below.
   bool call_before(SnapshotNumber n, uint32_t but_worker) const {
     for (uint32_t i = 0; i < calls_listed_.load(); ++i) {
       const uint64_t value = calls_[i].value.load();
@@ -120,8 +123,8 @@ class Snapshots {
     }
     return false;
   }
-  // Waits until no call of another worker is listed at n or below. New calls have higher numbers,
-  // so the wait ends when the calls that are listed now have ended.
+  // Waits until no other worker's call is listed at n or below. New calls have higher numbers, so
+  // the wait ends when the calls that are listed now have ended.
   void await_calls(SnapshotNumber n, uint32_t but_worker) const {
     for (Spin spin; call_before(n, but_worker); spin.wait()) ELIDER_TEST_POINT("snapshots.awaits_call");
   }
@@ -140,9 +143,9 @@ class Snapshots {
     return oldest;
   }
 
-  // Returns true if a reader reads at a number below n, or may be about to. Readers at `passed` are
-  // ignored. `n` is the number of a commit that has read S already, so a reader that starts after
-  // this call reads at n or later.
+  // Returns true if a reader reads at a number below n, or may be about to. Readers whose number is
+  // `passed` are ignored. `n` must be the number of a commit that has already read S. A reader that
+  // starts after this call therefore reads at n or later.
   bool read_before(SnapshotNumber n, SnapshotNumber passed, uint32_t workers_used) const {
     for (uint32_t i = 0; i < workers_used; ++i) {
       const uint64_t value = slots_[i].value.load();

@@ -70,8 +70,9 @@ class TableBase {
   // True if the table lacks the secondary indexes of its schema, because their key functions are
   // unknown.
   bool lacks_indexes() const { return storage::lacks_key_functions(schema_); }
-  // The id of the only database in which all columns of the table may be written. The value 0 does
-  // not match any database, so that only columns that no index reads may be written.
+  // The id of the only database in which transactions may write all columns of the table. If the id
+  // is 0, which does not match any database, transactions may write only columns that no index
+  // reads.
   uint64_t writable_in() const { return writable_in_; }
   // Called before any transaction if the table is recovered without its secondary indexes, because
   // writes of indexed columns could not be checked against unique indexes.
@@ -79,8 +80,8 @@ class TableBase {
 
   // True if keys are byte strings; otherwise they are numbers.
   bool byte_keys() const { return layout_.byte_keys(); }
-  // Returns the key, or the first eight bytes of a byte key as a number. Statistics use this
-  // number, so they may count two byte keys as one.
+  // Returns a number key as it is, and the first eight bytes of a byte key as a number. Statistics
+  // use this number, so they may count two byte keys as one.
   Key number_of(KeyRef key) const {
     if (!byte_keys()) [[likely]] return key.number();
     return key.bytes() == nullptr ? 0 : key.bytes()->prefix();
@@ -92,8 +93,8 @@ class TableBase {
   // Returns the key for messages, for example 42 or "acct-eu-000123".
   std::string key_text(KeyRef key) const;
 
-  // Greater than the sequence numbers of all unlinked row blocks. A new row block starts at this
-  // number, so that a key's sequence number never decreases.
+  // A number that is greater than the sequence numbers of all unlinked row blocks. New row blocks
+  // start at this number, so that a key's sequence number never decreases.
   uint64_t sequence_floor() const { return sequence_floor_.load(std::memory_order_acquire); }
   void raise_sequence_floor(uint64_t sequence) {
     uint64_t floor = sequence_floor_.load(std::memory_order_relaxed);  // the exchange below checks it
@@ -104,7 +105,7 @@ class TableBase {
   // The snapshot number of the last reader of all tables (recovery/snapshot_rows.h) that has read
   // this table completely and will not read it again. 0 if no reader has done so.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
-  void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // its reads come before
+  void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // release: the reader's reads come before this store
 
  private:
   [[gnu::noinline]] Status bytes_error(Code code, Cause cause, KeyRef key) const;

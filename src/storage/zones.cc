@@ -37,7 +37,7 @@ Row* Zones::take(Worker& worker, Key key) {
     if (zone.free != nullptr || take_batch(zone)) slot = take_free(zone);
     else slot = fresh_slot(zone);
   }
-  // If memory is exhausted, takes a free slot of another zone.
+  // If memory is exhausted, takes a free slot from another zone.
   for (uint32_t z = 0; slot == nullptr && z < zone_count_; ++z) {
     const std::lock_guard held(zones_[z]->latch);
     if (zones_[z]->free != nullptr) slot = take_free(*zones_[z]);
@@ -74,7 +74,7 @@ void Zones::give_batch(Zone& zone) {
   try {
     batches_.push_back(zone.free);
   } catch (const std::bad_alloc&) {
-    return;  // the zone keeps them
+    return;  // the zone keeps its free slots
   }
   batch_count_.store(static_cast<uint32_t>(batches_.size()), std::memory_order_relaxed);
   zone.free = nullptr;
@@ -124,7 +124,7 @@ Zones::Extent* Zones::make_extent() {
 }
 
 void Zones::give_back(Worker& worker, Row* row) {
-  // The cells of a row that never entered the index may be locked.
+  // If the row never entered the index, its cells may still be locked.
   for (uint32_t g = 0; g < layout_.group_count(); ++g) row->cell(layout_, g).unlock(word::kAbsent | word::kRemoved);
   auto* const slot = reinterpret_cast<std::byte*>(row) - sizeof(Key);
   Zone& zone = zone_of(worker);

@@ -78,7 +78,8 @@ class Zones {
   // a row block.
   static std::byte* slots(Extent* extent) { return reinterpret_cast<std::byte*>(extent + 1); }
   static Row* row_in(std::byte* slot) { return reinterpret_cast<Row*>(slot + sizeof(Key)); }
-  // The slot must contain a row, or must have contained one when the caller's grace period began.
+  // Returns the key in a slot. The slot must contain a row, or must have contained a row when the
+  // caller's grace period began.
   static Key key_in(const std::byte* slot) { return reinterpret_cast<const std::atomic<Key>*>(slot)->load(std::memory_order_relaxed); }
 
  private:

@@ -1,12 +1,12 @@
-// Elided: an operation on an index runs as one hardware transaction that does not take the index's
-// latch. If the hardware transaction does not succeed, the operation takes the latch, a spinlock
-// per index (DBX, sections 4 and 6.1).
+// Elided: a sync policy under which an index operation runs as one hardware transaction, without
+// taking the index's latch. If the hardware transaction does not succeed, the operation takes the
+// latch, a spinlock per index (DBX, sections 4 and 6.1).
 //
 // Nodes have ExclusiveGuards, because each section is isolated from all other threads. The hardware
 // isolates a region, that is, a hardware transaction. A section that holds the latch is alone,
-// because every region has read that the latch is free, and aborts when another thread takes it.
-// Only Witnesses (index/index.h) are checked outside sections. A region therefore increases a
-// node's version atomically with the change of the node. A section that holds the latch increases
+// because every region has read the free latch, and therefore aborts when another thread takes the
+// latch. Only Witnesses (index/index.h) are checked outside sections. A region therefore increases
+// a node's version atomically with the change of the node. A section that holds the latch increases
 // the version after the change, and before other threads can see the change.
 //
 // The policy does not protect anything outside sections. Reads of rows and commits have their own

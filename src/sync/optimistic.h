@@ -1,9 +1,11 @@
-// Optimistic: a reader remembers a node's version and checks it after reading. A writer locks only
-// the nodes that it changes. Readers do not write shared memory, so read-mostly workloads scale.
+// Optimistic: a sync policy under which a reader remembers a node's version, and compares it with
+// the current version after reading. A writer locks only the nodes that it changes. Readers do not
+// write shared memory, so read-mostly workloads scale.
 //
-// The policy does not make an operation atomic by itself. The algorithm must couple the guards: it
-// acquires the child's guard, and then calls valid() on the parent's guard. Thread safety: all
-// threads may use the policy, each with its own guards.
+// The policy does not make an operation atomic by itself. To descend from parent to child, the
+// index algorithm must therefore couple the guards: it acquires the child's guard, and then calls
+// valid() on the parent's guard. Thread safety: all threads may use the policy, each with its own
+// guards.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Policy: the C++ concept of a sync policy, which defines how an index operation as a whole is
-// protected from other threads, and how the nodes of an index are.
+// Policy: the C++ concept for sync policies. A sync policy defines how index operations as a whole,
+// and how the nodes of an index, are protected from other threads.
 //
 // An index algorithm is written once, against this concept, and instantiated for each policy:
 //
@@ -7,16 +7,18 @@
 //   `section(latch, operation, body)`  Runs body(), which is one attempt of one operation, and
 //       returns its result. body() starts and ends in section()'s stack frame. It must not
 //       allocate, free, throw or make a system call. It returns results by value, or in locals of
-//       its caller that it sets before it reads them. So a policy may run body() under a lock, or
-//       as a hardware transaction, which may take several attempts, of which only one takes
-//       effect. `operation` is the kind of the operation, for statistics.
+//       its caller that it sets before it reads them. These rules allow a policy to run body()
+//       under a lock, or as a hardware transaction. A hardware transaction may take several
+//       attempts, of which only one takes effect. `operation` is the kind of the operation, for
+//       statistics.
 //   `ReadGuard(word)`  Starts to validate the node's reads. Waits while a writer holds the node.
 //     `obsolete()`  The node has been unlinked, so the caller must start over.
 //     `valid()`  The node has not changed since the guard was made. Before this check, data that
 //         was read is unreliable, and may be used only to continue reading.
 //     `version()`  The version word when the guard was made. Witnesses are made from it.
 //     `resume(word, version)`  Returns a guard for an earlier version, for example that of a hint.
-//     `current()`  Called on a resumed guard before any read: the node still has that version.
+//     `current()`  Called on a resumed guard before any read: returns true if the node still has
+//     that version.
 //   `WriteGuard(word, read)`  Locks the node for writing if the node is unchanged since `read`.
 //       Never waits, so nodes may be locked in any order without deadlocks.
 //     `owns()`  Whether the node was locked. If not, the caller must start over.

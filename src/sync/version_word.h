@@ -7,8 +7,9 @@
 //   +----------------------------------------+---+---+
 //
 // Every change of a node's contents ends with a higher version, so the contents are unchanged while
-// the word is unchanged. It is not a reader-writer lock, because readers do not write it. Thread
-// safety: all threads may call all functions; each comment says what its function orders.
+// the word is unchanged. A VersionWord is not a reader-writer lock, because readers do not write to
+// it. Thread safety: all threads may call all functions; each comment says what its function
+// orders.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ class VersionWord {
 
   // Returns true if the word is still `seen`, that is, no writer has locked or changed the node.
   // The fence orders the reads that the caller validates before this load, so the load can be
-  // relaxed. Partner: lock_if().
+  // relaxed. The fence pairs with lock_if().
   bool still(uint64_t seen) const {
     racy_read_fence();
 #if ELIDER_TSAN
@@ -41,8 +42,8 @@ class VersionWord {
   }
 
   // Locks the word if it equals `seen`, which must be an unlocked word. The fence orders the lock
-  // before the caller's writes, so a reader that sees one of these writes fails to validate.
-  // Partner: still().
+  // before the caller's writes, so if a reader sees one of these writes, its validation fails. The
+  // fence pairs with still().
   bool lock_if(uint64_t seen) {
     // relaxed on failure: the caller starts over.
     if (!word_.compare_exchange_strong(seen, seen | kLocked, std::memory_order_acquire, std::memory_order_relaxed)) return false;

@@ -1,5 +1,5 @@
 // Arena: a bump allocator for a transaction's row images (private copies of rows). All of its
-// memory is freed at once when the transaction ends.
+// memory is freed together when the transaction ends.
 //
 // Allocations are 16-byte aligned and uninitialized. The arena keeps its first block between
 // transactions and frees all other blocks. If hardware transactions write into the arena, new
@@ -60,9 +60,9 @@ class Arena {
 #endif
   // Overwrites the used memory, including the generation numbers in the image headers, so that
   // RawView::shows() detects a view that has outlived its transaction. Builds with assertions also
-  // postpone the reuse of this memory, so that such views are detected for longer. They reuse it at
-  // once if hardware transactions write into it, so that the cache footprint of these does not
-  // vary.
+  // postpone the reuse of this memory, so that such views are detected for longer. However, if
+  // hardware transactions write into the memory, it is reused immediately, so that their cache
+  // footprint does not vary.
   [[gnu::noinline]] void clear_and_mark() {
     std::byte* const end = more_.empty() ? at_ : begin_ + kFirstBytes;
     std::memset(marked_, 0xdd, static_cast<size_t>(end - marked_));

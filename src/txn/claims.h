@@ -2,8 +2,8 @@
 // instead of at commit, claim a group before they read or write it. A claimed group does not change
 // until the claiming transaction ends, so the commit need not validate it. ReadWriteTransaction
 // (txn/read_write) has the claims' type as a template parameter. At commit, it validates all reads
-// that its claims do not cover. It always validates index leaves and absent rows: a claim of a leaf
-// only makes it less likely that this validation fails.
+// that its claims do not cover. The commit always validates index leaves and absent rows; a claim
+// of a leaf only makes it less likely that their validation fails.
 //
 // A claim is stored in the bytes that the protocol reserves in front of each cell
 // (ProtocolObject::kCellBytes).
@@ -23,7 +23,7 @@ struct NoClaims {
   static constexpr bool kReads = false, kWrites = false, kLeaves = false;
 };
 // Satisfied by the claims of transactions that are pieces of a procedure (txn/chopping/piece.h).
-// Pieces do not claim anything either, but they commit in a different way.
+// Like optimistic transactions, pieces do not claim anything, but they commit in a different way.
 template <class C>
 concept RunsPieces = requires { requires C::kPieces; };
 // Satisfied by the claims of pieces that run within one hardware transaction of the backend
@@ -69,8 +69,8 @@ concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims
   // already been revoked. The attempt then cannot commit.
   { claims.begin_commit() } -> std::same_as<bool>;
   { seen.stand() } -> std::same_as<bool>;
-  // Declares that the current transaction is an open one (Database::begin), which the application
-  // will end.
+  // Declares that the current transaction is an open transaction (Database::begin), which stays
+  // open until the application ends it.
   claims.stays_open();
   claims.end();
 };

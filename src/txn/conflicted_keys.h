@@ -3,11 +3,11 @@
 // (Metwally, Agrawal and El Abbadi, Efficient computation of frequent and top-k elements in data
 // streams, ICDT 2005).
 //
-// The summary contains at most kKeys keys. Each key has a rank, which is an upper bound of its
-// number of conflicts. If a key that is not in the full summary has a conflict, it replaces the key
-// with the lowest rank, and its own rank becomes that rank plus one. Therefore every key that had
-// more than 1 / kKeys of all conflicts is in the summary. A key's conflicts are counted by cause
-// only while the key is in the summary, so these counts are lower bounds.
+// The summary contains at most kKeys keys. Each key has an estimated count, its rank, which is an
+// upper bound on the number of its conflicts. If the summary is full and a key outside it has a
+// conflict, that key replaces the key with the lowest rank, and gets that rank plus one. Therefore
+// every key that had more than 1 / kKeys of all conflicts is in the summary. A key's conflicts are
+// counted by cause only while the key is in the summary, so these counts are lower bounds.
 //
 // Thread safety: only the owning worker may call note(); all threads may call add_to(). The latch
 // is acquired only when a conflict is noted or statistics are collected.

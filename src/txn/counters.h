@@ -1,6 +1,5 @@
-// Counters: the numbers of one worker's commits and aborts, by procedure and by table.
-// Thread safety: only the worker's thread writes them; all threads may read them
-// (Database::statistics).
+// Counters: counts one worker's commits and aborts, by procedure and by table. Thread safety: only
+// the worker's thread writes them; all threads may read them (Database::statistics).
 #pragma once
 
 #include <array>
@@ -77,8 +76,8 @@ class CounterArray {
   const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
 
  private:
-  // Creates the entry. Commits call make(), so it must not fail: if memory is exhausted, it returns
-  // an entry whose counts are never reported.
+  // Creates the entry. Commits call make(), so make() must not fail: if memory is exhausted, it
+  // returns a dummy entry whose counts are never reported.
   [[gnu::noinline]] Entry& make(uint32_t i) {
     auto* entry = new (std::nothrow) Entry;
     if (entry == nullptr) return lost_;
@@ -92,7 +91,7 @@ class CounterArray {
 inline constexpr uint32_t kProceduresMax = 257;  // index 0: procedures without a name
 inline constexpr uint32_t kTablesMax = 1024;
 
-// Counted if EngineParts::counted_lookups is set.
+// Counters that are updated only if EngineParts::counted_lookups is set.
 struct LookupCounters {
   Counter of_rows, rows_kept, of_trees, leaves_kept;
 };

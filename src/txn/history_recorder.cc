@@ -33,7 +33,7 @@ void HistoryRecorder::Scan::take_range(const detail::TableBase& table, const det
   else operation_.range.last = to - 1;
 }
 
-// A range of number keys in a history includes both ends.
+// In a history, a range of number keys includes both ends.
 void HistoryRecorder::Scan::take_range(const detail::TableBase& table, const detail::EntryRange& entries) {
   operation_.range.first = entries.from_value;
   if (named_by_bytes(table)) {
@@ -107,8 +107,8 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
     operation.version = storage::word::sequence(storage::word::next(write.locked_from, false));
     operations_.push_back(std::move(operation));
   }
-  // Record the final index values of the rows that this transaction has changed and not removed. If
-  // it changed a value several times, only the last change is recorded.
+  // Records the final index values of the rows that this transaction has changed but not removed.
+  // If it changed a value several times, only the last change is recorded.
   for (const IndexChange& change : changes) {
     const WriteEntry* write = writes.find(change.row, change.table->layout(), 0);
     if (change.superseded || (write != nullptr && write->leaves_none())) continue;
@@ -139,8 +139,9 @@ bool writes(const HistoryOperation& operation) {
 }
 }  // namespace
 
-// Moves the operations of `other` here, except for reads of versions that this recorder's
-// transactions have written: such reads are internal to the call. Then sorts reads before writes.
+// Moves the operations from `other` to this recorder, except for reads of versions that this
+// recorder's transactions have written: such reads are internal to the call. Then sorts reads
+// before writes.
 void HistoryRecorder::join(HistoryRecorder& other) {
   using Kind = HistoryOperation::Kind;
   if (begin_ns_ == 0 || (other.begin_ns_ != 0 && other.begin_ns_ < begin_ns_)) begin_ns_ = other.begin_ns_;

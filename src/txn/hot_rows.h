@@ -3,12 +3,13 @@
 // which saves only the descent, and only within one transaction (txn/hints.h).
 //
 // A cached row can replace a lookup for the same reason as a touched row (txn/touched_rows.h): if
-// its block is not marked as removed, a lookup at this instant would find the same block. However,
-// rows stay cached across transactions. Between two transactions the worker does not delay
-// reclamation, so the block may have been reclaimed and reused for another row. Therefore a cached
-// row is valid only in the epoch (base/worker.h) in which it was found. Invariant: a block that
-// leaves its index in epoch E or later is not reclaimed before epoch E + 2. While a worker that saw
-// epoch E when it entered is inside, the epoch does not exceed E + 1.
+// its block is not marked as removed, a lookup at this instant would find the same block. Unlike
+// touched rows, however, rows stay cached across transactions. Between two transactions, the worker
+// does not delay reclamation, so a cached block may have been reclaimed and reused for another row.
+// Therefore a cached row is valid only in the epoch (base/worker.h) in which it was found. This
+// rule suffices because a block that leaves its index in epoch E or later is not reclaimed before
+// epoch E + 2, and because the epoch does not exceed E + 1 while a worker is inside that saw epoch
+// E when it entered.
 //
 // If few keys are hot, or the epoch advances too often, the cache has few hits. It is then turned
 // off, so that it costs only the check of a flag, and tried again periodically.

@@ -17,7 +17,7 @@ namespace elider::txn {
 using detail::KeyRef;
 
 // A change of a row's value in a secondary index. The operation that changes the value inserts the
-// new entry at once. The old entry is removed some time after the commit.
+// new entry immediately. The old entry is removed some time after the commit.
 struct IndexChange {
   storage::Row* row;
   detail::TableBase* table;

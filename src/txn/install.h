@@ -44,7 +44,7 @@ namespace elider::txn {
 // `newest_reader` is the number of the newest snapshot that is being read.
 inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader) {
   if (write.kind == WriteKind::kNone || write.cell->snapshot() > newest_reader) return false;
-  return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // else the row did not exist before
+  return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // otherwise the row did not exist before
 }
 
 // Allocates the old version that `write` replaces. Returns false if memory is exhausted.
@@ -131,8 +131,8 @@ inline void keep_version(Worker& worker, WriteEntry& write) {
   if (group.block) [[unlikely]] write.cell->set_block(write.block);
 }
 
-// Updates the table's row count if `write` inserts or removes a row. A row is counted by the write
-// of its group 0, when that write takes effect.
+// Updates the table's row count if `write` inserts or removes a row. Each row is counted once, when
+// the write of its column group 0 takes effect.
 inline void count_row(Counters& counters, const WriteEntry& write) {
   if (write.kind == WriteKind::kNone) return;
   const bool absent = write.kind == WriteKind::kRemove;

@@ -1,5 +1,5 @@
-// The form in which a transaction stores keys and index ranges. Number keys are stored directly.
-// Byte keys are copied to the transaction's arena.
+// Functions that bring keys and index ranges into the form in which a transaction stores them.
+// Number keys are stored directly. Byte keys are copied to the transaction's arena.
 //
 // Thread safety: the same as the arena.
 #pragma once

@@ -1,5 +1,5 @@
-// LateUnlinks: rows that a transaction object's commits removed while a snapshot reader might still
-// have needed them.
+// LateUnlinks: rows that the commits of one transaction object have removed, but that snapshot
+// readers may still need.
 //
 // Such a row stays in its indexes until these readers have ended, and scans skip it in the
 // meantime. Each later commit rechecks some of the rows. Invariant: a row that commit n removed is
@@ -26,26 +26,27 @@ class LateUnlinks {
  public:
   bool empty() const { return rows_.empty(); }
 
-  // Called for a row that commit n has removed while there was a snapshot reader. `absent_word` is
-  // the row's commit word since then. Unlinks the row now if no reader needs it, otherwise later.
+  // Called if commit n has removed a row while there was a snapshot reader. `absent_word` is the
+  // row's commit word after the removal. Unlinks the row now if no reader needs it, and otherwise
+  // later.
   void retire(const Store& store, Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word, SnapshotNumber n) {
     if (!needed(store, table, n)) return unlink_row_now(worker, table, row, key, absent_word);
-    retire_row(worker, table, row, key, absent_word);  // in case this object does not commit again
+    retire_row(worker, table, row, key, absent_word);  // unlinks the row even if this object never commits again
     if (rows_.size() == kRowsMax) return;
     try {
       rows_.push_back({{&table, row, {table, key}, absent_word}, n});
-    // The commit is final, so retire() must not fail. The row is then unlinked after a grace
-    // period.
+    // retire() must not fail, because the commit is final. Without an entry in rows_, the row is
+    // unlinked only after a grace period.
     } catch (const std::bad_alloc&) {
     }
   }
 
-  // Rechecks some of the rows, and unlinks those that no reader needs any more.
+  // Rechecks some of the rows, and unlinks those that no reader needs any longer.
   void unlink(const Store& store, Worker& worker) {
     constexpr size_t kAtOnce = 16;
     ELIDER_TEST_POINT("occ.unlink_late");
     // The readers' slots are read once per call. They are read again only if the oldest reader may
-    // have passed the table.
+    // have finished reading the table (TableBase::passed_by).
     const SnapshotNumber oldest = store.snapshots.oldest_reader(store.workers.ids_used_max());
     for (size_t looks = std::min(kAtOnce, rows_.size()); looks > 0; --looks) {
       if (at_ >= rows_.size()) at_ = 0;

@@ -1,8 +1,8 @@
 // LogEntry: one write of a commit to one column group of a row, as encoded in a log record.
 // docs/formats.md describes the layout.
 //
-// Decoders do not trust their input; they return false if it is malformed. Thread safety: pure
-// functions.
+// Decoders do not trust their input; if the input is malformed, they return false. Thread safety:
+// pure functions.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace elider::txn {
 // The first byte of a record.
 enum class RecordKind : uint8_t {
   kCommit = 1,
-  kUntaggedTable = 2,  // old files may contain it, but it is not written any more
+  kUntaggedTable = 2,  // occurs only in old files; no longer written
   kTable = 3,          // table_record.h
 };
 
@@ -40,7 +40,7 @@ struct LogEntry {
   bool byte_key = false;           // the key is key_bytes() instead of `key`
   uint32_t key_size = 0;
   Key key = 0;
-  uint64_t sequence = 0;           // the sequence in the commit word; it orders the entries of a row's column group
+  uint64_t sequence = 0;           // the sequence in the commit word, which orders the entries of a row's column group
   uint64_t columns = 0;            // kColumns: one bit per column; kAdd: the column's offset in the row; else 0
   std::span<const std::byte> bytes;  // kAdd: the delta, 8 bytes
   bool valid = false;              // false before the first entry of a record is decoded
@@ -149,7 +149,7 @@ class EntryWriter {
     key_bytes_ = key;
   }
   // Appends a part of the entry's bytes. Parts are short, so an inline copy is faster than a call
-  // of memcpy().
+  // to memcpy().
   void put(const std::byte* from, size_t size) {
     std::byte* to = to_;
     size_t at = 0;

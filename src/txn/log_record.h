@@ -16,7 +16,7 @@ namespace elider::txn {
 // Calls on_table(id, schema) -> Status if the record creates a table, or on_entry(entry) -> Status
 // for each entry of a commit, in order. Stops at the first status that is not ok, and returns it.
 // Returns kCorrupt if the record is malformed, and kUnsupported if it uses a feature that this
-// program does not support. The message does not say which record it is about; the caller adds
+// program does not support. The message does not say which record is affected; the caller adds
 // that.
 template <class OnTable, class OnEntry>
 Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, OnEntry&& on_entry) {

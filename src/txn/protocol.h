@@ -5,12 +5,12 @@
 //
 // A protocol is a class template over the sync policy. A database has one protocol object, which is
 // constructed with the database's Store; the Store outlives it. In addition to the Store, this
-// object contains the state that all transactions share. It creates a Transaction for each worker,
-// and runs procedures with the protocol's own retry loop. Code that does not depend on the protocol
-// is in src/txn: reads (reads.h), read-write transactions (read_write), the bytes and versions that
-// a commit installs (install.h), the log record (commit_record.h), histories (history_recorder.h),
-// attempts and retries (retry.h), reclamation (reclaim.h, late_unlinks.h), and snapshots
-// (snapshot_transaction.h).
+// object contains the state that all transactions share. The protocol object creates a Transaction
+// for each worker, and runs procedures with the protocol's own retry loop. Code that does not
+// depend on the protocol is in src/txn: reads (reads.h), read-write transactions (read_write), the
+// bytes and versions that a commit installs (install.h), the log record (commit_record.h),
+// histories (history_recorder.h), attempts and retries (retry.h), reclamation (reclaim.h,
+// late_unlinks.h), and snapshots (snapshot_transaction.h).
 //
 // Thread safety: all threads may use the protocol object. Only one thread at a time may use a
 // Transaction.
@@ -41,8 +41,8 @@ template <class T>
 concept RunnableTransaction =
     std::derived_from<T, Transaction> && requires(T txn, const T& seen, uint32_t attempt, uint32_t procedure, Cause cause) {
       txn.begin(attempt, procedure);
-      // Declares that the current transaction is an open one (Database::begin), which the
-      // application will end.
+      // Declares that the current transaction is an open transaction (Database::begin), which stays
+      // open until the application ends it.
       txn.stays_open();
       // Passes rows that have already been looked up, so that the transaction need not look them up
       // again. The caller must pass an empty span before the next begin().
@@ -93,8 +93,8 @@ class ReadingAt {
 
 template <class P>
 concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Counters& counters, const Call& call) {
-  // The protocol's name, and whether the protocol supports the sync policy for which it was
-  // instantiated.
+  // kName is the protocol's name. kSupported is true if the protocol supports the sync policy for
+  // which it was instantiated.
   { P::kName } -> std::convertible_to<elider::Protocol>;
   { P::kTakesPolicy } -> std::convertible_to<bool>;
   // The number of bytes that the protocol stores in front of each cell (storage/record.h), in
@@ -111,16 +111,16 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // the transaction has committed or the protocol gives up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
   // Makes one attempt. The transaction must have begun, and its worker must be inside the epoch.
-  // Used for the calls of a group, which has its own retry loop (engine/group.h): it attempts all
-  // other calls before it retries this one.
+  // Used for calls in a group, which has its own retry loop (engine/group.h): before the group
+  // retries a call, it attempts all its other calls.
   { protocol.attempt_once(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
-  // Calls f(name, counts) for each place where the protocol itself runs hardware transactions
-  // (htm/site.h).
+  // Calls f(name, counts) for each htm::Site at which the protocol itself runs hardware
+  // transactions.
   seen.for_each_site([](std::string_view, const htm::SiteCounts&) {});
 };
 
-// A protocol that runs calls of declared procedures in pieces (txn/chopping). Under the other
-// protocols, such a call is one transaction.
+// A protocol that runs calls to declared procedures in pieces (txn/chopping). Under all other
+// protocols, a call to a declared procedure is one transaction.
 template <class P>
 concept RunsCalls = ProtocolObject<P> && requires(P protocol, typename P::Transaction& txn, const Execution& execution,
                                                   const ExecutableProcedure& procedure, void* arguments, const Call& call,

@@ -1,4 +1,4 @@
-// Reads: get, multi_get and the scans. All kinds of transactions share this code (DBX, Algorithm 2;
+// Reads: implements get, multi_get and the scans for all kinds of transactions (DBX, Algorithm 2;
 // section 5.3, "range query").
 //
 // Each kind of transaction records its reads in its own way. Derived provides these members:
@@ -50,8 +50,8 @@ class Reads : public TransactionBase {
     touched_ = rows;
     next_touched_ = 0;
   }
-  // Continues the search for touched rows at the position that another piece of the same call has
-  // reached.
+  // Makes the search for touched rows continue at the position that another piece of the same call
+  // has reached.
   template <class Piece>
   void look_on_from(const Piece& piece) {
     next_touched_ = piece.next_touched();
@@ -89,7 +89,7 @@ class Reads : public TransactionBase {
     return derived().read_row(table, row, key, set, image, header);
   }
 
-  // Returns the row block of the key, which may be absent, and sets `key` to the row's own copy of
+  // Returns the key's row block, whose row may be absent, and sets `key` to the row's own copy of
   // the key. If the index does not contain the key, tracks the absent key and returns null.
   [[gnu::always_inline]] inline Row* find(TableType& table, KeyRef& key, const ColumnSet& set) {
     index::Witness witness;
@@ -101,8 +101,9 @@ class Reads : public TransactionBase {
     return row;
   }
 
-  // Returns true if the claim of the leaf or bucket that was just read has been refused. Its
-  // contents may change, so they must not be returned to the application.
+  // Returns true if the claim of the leaf or bucket that was just read has been refused. The
+  // contents of the leaf or bucket may then change, so they must not be returned to the
+  // application.
   [[gnu::always_inline]] inline bool refused_leaf() const {
     if constexpr (Derived::kClaimsLeaves) return state_ == State::kDoomed;
     else return false;
@@ -135,8 +136,8 @@ class Reads : public TransactionBase {
     return table.keys().visit([&]<class Index>(Index&) { return get_from<Index>(table, key, *set, view); });
   }
 
-  // There is one instance for each kind of index, so that an instance saves only the registers that
-  // its own lookup uses.
+  // The function is instantiated separately for each kind of index, so that an instance saves only
+  // the registers that its own lookup uses.
   template <class Index>
   [[gnu::noinline]] Status get_from(TableType& table, KeyRef key, const ColumnSet& set, RawView* view) {
     constexpr bool kBytes = std::is_same_v<typename Index::Key, index::ByteKey>;
@@ -262,7 +263,7 @@ class Reads : public TransactionBase {
   template <class Index>
   Status scan_entries(TableType& table, Index& index, uint32_t i, const detail::EntryRange& range, const ScanOptions& options,
                       const ColumnSet& wanted_set, EntryVisitor visit) {
-    const ColumnSet& set = table.layout().with_index(wanted_set, i);  // also read the columns of the index, because an entry may be stale
+    const ColumnSet& set = table.layout().with_index(wanted_set, i);  // also reads the index's columns, because an entry may be stale
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::IndexScan tracked(derived(), table, i);
@@ -328,9 +329,10 @@ class Reads : public TransactionBase {
     }
   }
 
-  // Returns the row of this key if the group has already looked it up and a lookup would still find
-  // it. Otherwise returns null. The search begins where the last search ended and covers only a few
-  // rows, so an access that was not announced costs little more than its lookup.
+  // Returns the row with this key if the group has already looked it up and another lookup would
+  // still find the same block. Otherwise returns null. The search begins where the last search
+  // ended and covers only a few rows, so an access that was not announced costs little more than an
+  // ordinary lookup.
   [[gnu::noinline]] Row* find_touched(const TableType& table, KeyRef key) {
     size_t at = next_touched_;
     for (size_t left = std::min(touched_.size(), kTouchedAhead); left > 0; --left) {
@@ -348,7 +350,7 @@ class Reads : public TransactionBase {
   Hints<Sync> hints_;
 
  private:
-  // Returns the row of this key if it is known without a lookup. Otherwise returns null.
+  // Returns the row with this key if it is known without an index lookup. Otherwise returns null.
   [[gnu::always_inline]] inline Row* known_row(const TableType& table, KeyRef key) {
     if (Row* const row = touched_row(table, key)) return row;
     return table.byte_keys() ? nullptr : hot_row(table, key);

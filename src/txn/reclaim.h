@@ -5,23 +5,24 @@
 //                           reader needs the row, so it is unlinked from all indexes and marked
 //                           removed. Its memory is reused after a second grace period. If the
 //                           commit did not see a reader that may need the row, the row is unlinked
-//                           at once, because it is absent in all later snapshots. Otherwise, later
-//                           transactions of the worker check whether these readers have ended
-//                           (txn/late_unlinks.h). They often end long before the grace period does,
-//                           because a grace period lasts as long as the longest transaction. Until
-//                           the row is unlinked, all scans must skip it.
+//                           immediately, because it is absent in all later snapshots. Otherwise,
+//                           later transactions of the worker check whether these readers have ended
+//                           (txn/late_unlinks.h). These readers often end long before the grace
+//                           period does, because a grace period lasts as long as the longest
+//                           transaction. Until the row is unlinked, all scans must skip it.
 //   An aborted insert       leaves an absent row block in the index, which is unlinked and then
 //                           reused in the same two steps.
 //   A secondary entry       becomes stale if a commit changes its row's value, or if the
 //                           transaction that inserted the entry aborts. It is removed after one
 //                           grace period, unless the row has that value again.
 //
-// Invariants. A transaction that makes a row block absent creates exactly one unlink task for it,
-// and may try to run the task early. The task does nothing if the block's commit word has changed
-// since. Because a task may run late if its worker is idle, the task looks up its row in the index
-// before it accesses the row. A stale entry stays on its row's list (StaleEntries) until the entry
-// is removed, or a transaction needs it again. Unlinking a row removes all stale entries of the
-// row, so an entry does not outlive its row block.
+// Invariants. When a transaction makes a row block absent, it creates exactly one unlink task for
+// the block, and may try to run the task early. The task does nothing if the block's commit word
+// has changed since. If its worker is idle, a task may run so late that the row's memory has been
+// freed. The task therefore looks up the row in the index before it accesses the row. A stale entry
+// stays on its row's list (StaleEntries) until the entry is removed, or a transaction needs it
+// again. Unlinking a row removes all stale entries of the row, so an entry does not outlive its row
+// block.
 //
 // Lock order: cells, then StaleEntries::mutex, then index latches. A thread that holds the mutex
 // may only try to lock cells; it must not wait for them.
@@ -49,13 +50,14 @@ namespace elider::txn {
 template <class Sync>
 void retire_row(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// Unlinks the row block at once, or schedules it if another transaction holds a lock of the row.
-// May be called only in the grace period in which the block became absent, and only if no snapshot
-// reader needs the row.
+// Unlinks the row block immediately or, if another transaction holds one of the row's locks,
+// schedules the block to be unlinked later. May be called only in the grace period in which the
+// block became absent, and only if no snapshot reader needs the row.
 template <class Sync>
 void unlink_row_now(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint64_t absent_word);
 
-// Schedules the removal of an entry (value, key) that may no longer match any version of the row.
+// Schedules the removal of a secondary index entry (value, key) that may no longer match any
+// version of the row.
 template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value);
 
@@ -186,8 +188,8 @@ bool remove_entries(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, ui
   if (filled && !values_locked(table, row, 0, table.secondary_count() - 1, values)) return false;
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return false;
-  // The removed bit must be set before the stale entries are removed. A transaction that creates a
-  // stale entry afterwards then sees the bit (retire_entry).
+  // The removed bit must be set before the stale entries are removed: a transaction that creates a
+  // stale entry after their removal then sees the bit (retire_entry()).
   row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
   if (filled)
     for (uint32_t i = 0; i < table.secondary_count(); ++i) table.secondary(i).remove(worker, values[i], key, handle);
@@ -311,7 +313,7 @@ template <class Sync>
 void retire_entry(Worker& worker, Table<Sync>& table, Row* row, KeyRef key, uint32_t index, uint64_t value) {
   std::lock_guard lock(table.stale().mutex);
   if (word::removed(row->cell(table.layout(), 0).load())) {
-    // When the row was unlinked, this entry was not listed yet, so it was not removed.
+    // This entry was not listed yet when the row was unlinked, so the unlinking did not remove it.
     table.secondary(index).remove(worker, value, key, reinterpret_cast<index::Handle>(row));
     return;
   }

@@ -1,11 +1,12 @@
-// Reads of rows in hardware transactions (DBX, Algorithm 2), under a sync policy that uses them.
-// Such a hardware transaction (a region) elides the lock bit of a cell (txn/read_write/region.h):
-// if the bit is set, the region ends, and the caller waits outside of it.
+// Functions that read rows in hardware transactions (DBX, Algorithm 2), for sync policies that use
+// hardware transactions. Such a hardware transaction (a region) elides a cell's lock bit
+// (txn/read_write/region.h): if the bit is set, the region ends, and the caller waits outside the
+// region.
 //
 // A region reads the cache lines of the requested columns, and writes the same number of lines in
 // the private copy. If the protocol claims rows within the region, the region also reads and writes
-// the cache line of each claim, and reads the slots of the transactions that the claim names. A
-// region is not tried for cells that exceed ElisionPolicy::write_lines_max.
+// each claim's cache line, and reads the slots of the transactions that the claim names. A region
+// is not tried for cells that exceed ElisionPolicy::write_lines_max.
 #pragma once
 
 #include <bit>
@@ -73,8 +74,8 @@ bool each_group_in_region(Store& store, const storage::Layout& layout, uint32_t 
 }
 
 // Reads the requested column groups of a row, and their commit words, at one instant. Calls
-// claim(cell) before it reads a cell; claim() returns false if the claim must be made outside of
-// the region. Returns false if the caller must read each group separately.
+// claim(cell) before it reads a cell; claim() returns false if the claim must be made outside the
+// region. Returns false if the caller must read each group separately.
 template <class Backend, class Claim>
 bool read_groups_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,
                            std::byte* image, uint64_t* words, Claim&& claim) {
@@ -85,7 +86,7 @@ bool read_groups_in_region(Store& store, const storage::Layout& layout, storage:
   });
 }
 
-// What a region has read of a cell, for a reader of a snapshot.
+// What a region has read from a cell on behalf of a snapshot reader.
 struct CellAt {
   uint64_t word = storage::word::kUnknown;
   const storage::Version* older = nullptr;
@@ -94,7 +95,7 @@ struct CellAt {
 
 // Reads the requested column groups of a row at one instant, each like storage::read_cell_at(). For
 // a group that was written after snapshot `rs`, stores only the list of old versions, which
-// finish_read_at() searches outside of the region. Returns false if the caller must read each group
+// finish_read_at() searches outside the region. Returns false if the caller must read each group
 // separately.
 template <class Backend>
 bool read_groups_at_in_region(Store& store, const storage::Layout& layout, storage::Row& row, const detail::ColumnSet& set, uint32_t groups,

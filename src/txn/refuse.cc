@@ -9,7 +9,7 @@
 namespace elider::txn {
 
 namespace {
-// The caller has already checked that the arguments are valid for reading.
+// The caller must already have checked that the arguments are valid for reading.
 Status refuse_restricted_write(const TableRef& table) {
   return Status(Code::kUnsupported, "table '" + table.schema().name +
                                         "' was opened without its secondary indexes (Options::leave_out_indexes), so columns that an "

@@ -1,5 +1,5 @@
-// Runs a procedure as a transaction. This header contains the code of a single attempt, and the
-// retry loop of the protocols in which a conflict ends the attempt.
+// Functions that run a procedure as a transaction: a single attempt, and the retry loop for
+// protocols in which a conflict ends the attempt.
 //
 // Thread safety: the worker and the transaction belong to the calling thread.
 #pragma once
@@ -26,7 +26,7 @@ struct Call {
   const RunPolicy& policy;
   Worker& worker;
   Counters& counters;
-  bool nested;  // within another transaction of the same thread
+  bool nested;  // whether this transaction is nested in another one on the same thread
 };
 
 // Passes the conflict that ended an attempt to RunPolicy::on_conflict.
@@ -41,9 +41,9 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
 bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
 // Returns the time of the policy's deadline, or 0 if the policy does not set one.
 uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
-// Returns kDeadline after this many attempts, with the table and the key of the last conflict; the
-// message names the cause of that conflict. `why` is the reason if the policy would have allowed
-// another attempt. Also counts the abort.
+// Counts the abort, and returns kDeadline with the table and the key of the last conflict. The
+// message contains the number of attempts and the cause of that conflict. If the policy would have
+// allowed another attempt, `why` says why there is none.
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why = {});
 // Returns the error for a RunPolicy::procedure_id that does not exist.
 Status refuse_procedure_id(uint32_t id);

@@ -1,8 +1,8 @@
 // RowChange: a log entry that recovery will apply to its row. RowChanges: a list of such entries.
 //
 // A change's bytes follow it directly in memory. Recovery reads each change more than once, but the
-// changes that it needs together are spread over the files of the log. A RowChanges object copies
-// them to adjacent memory, which the processor can prefetch.
+// changes that it needs together are spread over the log files. A RowChanges object therefore
+// copies these changes to adjacent memory, which the processor can prefetch.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 
 namespace elider::txn {
 
-// Recovery sorts the changes of a column group by (generation, sequence). Changes that are equal in
-// both come from one log record and keep the record's order, in which additions follow the bytes to
-// which they are applied.
+// Recovery sorts the changes of a column group by (generation, sequence). If two changes have the
+// same generation and sequence, they come from one log record and keep the record's order, in which
+// additions follow the bytes to which they are applied.
 struct RowChange {
   Key key;  // the hash of a byte key
   uint64_t sequence;

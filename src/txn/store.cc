@@ -50,7 +50,7 @@ bool Store::asks_too_much(Durability durability) const {
   return options.data_folders.empty() ? durability == Durability::kGroup : options.durability == Durability::kNone;
 }
 
-// If the log has failed, the commits that a read-only transaction has read may be lost. The
+// If the log has failed, commits whose data a read-only transaction has read may be lost. The
 // transaction then fails, unless it is known that no commit has been lost.
 Status Store::await_durable(SnapshotNumber number, bool read_only) const {
   Status status = log->wait_durable(number);

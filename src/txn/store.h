@@ -23,13 +23,13 @@
 
 namespace elider::txn {
 
-// Numbers the procedure names under which commits and aborts are counted. Number 0 is the empty
-// name. Thread-safe.
+// Assigns numbers to the procedure names under which commits and aborts are counted. The empty name
+// has number 0. Thread-safe.
 class ProcedureNames {
  public:
   explicit ProcedureNames(uint32_t names_max) : names_max_(names_max) { names_.emplace_back(); }
-  // Returns the number of `name`, which the first call with this name assigns. Returns 0 if there
-  // are already names_max names.
+  // Returns the number of `name`. The first call with a name assigns the next number to it, or
+  // returns 0 if there are already names_max names.
   uint32_t id(std::string_view name);
   std::string name(uint32_t id) const;
   uint32_t count() const;
@@ -40,8 +40,8 @@ class ProcedureNames {
   std::vector<std::string> names_;
 };
 
-// The statistics of the hardware transactions that transactions run (htm/site.h), under a sync
-// policy that uses them.
+// Under a sync policy with hardware transactions: the statistics of the hardware transactions that
+// database transactions run (htm/site.h).
 struct ElisionSites {
   explicit ElisionSites(const ElisionPolicy& policy) : record_read(policy), commit(policy) {}
   htm::Site record_read;
@@ -56,8 +56,8 @@ struct Store {
   // failed and Options::log_failure is kStop, this process is a forked child, or the requested
   // durability exceeds what the database can provide.
   [[gnu::always_inline]] inline bool refuses(Durability durability) const {
-    // relaxed: a transaction that begins although it should be refused ends like one that began
-    // earlier
+    // relaxed: if a transaction begins although it should be refused, it ends like one that began
+    // before the failure
     if (carefree_in.load(std::memory_order_relaxed) != process_generation()) [[unlikely]] return refuses_now(durability);
     return durability > Durability::kNone && asks_too_much(durability);
   }
@@ -117,8 +117,8 @@ struct Store {
   std::atomic<bool> has_stopped{false};
   mutable std::mutex stop_mutex;          // guards why_stopped; a leaf
   Status why_stopped;
-  // Counts the commits while a history is recorded. It gives the serial order of the commits that
-  // have the same snapshot number.
+  // Counts the commits while a history is recorded. The count gives the serial order of commits
+  // that have the same snapshot number.
   alignas(64) std::atomic<uint64_t> commit_order{0};
 };
 

@@ -55,7 +55,7 @@ Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_w
   return row;
 }
 
-// A secondary index entry that its row may no longer match (txn/reclaim.h).
+// A secondary index entry whose value may no longer be the value of its row (txn/reclaim.h).
 struct StaleEntry {
   uint32_t index;
   uint64_t value;
@@ -108,7 +108,7 @@ class Table final : public detail::TableBase {
     places->prefetch(key.number());
     return places->find(key.number());
   }
-  // Looks up many keys at once, and prefetches the cache lines that a read of these columns
+  // Looks up many keys together, and prefetches the cache lines that a read of these columns
   // touches. Searches the index even for inline rows, because the cache misses of the index lookups
   // overlap, and the places of inline rows occupy more cache lines.
   void find_many(const KeyRef* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) {

@@ -3,9 +3,9 @@
 // secondary indexes use it.
 //
 // A row block that is in the index during the whole visit is returned exactly once. A block that
-// enters or leaves the index during the visit may or may not be returned. So a reader of a snapshot
-// gets every row of the snapshot, because the blocks of these rows cannot leave the index while the
-// snapshot is being read. The cursor itself does not read rows.
+// enters or leaves the index during the visit may or may not be returned. A snapshot reader
+// therefore gets every row of its snapshot, because the blocks of these rows cannot leave the index
+// while the snapshot is being read. The cursor itself does not read rows.
 //
 // Thread safety: all threads may call next(). Their workers must have been inside the epoch
 // (base/worker.h) since before the cursor was created.

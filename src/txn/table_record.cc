@@ -31,7 +31,8 @@ enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, 
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
 enum class KeyFieldTag : uint64_t { kType = 1, kDescending = 3, kNull = 5, kField = 7 };
 
-// Includes the bytes after the number that put_varint() may overwrite.
+// The maximum size of an encoded number, including the bytes after it that put_varint() may
+// overwrite.
 constexpr size_t kVarintBytesMax = 10 + 7;
 
 void put(std::vector<std::byte>* out, uint64_t value) {
@@ -161,7 +162,7 @@ Status take_index(Bytes from, SecondaryIndex* index) {
   return status;
 }
 
-// -- format version 1, without tags; it is not written any more -----------------------------------
+// -- format version 1, without tags; no longer written -----------------------------------
 
 bool take(Bytes* from, uint32_t* value) {
   uint64_t wide = 0;

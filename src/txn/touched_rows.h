@@ -1,11 +1,12 @@
 // TouchedRows: the rows that the calls of a group have announced (elider/touches.h), looked up
 // together, so that the cache misses of the lookups overlap.
 //
-// A row that was found here saves the transaction a lookup later in the same grace period, unless
-// the row block has been marked as removed. Invariant: a block is marked as removed before it
-// leaves the index, and until then the index does not contain another block for its key. So if the
-// block is not marked, a lookup at that instant would find it. If a key was not found here, the
-// transaction looks it up again, because it needs the witness (index/index.h) of its own lookup.
+// If a row was found here, a transaction in the same grace period need not look it up again, unless
+// the row block has been marked as removed in the meantime. Invariant: a block is marked as removed
+// before it leaves the index, and until then the index does not contain another block for its key.
+// So if the block is not marked, a lookup at that instant would find it. If a key was not found
+// here, the transaction looks up the key again, because it needs a witness (index/index.h) from its
+// own lookup.
 //
 // Thread safety: none. The object belongs to one worker, which must be inside the epoch
 // (base/worker.h) from find() until the last use of the rows.

@@ -127,8 +127,8 @@ class TransactionBase : public Transaction {
   State state_ = State::kFinished;
   uint32_t procedure_ = 0;
   // Incremented when a transaction ends in this object. It is atomic because a visitor may end the
-  // transaction and so return the worker, perhaps to another thread. relaxed: no other data depends
-  // on it.
+  // transaction and thereby return the worker, which another thread may then use. relaxed: no other
+  // data depends on it.
   std::atomic<uint64_t> ended_{0};
   SnapshotNumber commit_number_ = 0;
   Status doom_;

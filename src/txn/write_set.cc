@@ -25,8 +25,8 @@ void WriteSet::make_room(size_t entries, size_t additions) {
 WriteEntry& WriteSet::add(detail::TableBase& table, storage::Row* row, KeyRef key, uint32_t g, WriteKind kind,
                           const storage::ColumnSet& set, uint64_t expected, std::byte* image) {
   storage::Cell& cell = row->cell(table.layout(), g);
-  // Add the write before its position. Otherwise an exception could leave a position without a
-  // write.
+  // Adds the write before its position. In the opposite order, an exception could leave a position
+  // without a write.
   WriteEntry& write = entries_.emplace_back(&cell, row, &table, key, image, &set, expected, g, kind);
   positions_.insert(&cell, static_cast<uint32_t>(entries_.size() - 1));
   note_table(table);

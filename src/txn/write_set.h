@@ -36,7 +36,7 @@ enum class WriteKind : uint8_t {
   kUpdate,   // writes some columns of a row that exists
   kPresent,  // writes the whole group; afterwards the row exists, whether or not it did before
   kRemove,   // removes the row
-  kNone,     // inserted and removed again by this transaction, so the row must still be absent
+  kNone,     // this transaction inserted and removed the row, so it must still be absent
 };
 
 // The write of one column group of a row.

@@ -41,7 +41,7 @@ bool ZoneScan::run(unsigned threads) {
 void ZoneScan::work(unsigned thread) {
   try {
     const size_t bytes = layout_.row_bytes();
-    // Aligns the image for any row type.
+    // Allocates enough memory to align the image for any row type.
     const std::unique_ptr<std::byte[]> memory(new std::byte[bytes + kRowAlignmentMax]);
     void* image = memory.get();
     size_t room = bytes + kRowAlignmentMax;

@@ -2,12 +2,12 @@
 // (storage/zones.h) instead of an index, with several threads (HyPer-HTM, section 5.1).
 //
 // The caller's worker reads the snapshot and stays inside the epoch (base/worker.h) until run()
-// returns. This also protects the snapshot's rows and versions for the helper threads, so these do
-// not need their own workers. A slot that is reused during the scan was free before, so it does not
-// contain a row of the snapshot.
+// returns. The caller's worker thus protects the snapshot's rows and versions for the helper
+// threads as well, so these threads do not need workers of their own. A slot that is reused during
+// the scan was free before, so it does not contain a row of the snapshot.
 //
-// Thread safety: only one call of run() at a time. Its helper threads share the members below, as
-// noted there.
+// Thread safety: only one call to run() at a time. Its helper threads share the members below;
+// comments on the members say how.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ class ZoneScan {
   void record(std::vector<Seen>* seen) { seen_ = seen; }
 
   // Returns true if all rows have been visited, false if visit() stopped the scan. Rethrows the
-  // first exception of visit(). Uses fewer threads if the system cannot start this many.
+  // first exception that visit() throws. Uses fewer threads if the system cannot start this many.
   bool run(unsigned threads);
 
  private:

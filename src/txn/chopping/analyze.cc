@@ -31,12 +31,12 @@ class Analysis {
   uint32_t count() const { return static_cast<uint32_t>(resolved_.procedures.size()); }
   const ResolvedOperation& operation(uint32_t p, uint32_t o) const { return resolved_.procedures[p].operations[o]; }
 
-  // Initially allows all deferrals, and then refuses some. Invariant of the remaining deferrals: no
-  // path of conflicts leads from a procedure that publishes to one that waits for a publication.
-  // Why this suffices: all calls publish at the same barrier. In the serial order, a call that
-  // waits precedes the barrier, and a call that publishes follows it. A path from the latter to the
-  // former would require the opposite order. Refusing a deferral restores its edges, which may
-  // create a path for other deferrals, so these are checked again.
+  // Initially allows all deferrals, and then refuses some. For the remaining deferrals, the
+  // following holds: no path of conflicts leads from a procedure that publishes to a procedure that
+  // waits for a publication. Why this suffices: all calls publish at the same barrier. In the
+  // serial order, a call that waits precedes the barrier, and a call that publishes follows it. A
+  // path from the latter to the former would require the opposite order. Refusing a deferral
+  // restores its edges, which may create a path for other deferrals, so these are checked again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {
@@ -141,8 +141,8 @@ class Analysis {
       for (size_t i = 0; i < pieces.size(); ++i)
         if (writes(p, pieces[i]) && (choices_.reordering ? before_rollback(p, i) : i <= last)) early.push_back(i);
       if (early.empty()) return;
-      // Only one piece that writes may remain, and it must come after all other pieces that may
-      // roll back.
+      // Among the pieces up to the last one that may roll back, only one piece that writes may
+      // remain, and that piece must come after all other pieces that may roll back.
       size_t other = pieces.size();
       for (size_t i = 0; i < pieces.size() && other == pieces.size(); ++i) {
         if (i == early.front()) continue;
@@ -156,9 +156,10 @@ class Analysis {
     }
   }
 
-  // Orders the pieces as follows, as far as their needs allow it: pieces that may roll back, and
-  // the pieces that they need; pieces that only read; the conflicting piece, which determines the
-  // number of the later writes; pieces that write; deferred pieces.
+  // Orders the pieces as follows, as far as the dependencies between them permit: first the pieces
+  // that may roll back, with the pieces that they need; then pieces that only read; then the
+  // conflicting piece, which determines the snapshot number of the later writes; then pieces that
+  // write; and last the deferred pieces.
   void order(uint32_t p) {
     PlannedProcedure& planned = plan_.procedures.emplace_back();
     planned.on_snapshot = graph_.on_snapshot(p);

@@ -1,19 +1,19 @@
 // Chopped: a protocol that runs declared procedures in pieces (DBX-TC). Ordinary transactions run
-// concurrently with the calls of such procedures, in the same way as under Occ.
+// as under Occ, concurrently with calls to such procedures.
 //
-// A call of an installed procedure has three parts: head, core and tail (execution.h). Only the
+// A call to an installed procedure has three parts: head, core and tail (execution.h). Only the
 // core can conflict with other calls, so the head and the tail are not validated. Normally a call
-// runs as one commit, because each commit has a cost. If that attempt has a conflict, the call
-// commits piece by piece (piece_transaction.h). Then only the core is retried, and other calls can
-// interfere only during the core. If a worker's calls of a procedure often conflict, the worker's
-// next calls of this procedure also commit piece by piece.
+// runs as one commit, because each commit has a cost. If the attempt at a single commit has a
+// conflict, the call commits piece by piece (piece_transaction.h). Then only the core is retried,
+// and other calls can interfere only during the core. If a worker's calls to a procedure often
+// conflict, the worker's next calls to that procedure commit piece by piece from the start.
 //
-// If the backend B has hardware transactions, core and tail of a call first run in one of them (a
-// region, direct.h), and the call falls back to the methods above. Deferred parts become visible in
-// publications, and calls that read them wait for the publications (publications.h). An ordinary
-// transaction commits only while no call is running, and calls do not run during its commit
-// (rooms.h). So calls and ordinary transactions are serializable together, although the declaration
-// does not describe ordinary transactions.
+// If the backend B has hardware transactions, core and tail of a call first run in one hardware
+// transaction (a region; direct.h). If the region does not succeed, the call falls back to the
+// methods above. Deferred parts become visible in publications, and calls that read them wait for
+// the publications (publications.h). An ordinary transaction commits only while no call is running,
+// and calls do not run during its commit (rooms.h). So calls and ordinary transactions are
+// serializable together, although the declaration does not describe ordinary transactions.
 //
 // Deviations from the paper:
 //   - Core and tail are one hardware transaction. Without hardware transactions, a piece is a small
@@ -21,8 +21,8 @@
 //   - If a region fails, the call does not acquire a partition's lock, but sets the lock bits of
 //     its rows.
 //   - All pieces before the conflicting piece are merged, and so are all pieces after it.
-//   - An addition waits for calls with smaller numbers, instead of being repeated on newer versions
-//     (Algorithm 1).
+//   - An addition waits for calls with smaller numbers. In the paper, it is instead repeated on
+//     newer versions (Algorithm 1).
 //   - A snapshot reader waits for the calls that it may see, so that it sees every call that ended
 //     before the reader began.
 //
@@ -56,14 +56,14 @@
 
 namespace elider::txn {
 
-// Replaces DirectPiece if the backend does not have hardware transactions.
+// Stands in for DirectPiece if the backend does not have hardware transactions.
 struct NoDirectPiece {
   NoDirectPiece(Store&, Worker&, Counters&) {}
 };
 
-// Estimates how often a worker's calls of one procedure conflict with other calls. A call that
-// commits piece by piece is more expensive, and snapshot readers wait for it. So a call should be
-// one commit unless it is likely to conflict.
+// Estimates how often a worker's calls to one procedure conflict with other calls. Committing a
+// call piece by piece is more expensive, and snapshot readers must wait for such a call. Unless a
+// call is likely to conflict, it should therefore be a single commit.
 class Conflicts {
  public:
   // Returns true if about three of the last 64 calls had a conflict.
@@ -105,7 +105,7 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
 
   Status commit() {
     if (!this->active()) return Base::commit();
-    if (WithinCall::of(this->store_.id)) [[unlikely]] {  // such a transaction would wait for the call
+    if (WithinCall::of(this->store_.id)) [[unlikely]] {  // the commit would wait for the call, which waits for the commit
       this->rollback(Cause::kUser);
       return Status::invalid_argument("a transaction cannot commit within an operation of a chopped procedure of the same database");
     }
@@ -127,8 +127,8 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (pieces_ == nullptr) pieces_ = std::make_unique<Pieces>(this->store_, this->worker_, this->counters_);
     return *pieces_;
   }
-  // Called when the result of a call is returned later than the call commits. Sets the call's end
-  // time in the history.
+  // If a call's result is returned some time after the commit, called when it is returned. Sets the
+  // call's end time in the history.
   void answered() {
     if (pieces_ == nullptr) return;
     pieces_->core.answered();
@@ -275,7 +275,7 @@ class ChoppedProtocol {
     return true;
   }
 
-  // Runs the call without a region. The call is one commit, unless calls of the procedure have
+  // Runs the call without a region. The call is one commit, unless calls to the procedure have
   // recently had conflicts, the procedure is a publisher, or the options require pieces.
   [[gnu::always_inline]] inline Status run_by_locks(typename Transaction::Pieces& pieces, const Execution& execution,
                                                     const ExecutableProcedure& procedure, void* arguments, const Call& call,
@@ -418,14 +418,15 @@ class ChoppedProtocol {
       }
     }
     if (status.ok()) [[likely]] return status;
-    // The attempt's conflict is more informative than the error that the body derived from it.
+    // If the attempt had a conflict, that conflict is more informative than an error that the body
+    // returned because of it.
     if (const Status& why = pieces.tail.why_doomed(); !why.ok() && why.code() != Code::kProcedureThrew) status = why;
     pieces.tail.rollback(status.cause());
     return status;
   }
 
   // Repeats the tail until it has committed, or stops the database if it cannot commit. The call
-  // cannot be undone any more, because other transactions may have seen its core.
+  // can no longer be undone, because other transactions may have seen its core.
   template <class Operations>
   Status finish_call(typename Transaction::Pieces& pieces, uint32_t id, const ExecutableProcedure& procedure,
                      const Operations& operations) {

@@ -1,10 +1,10 @@
-// ChoppingGraph: a graph whose nodes are the pieces of two calls of each procedure. S-edges connect
+// ChoppingGraph: a graph whose nodes are the pieces of two calls to each procedure. S-edges connect
 // the pieces of a call, and C-edges connect conflicting pieces of different calls (DBX-TC, section
 // 3.1). The class also searches the graph for SC-cycles, which contain both kinds of edges.
 //
-// Two calls per procedure represent any number of concurrent calls. Because all calls of a
-// procedure have the same edges, an SC-cycle through three or more of them implies an SC-cycle
-// through at most two of them. Thread safety: none.
+// Two calls per procedure represent any number of concurrent calls. All calls to a procedure have
+// the same edges. If there is an SC-cycle through three or more calls to a procedure, there is thus
+// also an SC-cycle through at most two of them. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ class ChoppingGraph {
   // Returns true if two operations conflict, regardless of the pieces that contain them.
   bool conflict(OperationId one, OperationId other) const { return edges_[place(one)][place(other)]; }
   void remove_edge(OperationId one, OperationId other) { edges_[place(one)][place(other)] = edges_[place(other)][place(one)] = false; }
-  void restore_edges(OperationId of);  // restores all edges that follow from the operation's accesses
+  void restore_edges(OperationId of);  // restores all edges that the operation's accesses cause
   bool has_conflict(OperationId id) const;
   bool conflicting(uint32_t procedure, const Group& piece) const;
 
   // An SC-cycle, and two pieces of one call that it passes through. The steps lead from the first
-  // piece to the second. The S-edge from there back to the first piece is left out.
+  // piece to the second. The S-edge from the second piece back to the first is left out.
   struct Cycle {
     uint32_t procedure = 0;
     size_t first = 0, second = 0;  // pieces

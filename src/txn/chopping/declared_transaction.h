@@ -1,10 +1,10 @@
 // DeclaredTransaction: wraps another transaction and compares each access with the declaration of a
 // chopped procedure's operation. It refuses an access that is not declared, without executing it.
 //
-// An operation may also read the columns that it declares as written, because every conflict of
-// such a read is also a conflict of the write. The class does not check tokens. It assumes that
-// rows belong to the token that their access names (chopping::Access::token).
-// Thread safety: none. The object belongs to one execution of an operation.
+// An operation may also read the columns that it declares as written, because whatever conflicts
+// with such a read also conflicts with the write. The class does not check tokens. It assumes that
+// each accessed row belongs to the token that the access names (chopping::Access::token). Thread
+// safety: none. The object belongs to one execution of an operation.
 #pragma once
 
 #include <cstdint>

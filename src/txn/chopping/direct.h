@@ -12,20 +12,20 @@
 // Why it is serializable: a region takes effect at one instant. At its end it reads the snapshot
 // number S and the readers' slots. So it is like commit_at_once() in txn/read_write/region.h, with
 // one difference: the reads themselves are inside the region, so they need not be validated. What
-// region.h says about S, the readers and the log also holds here. A thread that validates or reads
-// a snapshot outside of regions sees the commit words as they were before or after the region.
+// txn/read_write/region.h says about S, the readers and the log also holds for this region. A
+// thread that validates or reads a snapshot outside of regions sees the commit words as they were
+// before or after the region.
 //
-// Normally a row is written at once, together with the region's snapshot number and the next commit
-// word (PieceInRegion::in_place). A write is kept in the write set until the end of the region in
-// these cases: there is a log; a history is recorded; a snapshot reader may need an old version;
-// the row is stored as a block; or the table has secondary indexes. In these cases, the end of the
-// region needs the write set.
+// Normally a row is written in place immediately, together with the region's snapshot number and
+// the next commit word (PieceInRegion::in_place). A write is kept in the write set until the end of
+// the region in these cases: there is a log; a history is recorded; a snapshot reader may need an
+// old version; the row is stored as a block; or the table has secondary indexes. In each of these
+// cases, the commit at the end of the region needs the write set.
 //
 // The number S is read before the region. If the region itself read S at its start, every new
-// snapshot would abort it. At its end, a region that wrote in place aborts if its number is not
-// current any more, or if there is a new reader. The space for the log record is reserved before
-// the region begins. The record is written after the region, and is announced as described in
-// region.h.
+// snapshot would abort it. If a region wrote in place, it aborts at its end if its number is no
+// longer current, or if there is a new reader. The space for the log record is reserved before the
+// region begins. The record is written after the region, and is announced as described in region.h.
 //
 // Thread safety: none. The object belongs to one worker.
 #pragma once
@@ -76,8 +76,8 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   void answered() { this->recorder_.answered(); }
 
   // Runs the operations in a region that also commits them. Returns false if the operations did not
-  // take effect; the call must then run without a region. `head` is the head of the call, or null.
-  // Its reads come first in the history of the call.
+  // take effect; the call must then run without a region. `head` is the transaction that ran the
+  // call's head, or null. In the history, the head's reads come first.
   template <class Operations>
   bool run(htm::Site& site, uint32_t procedure, PieceTransaction<Sync>* head, const Operations& operations) {
     this->begin(1, procedure);
@@ -205,7 +205,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     return false;
   }
 
-  static constexpr int kNumbersMax = 4;  // how many times the number may change before the call runs without a region
+  static constexpr int kNumbersMax = 4;  // how often the number may change before the call runs without a region
   static constexpr uint32_t kCallsMax = 1u << 20;
 
   const size_t record_bytes_;  // the space reserved for a log record

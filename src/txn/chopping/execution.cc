@@ -36,8 +36,8 @@ class Planner {
         return operation.may_roll_back || changes_index(operation);
       });
       if (begin == kNowhere && (piece.writes || piece.conflicting)) begin = i;
-      // Several pieces may conflict if one of these mutants is active. The core then contains only
-      // the first of them, and the others run without validation.
+      // If one of these mutants is active, several pieces may conflict. The core then contains only
+      // the first of these pieces, and the others run without validation.
       if (piece.conflicting && has_conflicting && (ELIDER_MUTANT(kLeaveCycle) || ELIDER_MUTANT(kForgetSibling))) break;
       has_conflicting = has_conflicting || piece.conflicting;
       // A piece that may roll back must be in the core, because the tail can no longer be undone.
@@ -84,7 +84,7 @@ class Planner {
 
   // Returns true if the operation may conflict in a secondary index, because it may give two rows
   // the same value in a unique index, or may change the value of a row. Declarations do not
-  // describe such conflicts, so only the core may contain the operation, which validates them.
+  // describe such conflicts. The operation must therefore be in the core, which is validated.
   bool changes_index(const Operation& operation) const {
     for (const Access& access : operation.accesses) {
       const TableRef* found = find(access.table);
@@ -119,8 +119,9 @@ class Planner {
   const Declaration& declaration_;
 };
 
-// Determines which procedures publish, which subscribe, and which may meet a publisher. Conflicts
-// do not lead from a publisher to a subscriber, because the analysis would refuse the deferral.
+// Determines which procedures publish, which subscribe, and which may meet a publisher. No path of
+// conflicts leads from a publisher to a subscriber, because the analysis would have refused the
+// deferral.
 void bind_to_publications(Execution* execution) {
   std::vector<ExecutableProcedure>& procedures = execution->procedures;
   for (const chopping::Deferral& deferral : execution->plan.deferrals) {

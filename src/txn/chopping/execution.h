@@ -1,16 +1,16 @@
-// Execution: describes how calls of chopped procedures run. The operations of each procedure are
+// Execution: describes how calls to chopped procedures run. The operations of each procedure are
 // divided into three parts, which run one after the other (piece_transaction.h).
 //
-//   head   the pieces before the first piece that writes or conflicts
-//   core   from there to the piece that conflicts. If none conflicts, all pieces that write.
-//   tail   the rest, followed by the deferred operations, which wait for a publication
+//   head   the pieces before the first piece that writes or conflicts core   the following pieces,
+//   up to the piece that conflicts. If no piece conflicts, all pieces that write tail   the rest,
+//   followed by the deferred operations, which wait for a publication
 //          (publications.h)
 //
-// Consecutive pieces may always be merged. The head and the tail cannot conflict, so the pieces of
-// each are merged, which saves commits. Pieces that write before the conflicting piece are merged
-// with it, because the call does not have a snapshot number until the conflicting piece commits.
-// (DBX-TC, section 4.3, keeps these writes in a buffer instead.)
-// Thread safety: constant after construction.
+// Consecutive pieces may always be merged. Because the head and the tail cannot conflict, the
+// pieces within each of them are merged, which saves commits. Pieces that write before the
+// conflicting piece are merged with it, because the call does not have a snapshot number until the
+// conflicting piece commits. (DBX-TC, section 4.3, keeps these writes in a buffer instead.) Thread
+// safety: constant after construction.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ struct ExecutableProcedure {
   uint32_t position = 0;
   bool on_snapshot = false;  // the procedure only reads, and all its operations are in the head
   std::vector<DeclaredOperation> head, core, tail, deferred;
-  // The statistics and retry policy of the hardware transactions that run its calls (htm/site.h).
-  // Null if its calls do not run in hardware transactions.
+  // The statistics and the retry policy for the hardware transactions that run calls to this
+  // procedure (htm/site.h). Null if these calls do not run in hardware transactions.
   std::unique_ptr<htm::Site> site;
   bool core_adds = false;         // the core adds to columns to which another call's tail may add
   bool tail_adds = false;         // the tail or the deferred operations add to such columns
   bool subscribes = false;        // the procedure reads what another procedure defers
-  bool meets_publishers = false;  // it defers operations, or conflicts lead from it to a procedure that does
+  bool meets_publishers = false;  // it defers operations, or conflicts lead from it to a procedure that defers operations
   bool publishes() const { return !deferred.empty(); }
 };
 
@@ -56,10 +56,10 @@ struct Execution {
 Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, std::span<const TableRef> tables,
                       const InstallOptions& options, Execution* execution);
 
-// Makes calls run in hardware transactions. These are retried at most 10 times after conflicts,
-// once after capacity aborts, and 3 times at a locked row, or less often if the policy says so. The
-// limits are low because an abort discards an entire call. The execution must not be moved after
-// add_sites().
+// Makes calls run in hardware transactions. A hardware transaction is retried at most 10 times
+// after conflicts, once after capacity aborts, and 3 times at a locked row; the policy may set
+// lower limits. The limits are low because an abort discards an entire call. `execution` must not
+// be moved after add_sites().
 void add_sites(const ElisionPolicy& policy, Execution* execution);
 
 // Runs the operations one after the other, and checks each access against the declaration. Stops at

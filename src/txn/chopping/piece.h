@@ -18,12 +18,12 @@ struct Piece {
   bool piece = false;          // the transaction runs a part of a call, or an entire call
   bool of_call = false;        // its commit is one part of the call; the call is counted and reported at its end
   bool adds_in_order = false;  // the piece does not commit while a call with a smaller number is running
-  // The publications (publications.h) that restrict the call; null if none does.
+  // The publications (publications.h) that restrict the call, or null.
   const Publications* subscribed = nullptr;  // set if the call reads deferred effects
   Publications* late = nullptr;              // set if the call may have seen a publisher's core, or is a publisher
   Publications::Publisher* publisher = nullptr;
-  // Set if the subscriber's number is above the number of a publisher whose deferred part the
-  // subscriber has not seen.
+  // Set to true if a subscriber has not seen the deferred part of a publisher whose number is below
+  // the subscriber's own.
   bool missed = false;
   bool misses_publisher(SnapshotNumber n) {
     missed = subscribed != nullptr && subscribed->listed_below(n) && !ELIDER_MUTANT(kPassPublisher);
@@ -40,9 +40,9 @@ struct PieceInRegion : Piece {
   using Region = B;
   Head* head = nullptr;  // the head of the call, or null
   uint32_t call = 0;     // distinguishes the call from the worker's last million calls; used in views
-  // Rows are written in place at once. This is allowed if neither a record of the writes nor an old
-  // version for a snapshot reader is required. `number` then contains the snapshot number that was
-  // read before the region.
+  // If true, rows are written in place immediately. Writing in place is allowed if neither a record
+  // of the writes nor an old version for a snapshot reader is required. `number` then contains the
+  // snapshot number that was read before the region.
   bool in_place = false;
   // The number of rows inserted in place, by table.
   struct Inserted {

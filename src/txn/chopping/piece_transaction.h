@@ -38,7 +38,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
       : Base(store, worker, counters, nullptr, Piece{.piece = true, .of_call = true}) {}
 
   uint32_t worker_id() const { return worker_.id(); }
-  // Sets whether the commit is one part of the call, rather than all of it.
+  // Sets whether this commit is only a part of its call (true) or the entire call (false).
   void set_of_call(bool of_call) { claims_.of_call = of_call; }
   size_t reads() const { return this->reads_.size(); }
   // Drops the recorded reads after the first `count`. They cannot conflict, so they need not be
@@ -59,8 +59,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   }
   void answered() { this->recorder_.answered(); }
   Publications::Publisher* publisher() const { return claims_.publisher; }
-  // Returns true if the last attempt found a publisher with a smaller number. The call must then
-  // leave and begin again (publications.h).
+  // Returns true if the last attempt found a listed publisher with a smaller number. The call must
+  // then leave and begin again (publications.h).
   bool missed() const { return claims_.missed; }
 
   // Commits the core, or an entire call. If the result is ok, the call has its snapshot number and
@@ -95,7 +95,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (this->state_ != State::kActive) [[unlikely]] return Base::commit();
     if (writes_.empty()) return this->finish_piece(n, order, 0);
     if (!this->prepare_blocks()) [[unlikely]] return give_up_tail(0);
-    // If the log has failed, the call cannot become durable any more. The rows are written
+    // If the log has failed, the call can no longer become durable. The rows are written
     // nevertheless, because the call would otherwise be incomplete.
     bool logged = store_.log != nullptr;
     if (logged)
@@ -124,8 +124,9 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     return this->finish_piece(n, order, newest_reader);
   }
 
-  // Called on the core when the call ends. Counts the call, and reports all its pieces to the
-  // history as one record. From now on, the log and the snapshots do not wait for the call.
+  // Called on the core when the call ends. Counts the call, and reports all pieces of the call to
+  // the history as one record. After that, the log and snapshot readers no longer wait for the
+  // call.
   void tell_call(PieceTransaction* head, PieceTransaction* tail) {
     if (store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());
     store_.snapshots.end_call(worker_.id());
@@ -192,8 +193,8 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     }
   }
 
-  // Commits a call that does not write. Publications restrict it nevertheless, because its reads
-  // order it among other calls.
+  // Commits a subscriber's call that does not write. Publications restrict even such a call,
+  // because its reads order it among other calls.
   Status commit_reads_of_subscriber() {
     for (bool repaired = false;; repaired = true) {
       const SnapshotNumber n = store_.snapshots.current();
@@ -206,12 +207,14 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
       if (repaired || !this->repair_after_failure(Base::Locks::kHeld)) return this->give_up(0);
     }
   }
-  // Rolls back a call that must see a publisher first, so that the call begins again.
+  // Rolls back a call that must first see a publisher's deferred part, so that the call begins
+  // again.
   [[gnu::noinline]] Status begin_again() {
     this->rollback(Cause::kReadChanged);
     return Status(Code::kConflict, Cause::kReadChanged);
   }
-  // Rolls back a tail that has not written anything. The call's number stays announced.
+  // Rolls back a tail that has not written anything yet. The call's number remains announced to the
+  // log.
   Status give_up_tail(size_t locked) {
     this->unlock_writes(locked);
     free_unused(worker_, writes_);

@@ -1,9 +1,9 @@
-// Publications: control when the deferred parts of chopped procedures' calls become visible
+// Publications: determines when the deferred parts of calls to chopped procedures become visible
 // (DBX-TC, section 3.2).
 //
-// A publisher is a call with a deferred part. A subscriber is a call of a procedure that reads what
-// such a part changes. Conflicts do not order publishers and subscribers. Instead, a deferred part
-// becomes visible in a publication, during which no subscriber runs. The core of the publisher
+// A publisher is a call with a deferred part. A subscriber is a call to a procedure that reads what
+// a deferred part changes. Conflicts do not order publishers and subscribers. Instead, a deferred
+// part becomes visible in a publication, during which no subscriber runs. The core of the publisher
 // became visible earlier, at its commit. So a subscriber precedes every publisher that runs
 // concurrently with it, and follows all publishers that were published before it began. In these
 // steps, S is the global snapshot number (storage/snapshots.h):
@@ -32,20 +32,22 @@
 //   - Calls are strictly serializable. A call may have seen a publisher's core if conflicts lead
 //     from its procedure to the publisher's procedure. Such a call answers (returns its result)
 //     only after all publishers that were listed at its commit have ended.
-//     InstallOptions::answers_at_once turns this wait off. Then a subscriber that begins after the
-//     answer may precede the publisher. There is still a serial order of what the calls have seen,
-//     because no conflict leads from such a call to a subscriber; otherwise the analysis would not
-//     allow the deferral. This order may contradict real time. Snapshots and ordinary transactions
-//     wait for the publisher in any case.
+//     InstallOptions::answers_at_once turns off this wait. Then a subscriber that begins after the
+//     answer may precede the publisher. What the calls have seen still corresponds to a serial
+//     order, because no conflict leads from a call that may have seen a publisher's core to a
+//     subscriber; otherwise the analysis would not allow the deferral. However, the serial order
+//     may contradict real time. Snapshots and ordinary transactions wait for the publisher in any
+//     case.
 //
 // Progress: a publisher waits for running subscribers and for listed publishers. A subscriber waits
-// for publications and publishers only before it enters. If a subscriber has waited long to enter,
-// or has begun again too often, it prevents publishers from being listed.
+// for publications and publishers only before it enters. If a subscriber has waited for a long time
+// before it enters, or has begun again too often, it prevents further publishers from being listed.
 //
 // Deviations from the paper: the publisher's own thread executes the deferred part before the call
 // answers. In the paper, the part stays in a buffer, and a later subscriber applies it. A
 // publication begins when a publisher needs it, not when an epoch ends. A call that may have seen a
-// core answers late. The paper does not require this, but strict serializability does.
+// publisher's core returns its result late. The paper does not require this delay, but strict
+// serializability does.
 //
 // The order that is recorded for histories (Store::commit_order): a publisher's position must
 // follow the positions of the subscribers that have not seen it, although these subscribers commit
@@ -116,8 +118,8 @@ class Publications {
     bool keeps_out_ = false;
   };
 
-  // A publisher's call. It is listed from begin() on. A listed call must go through a publication
-  // before it leaves the list.
+  // A publisher's call. It is listed from begin() on. Before a listed call leaves the list, it must
+  // go through a publication.
   class Publisher {
    public:
     Publisher(Publications& all, uint32_t worker) : all_(all), worker_(worker) {}
@@ -177,8 +179,8 @@ class Publications {
     }
   }
 
-  // Returns the position in the recorded order of a publisher's call, or of a call that may have
-  // seen a publisher's core.
+  // Assigns a position in the recorded order to a publisher's call, or to a call that may have seen
+  // a publisher's core, and returns the position.
   uint64_t place() {
     lock();
     const uint64_t place = order_.fetch_add(1) + (pending_->load() != 0 ? kInterval / 2 : 0);
@@ -198,7 +200,7 @@ class Publications {
   struct Slot {
     std::atomic<bool> subscribes{false};
     std::atomic<SnapshotNumber> number{0};  // the number at which the publisher's call is listed; 0: it is not listed
-    std::atomic<uint64_t> ended{0};         // how many calls of publishers have ended
+    std::atomic<uint64_t> ended{0};         // the number of this worker's publisher calls that have ended
   };
 
   void use(uint32_t worker) {

@@ -226,8 +226,8 @@ class Resolver {
     return {};
   }
 
-  // Makes operations of one call that access the same columns run in the declared order, unless
-  // their needs require another order.
+  // If two operations of a call access the same columns, makes them run in the declared order,
+  // unless their needs require another order.
   static void keep_own_order(ResolvedProcedure& made) {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
       for (uint32_t before = 0; before < o; ++before)
@@ -235,8 +235,8 @@ class Resolver {
           made.operations[o].needs.push_back(before);
   }
 
-  // Makes an operation that inserts a token run after all earlier operations that use rows of such
-  // tokens.
+  // If an operation inserts a token, makes it run after all earlier operations that use rows of
+  // tokens of the same table.
   void hand_on_last(ResolvedProcedure& made) const {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
       for (const ResolvedAccess& access : made.operations[o].accesses) {
@@ -330,7 +330,7 @@ std::string advice_of(const Declaration& declaration, const ResolvedOperation& o
     for (const ResolvedOperation* adds : {&one, &other})
       if (may_be_deferred(*adds))
         return "defer " + place(*adds) + ", if its effect may be seen later and the two procedures do not conflict elsewhere";
-  // An operation that also reads a column that it writes does more than an addition.
+  // If an operation also reads a column that it writes, it does more than an addition.
   const auto could_add = [](const ResolvedOperation& operation, const ResolvedAccess& its) {
     if (its.kind == AccessKind::kAdd) return true;
     return its.kind == AccessKind::kWrite &&

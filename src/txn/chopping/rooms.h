@@ -1,6 +1,6 @@
-// Rooms: separates the calls of chopped procedures from the commits of ordinary transactions. While
-// calls are running, no ordinary transaction commits. While ordinary transactions commit, no call
-// is running. Any number of calls, or of commits, may run at the same time.
+// Rooms: separates calls to chopped procedures from the commits of ordinary transactions. While a
+// call is running, no ordinary transaction commits; while an ordinary transaction commits, no call
+// is running. Any number of calls may run at the same time, and so may any number of commits.
 //
 // So an ordinary transaction behaves like a single piece that covers everything it accesses. Its
 // reads are validated at an instant at which no call is incomplete, and no call sees only a part of
@@ -13,8 +13,9 @@
 // commits_ and then reads the slots (Dekker's pattern). All accesses are seq_cst, except for those
 // at the end of a call or commit.
 //
-// Lock order: before all locks. Calls and commits enter while their worker is inside the epoch. Not
-// reentrant. Thread safety: all threads; each worker has its own slot.
+// Lock order: rooms are entered before any lock is acquired. Calls and commits enter while their
+// worker is inside the epoch. Not reentrant. Thread safety: all threads; each worker has its own
+// slot.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ class Rooms {
  public:
   explicit Rooms(uint32_t workers_max) : calls_(new CacheLine<std::atomic<bool>>[workers_max]()) {}
 
-  // Exists while a call of this worker runs.
+  // Exists while this worker runs a call.
   class Call {
    public:
     Call(Rooms& rooms, uint32_t worker) : rooms_(rooms), worker_(worker) { rooms_.enter_call(worker_); }

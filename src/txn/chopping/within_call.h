@@ -1,6 +1,7 @@
-// WithinCall: the databases in which this thread is currently running a call of a chopped
-// procedure. Within such a call, another transaction of the same database must not begin, because
-// its commit or its snapshot would wait for the call. Thread safety: per thread.
+// WithinCall: the databases in which this thread is currently running a call to a chopped
+// procedure. Within such a call, the thread must not begin another transaction in the same
+// database, because that transaction's commit or snapshot would wait for the call. Thread safety:
+// per thread.
 #pragma once
 
 #include <cstdint>

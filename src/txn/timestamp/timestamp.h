@@ -2,21 +2,22 @@
 // before it accesses the row, so it detects a conflict at the access and not at its commit
 // (timestamp_claims.h).
 //
-// A procedure with a conflict is rolled back and waits until the conflicting transaction has ended.
-// If it belongs to a group, the group runs its other calls meanwhile. After
+// When a procedure has a conflict, it is rolled back and waits until the conflicting transaction
+// has ended. If the procedure is called in a group, the group runs its other calls meanwhile. After
 // LaboratoryOptions::restarts_max restarts, the procedure runs alone until it has committed. A
 // procedure that runs alone aborts every transaction that conflicts with its claims, and other
 // threads do not begin transactions until it has ended. These threads wait at most 10 ms, because
 // the procedure may itself be waiting for one of them. After that, they begin their transactions,
 // which may abort the procedure's attempt if they conflict with its claims. The limit doubles with
-// each attempt, up to the procedure's deadline, so that a long procedure can finish. The calls of a
+// each attempt, up to the procedure's deadline, so that a long procedure can finish. Calls in a
 // group never run alone.
 //
 // An open transaction (Database::begin) cannot be retried, so it waits for conflicting
-// transactions. Once it has been open for LaboratoryOptions::open_patience_us, a transaction that
-// conflicts with its claims may abort it. This releases its claims, and its commit fails.
-// Similarly, a transaction that has waited for a procedure for 10 ms aborts the procedure's
-// attempt. So no transaction waits forever, not even for a transaction of its own thread.
+// transactions. Once an open transaction has been open for LaboratoryOptions::open_patience_us, a
+// transaction that conflicts with its claims may abort it. The abort releases the open
+// transaction's claims, and its commit fails. Similarly, a transaction that has waited for a
+// procedure for 10 ms aborts the procedure's attempt. So no transaction waits forever, not even for
+// a transaction of its own thread.
 //
 // Lock order: alone_ comes before all other locks, and is acquired outside of the epoch.
 // Thread safety: as required of every protocol (txn/protocol.h).
@@ -87,8 +88,8 @@ class TimestampOrdering {
       claims_.set_alone(false, Timestamps::kProcedurePatienceNs);
       alone_for_ns_.store(0);
     }
-    // Sets how long other threads wait for the next attempt. This is not longer than the time until
-    // `deadline_ns` (0: no deadline), but at least kProcedurePatienceNs.
+    // Sets how long other threads wait for the next attempt: at most until `deadline_ns` (0: no
+    // deadline), but at least kProcedurePatienceNs.
     void begin(uint32_t attempt, uint64_t deadline_ns) {
       uint64_t patience_ns = Timestamps::kProcedurePatienceNs << std::min(attempt, kDoublingsMax);
       if (deadline_ns != 0) {

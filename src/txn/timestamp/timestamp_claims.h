@@ -4,19 +4,19 @@
 // The write timestamp is the timestamp of the transaction that wrote the group last, or is about to
 // write it. The read timestamp is the timestamp of the youngest transaction that has read the
 // group. A reader raises the read timestamp and then checks the write timestamp. A writer sets the
-// write timestamp and then checks the read timestamp. Each continues only if the timestamp that it
-// checks is its own or belongs to transactions that have ended. So if a reader and a writer use the
-// same group concurrently, at least one of them sees the other. In a hardware transaction, both
-// steps happen at one instant. This instant lies either before or after the first step of the other
-// transaction. If it lies before, the other transaction's second step sees this transaction. If it
-// lies after, this transaction sees the other one.
+// write timestamp and then checks the read timestamp. Reader and writer each continue only if the
+// timestamp that they check is their own or belongs to transactions that have ended. So if a reader
+// and a writer use the same group concurrently, at least one of them sees the other. In a hardware
+// transaction, both steps happen at one instant. If this instant lies before the other
+// transaction's first step, the other transaction's second step sees this transaction. If it lies
+// after that first step, this transaction sees the other one.
 //
 // Invariant: while a transaction T runs, no other transaction writes a group that T has claimed for
 // reading, and no other transaction reads or writes a group that T has claimed for writing. So a
 // transaction reads only committed data, and transactions are serializable in the order of their
 // commits, which is the order of their numbers.
 //
-// How a transaction finds out whether the transactions of a timestamp have ended:
+// How a transaction finds out whether the transactions that a timestamp stands for have ended:
 //   write timestamp   The slot of the transaction shows whether it has ended (timestamps.h).
 //   read timestamp    Without the flag: only the reader with this timestamp may be running, and its
 //                     slot shows whether it is. With the flag: older readers may also be running,
@@ -27,14 +27,14 @@
 // ended. A reader that is older than the read timestamp only sets the flag.
 //
 // Deviations from the paper:
-//   - The paper compares only with the safe timestamp. Of its relaxations (section 4.3: an older
-//     transaction that has ended is not a conflict), this class implements those that can be
-//     decided exactly with the slots.
+//   - The paper compares only with the safe timestamp. The paper also proposes relaxations (section
+//     4.3: an older transaction that has ended is not a conflict). This class implements those
+//     relaxations that the slots can decide exactly.
 //   - In the paper, a transaction may always write a group that it has read itself, although its
 //     own read timestamp may hide an older reader of the group. Snapshots and the log could then
 //     see the two transactions in the wrong order. The flag prevents this.
-//   - As under the other protocols, the new bytes of a row are buffered until the commit. If they
-//     were written to the row at once, snapshot readers could see part of a change.
+//   - As under the other protocols, the new bytes of a row are buffered until the commit. If the
+//     new bytes were written to the row immediately, snapshot readers could see part of a change.
 //   - Phantoms are detected by leaf versions at the commit (txn/read_write), not by read timestamps
 //     of leaves. So a scan does not write to any leaf.
 //
@@ -154,8 +154,7 @@ class TimestampClaims {
   }
 
   bool begin_commit() { return all_->begin_commit(worker_, mine_) || ELIDER_MUTANT(kCommitEnded); }
-  // Returns true if this transaction is still running, and false if another transaction has aborted
-  // it.
+  // Returns true until another transaction aborts this one.
   bool stand() const { return all_->under_way(mine_); }
   void stays_open() {
     waits_ = true;
@@ -193,8 +192,8 @@ class TimestampClaims {
     if (read > mine_) return read | Timestamps::kFlag;
     return mine_ | (has_ended_with_all(read) || ELIDER_MUTANT(kForgetOtherReaders) ? 0 : Timestamps::kFlag);
   }
-  // Returns true if all readers that the read timestamp covers have ended. May return false
-  // although they have ended, because this function does not read all slots.
+  // Returns true if all readers that the read timestamp covers have certainly ended. May also
+  // return false if they have ended, because this function does not read all slots.
   bool has_ended_with_all(Timestamp read) const { return read <= safe_ || ((read & Timestamps::kFlag) == 0 && has_ended(read)); }
   // Returns true if the write timestamp does not conflict with an access by this transaction.
   bool may_pass(Timestamp written) {
@@ -227,9 +226,9 @@ class TimestampClaims {
     return becomes_safe(t) ? 0 : all_->oldest_up_to(t, worker_);
   }
   // Aborts the transaction `other` if it has exceeded its time limit, or if this transaction runs
-  // alone. The time of an open transaction starts at its begin, and that of a procedure when
-  // another transaction starts to wait for it (`waiting_since_ns`). Returns false if the limit is
-  // not exceeded, or if the transaction is already committing.
+  // alone. The time limit of an open transaction is counted from its begin, and the time limit of a
+  // procedure from when this transaction began to wait for it (`waiting_since_ns`). Returns false
+  // if the limit is not exceeded, or if the transaction is already committing.
   bool end_late(Timestamp other, uint64_t waiting_since_ns) {
     const uint64_t open_since_ns = all_->open_since(other);
     const bool late = alone_ || (open_since_ns != 0 ? now_ns() - open_since_ns >= patience_ns_

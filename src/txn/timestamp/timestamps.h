@@ -13,19 +13,20 @@
 //  +------------------------------+-----------+------+
 //
 // The flag in a slot means that the transaction is committing. In a row's read timestamp, the flag
-// means that there may be more readers than the one with this timestamp (timestamp_claims.h).
+// means that, besides the reader with this timestamp, older readers may also be running
+// (timestamp_claims.h).
 //
 // Invariant: every transaction that is running, or begins later, has a timestamp above each safe
 // timestamp that was computed. The computation of a safe timestamp reads the clock first and then
-// the slots. If the computation misses a running transaction, its slot was written after the
-// computation had read the slot. After that write, the clock still had the value that the writer
-// had put into the slot. So this value is not below the value of the clock that the computation
-// read, and the transaction's timestamp is above the computed one.
+// the slots. If the computation misses a running transaction T, T's slot was written after the
+// computation had read the slot. After that write, the clock still had the value c that T's worker
+// had put into the slot. So c is not below the value of the clock that the computation read, and
+// T's timestamp is above the computed safe timestamp.
 //
-// Deviations from the paper: the safe timestamp is computed only if a comparison needs a newer one
-// than the last, not at the start of each transaction. This is correct because a safe timestamp
-// stays safe. In addition, a transaction that waits for another transaction may abort it, by
-// removing that transaction's timestamp from its slot.
+// Deviations from the paper: the safe timestamp is not computed at the start of each transaction,
+// but only if a comparison needs a newer one. This is correct because a safe timestamp stays safe.
+// In addition, a transaction that waits for another transaction may abort it, by removing that
+// transaction's timestamp from its slot.
 //
 // Thread safety: all threads may call all functions. A slot is written by its worker, and by a
 // worker that aborts the slot's transaction.
@@ -49,7 +50,7 @@ class Timestamps {
   static constexpr Timestamp kFlag = 1;
   // How long other transactions wait for a procedure before they abort its attempt. The wait is
   // limited because the procedure's thread may have been preempted, or may itself be waiting for
-  // the waiting thread.
+  // the thread that waits here.
   static constexpr uint64_t kProcedurePatienceNs = 10'000'000;
 
   explicit Timestamps(const Workers& workers) : workers_(workers), slots_(new CacheLine<Slot>[workers.workers_max()]) {}
@@ -102,8 +103,8 @@ class Timestamps {
     return ns == kProcedurePatienceNs || slot.thread.load(std::memory_order_relaxed) == this_thread() ? kProcedurePatienceNs : ns;
   }
 
-  // Sets the time at which the worker's open transaction began. 0 means that the worker does not
-  // run an open transaction, which the application ends, but a procedure.
+  // Sets the time at which the worker's open transaction (one that the application ends) began. 0
+  // means that the worker runs a procedure instead of an open transaction.
   void set_open_since(uint32_t worker, uint64_t ns) { slots_[worker]->open_since_ns.store(ns, std::memory_order_relaxed); }
   // Returns the time at which the transaction began if it is an open transaction, and 0 if it is a
   // procedure.
@@ -115,8 +116,8 @@ class Timestamps {
     const Timestamp next = clock_->load() << kClockShift;  // must be read before the slots
     return std::min(next, ELIDER_MUTANT(kSlotsBeforeClock) ? early : oldest_beside(worker)) - 1;
   }
-  // Returns the timestamp of the oldest running transaction of all other workers if it is not
-  // younger than `t`. Otherwise returns 0.
+  // Returns the timestamp of the oldest transaction that any other worker is running, or 0 if that
+  // transaction is younger than `t` or no other worker is running one.
   Timestamp oldest_up_to(Timestamp t, uint32_t worker) const {
     const Timestamp oldest = oldest_beside(worker);
     return oldest <= t ? oldest : 0;
@@ -132,7 +133,8 @@ class Timestamps {
   static constexpr uint64_t kWorkerMask = (uint64_t{1} << (kClockShift - 1)) - 1;
   static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all timestamps
 
-  // Returns the timestamp of the oldest running transaction of all other workers, or kNone.
+  // Returns the timestamp of the oldest transaction that any other worker is running, or kNone if
+  // there is none.
   Timestamp oldest_beside(uint32_t worker) const {
     Timestamp oldest = kNone;
     for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i) {
