@@ -76,8 +76,8 @@ class alignas(kCacheLinePairBytes) Worker {
   // their commit at that point, and leave the object unreclaimed. Callers that do not need the
   // grace period free the object immediately.
   bool retire(Reclaim reclaim, void* object, uint64_t argument, size_t bytes = 0);
-  // Like retire(), but for an object that is still in an index, where all readers must skip it. The
-  // worker therefore reclaims it sooner.
+  // Like retire(), but the object is still in an index, where all readers must skip it. The worker
+  // therefore reclaims the object sooner.
   bool retire_linked(Reclaim reclaim, void* object, uint64_t argument);
 
   // Like Allocator::allocate() (base/memory.h), but after a failure the next leave() hastens

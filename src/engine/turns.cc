@@ -114,7 +114,7 @@ void Turns::call_next() {
 }
 
 // Takes over the turn of a thread that has been between two transactions for longer than kIdle or,
-// if `however_short` is true, for any time. Returns false if there is no such thread.
+// if `however_short` is true, for any time. Returns false if it does not find such a thread.
 bool Turns::take_over_from_idle(bool however_short) {
   const uint64_t now = ticks(), idle = however_short ? 0 : ticks_of(kIdle);
   for (Turn* turn = given_; turn != nullptr; turn = turn->next_) {

@@ -291,8 +291,8 @@ uint64_t HeapAttempt::load(uint64_t word) {
     }
   }
   if ((published_signature_ & WriteSet::bit_of(word)) != 0 && !ELIDER_MUTANT(kHeapSkipPublished)) {
-    // At most one of the write sets can contain the word, because a commit keeps the word's stripe
-    // locked until the word is in the heap.
+    // No more than one of the write sets can contain the word, because a commit keeps the word's
+    // stripe locked until the word is in the heap.
     for (const WriteSet* const writes : published_)
       if (const uint64_t* const theirs = writes->find(word); theirs != nullptr) return *theirs;
   }

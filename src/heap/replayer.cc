@@ -204,7 +204,7 @@ Status Replayer::patch_mapped(std::span<const Marker> markers, bool checks) {
   constexpr size_t kAhead = 6, kPlacesKept = 8;
   static_assert(kAhead < kPlacesKept);
   // The number of bytes that are prefetched for each record, whatever its length. A branch on the
-  // length would often be mispredicted, and the bytes behind a shorter record are useful as well,
+  // length would often be mispredicted, and the bytes after a shorter record are useful as well,
   // because they are the slot's next record.
   constexpr uint64_t kAheadBytes = 4 * kCacheLineBytes;
   // Most runs have one word. A single comparison detects such a run and checks that its word is

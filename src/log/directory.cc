@@ -31,12 +31,13 @@ Status Directory::open(FileSystem& files, const std::vector<std::string>& folder
   std::unique_ptr<Directory> directory(new Directory(files, std::move(paths)));
   if (Status status = directory->open_folders(folders); !status.ok()) return status;
   // These checks come before any file is created, so that no lock file appears in a folder that
-  // belongs to somebody else.
+  // does not belong to the database.
   bool there = false;
   const bool makes = create && rules.create_if_missing;
   const Status found = directory->find_database(makes, &there);
   if (!found.ok() && !found.not_found()) return found;
-  if (!there && rules.create_if_missing)  // creates the folders in any case
+  // Foreign files are refused even if `create` is false, when a new database exists only in memory.
+  if (!there && rules.create_if_missing)
     if (Status status = directory->refuse_files_of_others(); !status.ok()) return status;
   if (!found.ok() && !makes) return found;
   if (create)
@@ -77,7 +78,8 @@ Status Directory::hold_folders(Hold hold) {
   for (size_t i = 0; i < folders_.size(); ++i) {
     if (folders_[i] == nullptr) return file_error("open the folder", paths_[i], ENOENT);
     if (Status status = folders_[i]->hold_file(kLockName, hold, &lock_files_.emplace_back()); !status.ok()) return status;
-    if (Status status = folders_[i]->hold(hold); !status.ok()) return status;  // locks the folder as well, because the lock file may be removed
+    // The lock on the lock file does not suffice, because a program may have removed the lock file.
+    if (Status status = folders_[i]->hold(hold); !status.ok()) return status;
     // Before the folder was locked, another folder may have been put at its path.
     if (Status status = folders_[i]->check_place(); !status.ok()) return status;
   }
@@ -361,7 +363,7 @@ Status Directory::publish(const Checkpoint& checkpoint, uint32_t kept, const std
 }
 
 // Calls visit(folder, name) for each file that the manifest does not list. Such a file was left
-// behind by a crash, or is no longer needed.
+// behind by a crash, or has become unnecessary.
 Status Directory::for_each_unlisted(const std::function<Status(Folder&, const std::string&)>& visit) const {
   const auto listed_segment = [&](const SegmentName& name) {
     const auto& all = manifest_.generations;

@@ -132,7 +132,8 @@ class Directory {
   static DatabaseId new_database_id();
 
   const Manifest& manifest() const { return manifest_; }
-  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }  // for checkpoint parts, `stream` is the part number
+  // Returns the folder for a stream's files. For checkpoint parts, `stream` is the part number.
+  Folder& folder_of(uint32_t stream) const { return *folders_[stream % folders_.size()]; }
   std::vector<Folder*> folders() const;
   FileSystem& files() { return files_; }
 

@@ -100,8 +100,7 @@ class Snapshots {
     return newest;
   }
 
-  // -- calls that consist of several commits
-  // -------------------------------------------------------------------
+  // -- calls that consist of several commits ------------------------------------------------------
 
   // Lists the worker's call at S, before the commit that orders it takes its locks. After that
   // commit, the call is listed at the number that the commit has read.

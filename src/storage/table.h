@@ -105,7 +105,7 @@ class TableBase {
   // The snapshot number of the last reader of all tables (recovery/snapshot_rows.h) that has read
   // this table completely and will not read it again. 0 if no reader has done so.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
-  void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // release: the reader's reads come before this store
+  void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // release: after its reads
 
  private:
   [[gnu::noinline]] Status bytes_error(Code code, Cause cause, KeyRef key) const;

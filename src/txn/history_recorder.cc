@@ -33,7 +33,7 @@ void HistoryRecorder::Scan::take_range(const detail::TableBase& table, const det
   else operation_.range.last = to - 1;
 }
 
-// In a history, a range of number keys includes both ends.
+// Histories represent a range of number keys by its first and last key, both inclusive.
 void HistoryRecorder::Scan::take_range(const detail::TableBase& table, const detail::EntryRange& entries) {
   operation_.range.first = entries.from_value;
   if (named_by_bytes(table)) {

@@ -93,7 +93,7 @@ class ReadingAt {
 
 template <class P>
 concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Counters& counters, const Call& call) {
-  // kName is the protocol's name. kSupported is true if the protocol supports the sync policy for
+  // kName is the protocol's name. kTakesPolicy is true if the protocol supports the sync policy for
   // which it was instantiated.
   { P::kName } -> std::convertible_to<elider::Protocol>;
   { P::kTakesPolicy } -> std::convertible_to<bool>;

@@ -37,9 +37,9 @@ bool wait_before_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin
   if (attempt > 1) bound_us = std::min<uint64_t>(uint64_t{policy.backoff_min_us} << std::min(attempt - 2, 20u), policy.backoff_max_us);
   if (bound_us != 0) {
     const uint64_t wait_ns = std::min(random.below(bound_us * 1000 + 1), allowed_ns - passed_ns);
-    // On a system with a coarse clock, a sleep takes 1 to 10 ms. For a shorter wait, this thread
-    // therefore yields the processor repeatedly until the time is over. If no other thread is
-    // ready, a yield returns immediately.
+    // If the system has a coarse clock, a sleep takes 1 to 10 ms. To wait for a shorter time, this
+    // thread therefore yields the processor repeatedly until the time is over. If no other thread
+    // is ready, a yield returns immediately.
     constexpr uint64_t kShortestSleepNs = 2'000'000;
     if (wait_ns >= kShortestSleepNs) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));

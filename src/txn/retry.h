@@ -43,7 +43,7 @@ bool may_retry(const RunPolicy& policy, uint32_t attempt, uint64_t begin_ns);
 uint64_t deadline_of(const RunPolicy& policy, uint64_t begin_ns);
 // Counts the abort, and returns kDeadline with the table and the key of the last conflict. The
 // message contains the number of attempts and the cause of that conflict. If the policy would have
-// allowed another attempt, `why` says why there is none.
+// allowed another attempt, `why` is the reason for giving up.
 Status given_up(Counters& counters, uint32_t procedure_id, uint32_t attempts, const Status& last, const std::string& why = {});
 // Returns the error for a RunPolicy::procedure_id that does not exist.
 Status refuse_procedure_id(uint32_t id);

@@ -162,7 +162,7 @@ Status take_index(Bytes from, SecondaryIndex* index) {
   return status;
 }
 
-// -- format version 1, without tags; no longer written -----------------------------------
+// -- format version 1, without tags; no longer written --------------------------------------------
 
 bool take(Bytes* from, uint32_t* value) {
   uint64_t wide = 0;

@@ -23,9 +23,10 @@
 // cases, the commit at the end of the region needs the write set.
 //
 // The number S is read before the region. If the region itself read S at its start, every new
-// snapshot would abort it. If a region wrote in place, it aborts at its end if its number is no
-// longer current, or if there is a new reader. The space for the log record is reserved before the
-// region begins. The record is written after the region, and is announced as described in region.h.
+// snapshot would abort it. Therefore, if a region has written in place, it checks at its end that S
+// still has that value and that there is not a new reader. Otherwise it aborts. The space for the
+// log record is reserved before the region begins. The record is written after the region, and is
+// announced as described in region.h.
 //
 // Thread safety: none. The object belongs to one worker.
 #pragma once

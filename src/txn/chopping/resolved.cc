@@ -235,8 +235,8 @@ class Resolver {
           made.operations[o].needs.push_back(before);
   }
 
-  // If an operation inserts a token, makes it run after all earlier operations that use rows of
-  // tokens of the same table.
+  // If an operation inserts a token, makes it run after all earlier operations that use rows
+  // belonging to tokens from the same table.
   void hand_on_last(ResolvedProcedure& made) const {
     for (uint32_t o = 1; o < made.operations.size(); ++o)
       for (const ResolvedAccess& access : made.operations[o].accesses) {

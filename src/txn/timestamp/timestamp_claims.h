@@ -16,7 +16,8 @@
 // transaction reads only committed data, and transactions are serializable in the order of their
 // commits, which is the order of their numbers.
 //
-// How a transaction finds out whether the transactions that a timestamp stands for have ended:
+// How a transaction finds out whether the transactions that a row's timestamp represents have
+// ended:
 //   write timestamp   The slot of the transaction shows whether it has ended (timestamps.h).
 //   read timestamp    Without the flag: only the reader with this timestamp may be running, and its
 //                     slot shows whether it is. With the flag: older readers may also be running,

@@ -13,8 +13,8 @@
 //  +------------------------------+-----------+------+
 //
 // The flag in a slot means that the transaction is committing. In a row's read timestamp, the flag
-// means that, besides the reader with this timestamp, older readers may also be running
-// (timestamp_claims.h).
+// means that the reader with this timestamp may not be the only running reader: older readers may
+// also be running (timestamp_claims.h).
 //
 // Invariant: every transaction that is running, or begins later, has a timestamp above each safe
 // timestamp that was computed. The computation of a safe timestamp reads the clock first and then
@@ -25,8 +25,8 @@
 //
 // Deviations from the paper: the safe timestamp is not computed at the start of each transaction,
 // but only if a comparison needs a newer one. This is correct because a safe timestamp stays safe.
-// In addition, a transaction that waits for another transaction may abort it, by removing that
-// transaction's timestamp from its slot.
+// A transaction that waits for another transaction may also abort it, by removing that transaction's
+// timestamp from its slot.
 //
 // Thread safety: all threads may call all functions. A slot is written by its worker, and by a
 // worker that aborts the slot's transaction.
@@ -134,7 +134,7 @@ class Timestamps {
   static constexpr Timestamp kNone = ~uint64_t{0} - kFlag;  // younger than all timestamps
 
   // Returns the timestamp of the oldest transaction that any other worker is running, or kNone if
-  // there is none.
+  // all other workers are idle.
   Timestamp oldest_beside(uint32_t worker) const {
     Timestamp oldest = kNone;
     for (uint32_t i = 0, used = workers_.ids_used_max(); i < used; ++i) {
