@@ -5,7 +5,8 @@
 // reader's slot, the slot makes commits keep the old versions that they replace
 // (storage/snapshots.h). These versions are not freed, because the worker is inside the epoch. So a
 // transaction that refers to the SnapshotHold can read the snapshot without a reader's slot of its
-// own. Thread safety: a SnapshotHold is constant. All threads may use a HeldState.
+// own.
+// Thread safety: a SnapshotHold is constant. All threads may use a HeldState.
 #pragma once
 
 #include <memory>

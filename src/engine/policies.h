@@ -2,7 +2,8 @@
 // EngineBase, read-only transactions on snapshots, the reclamation of rows, and the lookups of
 // groups. All protocols share this code. An engine's source file declares with ELIDER_USES_POLICY
 // which policies it uses. From the engine's registration, CMake determines which policy files the
-// engine needs. Thread safety: this header contains only declarations.
+// engine needs.
+// Thread safety: this header contains only declarations.
 #pragma once
 
 #include "engine/engine_base.h"

@@ -1,6 +1,7 @@
 // Each engine's source file includes this header, and defines the engine with ELIDER_ENGINE(name,
 // ...). The source file is listed with the engine's name in src/engine/engines.cmake or
-// lab/engines.cmake. Thread safety: pure functions.
+// lab/engines.cmake.
+// Thread safety: pure functions.
 #pragma once
 
 #include <memory>

@@ -3,8 +3,9 @@
 // There are two kinds of media. One is a file that fdatasync makes durable; it is accessed through
 // io::File, which tests can replace. The other is a mapped file whose cache lines are written back
 // one by one (DAX), or for which a delay simulates the write-back. Transactions call store() for
-// disjoint ranges of bytes. The replayer calls patch(). Thread safety: all threads may call all
-// functions, but only one thread at a time may call patch() or settle().
+// disjoint ranges of bytes. The replayer calls patch().
+// Thread safety: all threads may call all functions, but only one thread at a time may call patch()
+// or settle().
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Includes all operations of all indexes, for the files that instantiate the indexes of a sync
-// policy. Thread safety: see the indexes.
+// policy.
+// Thread safety: see the indexes.
 #pragma once
 
 #include "index/art/art_batch.h"

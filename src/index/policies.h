@@ -1,6 +1,7 @@
 // The index templates are instantiated once for each sync policy, in a file that belongs to the
 // policy. Other files that use these indexes declare them with ELIDER_INDEXES_OF_POLICY(extern,
-// policy). Thread safety: this header contains only declarations.
+// policy).
+// Thread safety: this header contains only declarations.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Counters: counts one worker's commits and aborts, by procedure and by table. Thread safety: only
-// the worker's thread writes them; all threads may read them (Database::statistics).
+// Counters: counts one worker's commits and aborts, by procedure and by table.
+// Thread safety: only the worker's thread writes them; all threads may read them
+// (Database::statistics).
 #pragma once
 
 #include <array>

@@ -3,8 +3,8 @@
 //
 // An operation may also read the columns that it declares as written, because whatever conflicts
 // with such a read also conflicts with the write. The class does not check tokens. It assumes that
-// each accessed row belongs to the token that the access names (chopping::Access::token). Thread
-// safety: none. The object belongs to one execution of an operation.
+// each accessed row belongs to the token that the access names (chopping::Access::token).
+// Thread safety: none. The object belongs to one execution of an operation.
 #pragma once
 
 #include <cstdint>

@@ -1,16 +1,17 @@
 // Execution: describes how calls to chopped procedures run. The operations of each procedure are
 // divided into three parts, which run one after the other (piece_transaction.h).
 //
-//   head   the pieces before the first piece that writes or conflicts core   the following pieces,
-//   up to the piece that conflicts. If no piece conflicts, all pieces that write tail   the rest,
-//   followed by the deferred operations, which wait for a publication
+//   head   the pieces before the first piece that writes or conflicts
+//   core   the following pieces, up to the piece that conflicts. If no piece conflicts, all pieces
+//          that write
+//   tail   the rest, followed by the deferred operations, which wait for a publication
 //          (publications.h)
 //
 // Consecutive pieces may always be merged. Because the head and the tail cannot conflict, the
 // pieces within each of them are merged, which saves commits. Pieces that write before the
 // conflicting piece are merged with it, because the call does not have a snapshot number until the
-// conflicting piece commits. (DBX-TC, section 4.3, keeps these writes in a buffer instead.) Thread
-// safety: constant after construction.
+// conflicting piece commits. (DBX-TC, section 4.3, keeps these writes in a buffer instead.)
+// Thread safety: constant after construction.
 #pragma once
 
 #include <cstdint>

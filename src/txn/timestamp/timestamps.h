@@ -25,8 +25,8 @@
 //
 // Deviations from the paper: the safe timestamp is not computed at the start of each transaction,
 // but only if a comparison needs a newer one. This is correct because a safe timestamp stays safe.
-// A transaction that waits for another transaction may also abort it, by removing that transaction's
-// timestamp from its slot.
+// A transaction that waits for another transaction may also abort it, by removing that
+// transaction's timestamp from its slot.
 //
 // Thread safety: all threads may call all functions. A slot is written by its worker, and by a
 // worker that aborts the slot's transaction.
