@@ -1,5 +1,5 @@
-// Cache-line sizes, and a wrapper that gives a value its own cache lines.
-// Thread safety: that of the wrapped type.
+// Cache-line sizes, and a wrapper that gives a value its own cache lines. Thread safety: the same
+// as for the wrapped type.
 #pragma once
 
 #include <cstddef>

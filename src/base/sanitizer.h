@@ -1,5 +1,5 @@
 // Constants that say which sanitizers this translation unit is compiled with, and functions that
-// tell ASan which memory of the allocator is free. Thread safety: that of ASan's interface.
+// tell ASan which memory of the allocator is free. Thread safety: the same as for ASan's interface.
 #pragma once
 
 #include <cstddef>

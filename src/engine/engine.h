@@ -63,8 +63,8 @@ class Engine : public recovery::RecoveryTarget {
   // null means the newest snapshot.
   virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
   // Holds the newest snapshot. If calls to chopped procedures that belong to the snapshot are still
-  // running, kWait waits until those calls have ended. With kLeave, hold() does not wait; the
-  // caller must check with is_closed() that the calls have ended before it reads the snapshot.
+  // running, kWait waits until those calls have ended. With kLeave, hold_snapshot() does not wait;
+  // the caller must check with is_closed() that the calls have ended before it reads the snapshot.
   enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
   // Returns true if every call that belongs to this snapshot has ended. Once the result is true, it

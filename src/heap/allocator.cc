@@ -9,8 +9,8 @@
 namespace elider::heap {
 
 namespace {
-// Offsets within a free block: of its link to the next block in the same list and, in the first
-// block of a batch, of the link to the next batch.
+// Offsets of the links in a free block: kNextAt is that of the link to the next block in the same
+// list. In the first block of a batch, kNextBatchAt is that of the link to the next batch.
 constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
 constexpr uint64_t kZeroedByWords = 256;  // smaller objects are zeroed word by word, because most of their words are written anyway
 constexpr uint64_t kObjectBytesMax = block_bytes(kBlockClasses - 1) - kBlockHeadBytes;

@@ -3,7 +3,7 @@
 //
 // Its speed does not indicate the speed of any processor. An abort restores the stack frame that
 // called elider_emulator_begin(), so begin() is always inlined, into a frame that outlives the
-// region. Thread safety: that of any backend.
+// region. Thread safety: the same as for any backend.
 #pragma once
 
 #if defined(ELIDER_EMULATOR)

@@ -3,8 +3,8 @@
 //
 // The instructions are written as bytes, so they do not require compiler flags, and the library
 // runs on every x86-64 processor. On a processor that lacks them they raise SIGILL, so htm/detect.h
-// must first have detected RTM. The backend exists only on x86-64. Thread safety: that of any
-// backend.
+// must first have detected RTM. The backend exists only on x86-64. Thread safety: the same as for
+// any backend.
 #pragma once
 
 #if defined(__x86_64__)

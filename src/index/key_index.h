@@ -2,7 +2,7 @@
 // SecondaryIndexOf: a secondary index of a table, which is always ordered.
 //
 // Lookups, with which every operation starts, are member functions. For everything else, visit()
-// passes the index itself (index.h) to a function. Thread safety: that of the indexes.
+// passes the index itself (index.h) to a function. Thread safety: the same as for the indexes.
 #pragma once
 
 #include <cassert>

@@ -12,8 +12,8 @@
 // number up to which all of its streams are complete. Records with larger numbers are void:
 // recovery ignores them. The cut is determined when the generation is closed or, after a crash,
 // when it is first recovered. It is stored in the manifest, so that void records cannot become
-// valid later. A checkpoint becomes valid when the manifest lists it. Only afterwards are the log
-// files removed that the checkpoint replaces.
+// valid later. A checkpoint becomes valid when the manifest lists it. The log files that the
+// checkpoint replaces are removed only afterwards.
 //
 // Thread safety: one thread at a time.
 #pragma once

@@ -82,8 +82,8 @@ class InlineRows;
 class Zones;
 
 // The memory of a table's rows, without the inline places of row blocks. It is counted when memory
-// is allocated and freed, so statistics need not visit rows.
-// Thread safety: that of ShardedCounts.
+// is allocated and freed, so statistics need not visit rows. Thread safety: the same as for
+// ShardedCounts.
 struct RowMemory {
   ShardedCounts blocks;    // payloads that are stored separately
   ShardedCounts versions;  // old versions from their retirement on, without separately stored payloads

@@ -19,8 +19,8 @@
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent.
 //
-// Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
-// call all operations. From an operation to the last use of its witness, the caller must stay
+// Thread safety: the same as for the sync policy. Under Optimistic, Latched and Elided, all threads
+// may call all operations. From an operation to the last use of its witness, the caller must stay
 // within one grace period of its Worker. Nodes belong to the workers' Memory; the destructor does
 // not free them.
 #pragma once

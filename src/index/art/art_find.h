@@ -3,8 +3,8 @@
 // A descent reads a slot, validates the guard of its node, and continues with the child if the
 // child is not obsolete. A node's path never changes, and a node that is not obsolete is linked.
 // The child therefore covers the keys that start with its path, even if the nodes above it change.
-// The parent therefore need not be validated again. A descent reads at most three cache lines per
-// node, and the cache lines of the entry.
+// So the parent need not be validated again. A descent reads at most three cache lines per node,
+// and the cache lines of the entry.
 #pragma once
 
 #include "base/spin.h"

@@ -12,10 +12,10 @@
 // The tree does not store rows, and handles are opaque to it. It is not persistent. The tree's
 // height decreases only when the root has a single child.
 //
-// Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
-// call all operations. From the first use of a hint or witness to the last, the caller must stay
-// within one grace period of its Worker. Nodes belong to the workers' Memory; the destructor does
-// not free them.
+// Thread safety: the same as for the sync policy. Under Optimistic, Latched and Elided, all threads
+// may call all operations. From the first use of a hint or witness to the last, the caller must
+// stay within one grace period of its Worker. Nodes belong to the workers' Memory; the destructor
+// does not free them.
 #pragma once
 
 #include <algorithm>

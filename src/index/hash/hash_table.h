@@ -12,8 +12,8 @@
 //
 // The table does not shrink, except that empty overflow buckets are unlinked and retired.
 //
-// Thread safety: that of the sync policy. Under Optimistic, Latched and Elided, all threads may
-// call all operations. From an operation to the last use of its witness, the caller must stay
+// Thread safety: the same as for the sync policy. Under Optimistic, Latched and Elided, all threads
+// may call all operations. From an operation to the last use of its witness, the caller must stay
 // within one grace period of its Worker. Buckets belong to the workers' Memory; the destructor does
 // not free them.
 #pragma once
