@@ -83,9 +83,9 @@ class ByteRange {
   // Returns the range of all keys that begin with `bytes`, including the key that equals `bytes`.
   static ByteRange prefix(Bytes bytes) { return {bytes, bytes, End::kPrefix}; }
 
-  // Contains all encoded tuples that begin with the fields of `prefix`, which is a result of
-  // elider::prefix() (elider/tuple.h). The range refers to `prefix`, so `prefix` must outlive the
-  // range. If prefix.status() is not ok, a scan of the range returns that status.
+  // Contains all encoded tuples that begin with the fields of `prefix`, which elider::prefix()
+  // (elider/tuple.h) returned. The range refers to `prefix`, so `prefix` must outlive the range. If
+  // prefix.status() is not ok, a scan of the range returns that status.
   template <class TuplePrefix>
     requires requires(const TuplePrefix& prefix) { Bytes(prefix.from()), Bytes(prefix.to()), prefix.to_end(), prefix.status(); }
   ByteRange(const TuplePrefix& prefix)
@@ -199,7 +199,7 @@ class KeyBuffer {
     return true;
   }
   KeyRef ref() const { return KeyRef(reinterpret_cast<const KeyBytes*>(memory_)); }
-  // Memory of kKeyBytesMax bytes. After the caller has written a key to it, the caller calls
+  // Returns a buffer of kKeyBytesMax bytes. The caller writes a key to the buffer, and then calls
   // set_size().
   std::span<std::byte> room() { return {memory_ + sizeof(KeyBytes), kKeyBytesMax}; }
   void set_size(size_t size) { new (memory_) KeyBytes{static_cast<uint32_t>(size)}; }
@@ -224,7 +224,7 @@ class ByteRangeKeys {
       case End::kBefore: to_.set(range.to_, too_long(range.to_) ? 1 : 0); break;
       case End::kThrough: to_.set(range.to_, 1); break;
       case End::kPrefix:
-        if (too_long(range.to_)) to_.set(Bytes());  // the range is empty, because keys are shorter than this prefix
+        if (too_long(range.to_)) to_.set(Bytes());  // the range is empty, because no key is as long as this prefix
         else to_end_ = !to_.set_after_prefix(range.to_);
         break;
     }
@@ -260,9 +260,9 @@ class ByteIndexRangeKeys {
 };
 
 // Converts between keys of type KeyType and the engine's keys. The primary template is empty,
-// because number keys do not need a conversion. Argument is the type in which operations take keys.
-// given() returns a key to the caller. fields() returns Schema::key_fields. elider/tuple_key.h has
-// the specialization for tuples, which also has encode().
+// because number keys do not need a conversion. Argument is the parameter type for keys. given()
+// converts a key of the engine to KeyType. fields() returns Schema::key_fields. elider/tuple_key.h
+// has the specialization for tuples, which also has encode().
 template <class KeyType>
 struct KeyFace {};
 template <>
@@ -286,7 +286,7 @@ template <class KeyType>
 concept ByteKeyType = requires(detail::KeyRef key) { detail::KeyFace<KeyType>::given(key); };
 template <class KeyType>
 concept TupleKeyType = ByteKeyType<KeyType> && requires { &detail::KeyFace<KeyType>::encode; };
-// The type of a key that calls take.
+// The parameter type for keys.
 template <class KeyType>
 using KeyArgument = typename detail::KeyFace<KeyType>::Argument;
 

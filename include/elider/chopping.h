@@ -158,7 +158,7 @@ struct Conflict {
 
 struct Piece {
   std::vector<uint32_t> operations;  // in the order in which they run
-  bool conflicting = false;          // this piece determines the order of the call among all calls
+  bool conflicting = false;          // this piece determines the call's position in the serial order
   bool writes = false;
   bool deferred = false;
 };
@@ -179,7 +179,8 @@ struct Merge {
   std::vector<CycleStep> cycle;         // for kCycle
 };
 
-// An operation that was declared as deferred, and whether the analysis permits the deferral.
+// An operation that was declared as deferred (the publisher), and whether the analysis permits the
+// deferral.
 struct Deferral {
   OperationId publisher;
   std::vector<OperationId> subscribers;  // operations that access the data that the publisher changes

@@ -121,8 +121,8 @@ class Database {
   //                     Options::leave_out_indexes), or a schema differs from the stored one
   // If open() fails, the folders are unchanged, with one exception: if recovery succeeded but the
   // new log could not be started, open() may already have replaced the manifest. The new manifest
-  // discards incomplete writes of a crash and, if Options::recover_to is set, all commits after
-  // that number.
+  // discards writes that a crash left incomplete and, if Options::recover_to is set, all commits
+  // after that number.
   static Result<Database> open(const Options& options = {});
 
   Database();  // closed
@@ -154,8 +154,8 @@ class Database {
   Result<TableRef> create_table(const Schema& schema);
 
   // Finds a table.
-  //   kNotFound        no table has this name kSchemaMismatch  the table's rows do not have the
-  //   size of Row, or its keys are of another kind
+  //   kNotFound        no table has this name
+  //   kSchemaMismatch  the table's rows do not have the size of Row, or its keys are of another kind
   //                    or are tuples of other types
   template <class Row, class KeyType = Key>
   Result<Table<Row, KeyType>> table(std::string_view name) const {
@@ -289,8 +289,8 @@ class Database {
 
   // -- durability ---------------------------------------------------------------------------------
 
-  // Waits until everything that was committed before this call is on the disk. Without a log it
-  // returns ok at once.
+  // Waits until everything that was committed before this call is on the disk. Without a log,
+  // returns ok immediately.
   //   kIoError  a file could not be written; the message names it. From then on, commits with
   //             writes return this status, and Options::log_failure determines whether reads
   //             continue. A failed write or sync is not retried, so the database must be closed and

@@ -41,13 +41,13 @@ using Tell = std::function<void(const RecoveryProgress&)>;  // called periodical
 inline constexpr SnapshotNumber kNewest = ~uint64_t{0};
 
 // Recovers the state as of commit number `to_snapshot`, as opening the database would. Permanently
-// removes later commits, and incomplete writes of a crash. If `dry_run` is true, the folders are
-// not changed.
+// removes later commits, and writes that a crash left incomplete. If `dry_run` is true, the folders
+// are not changed.
 //   kInvalidArgument  the files do not contain that state; the message says which states they
 //                     contain
 Status recover(const Folders& folders, SnapshotNumber to_snapshot, bool dry_run, const Tell& tell, Recovery* report);
 
-// Takes a checkpoint, so that the next opening of the database need not read a log.
+// Takes a checkpoint, so that the database can next be opened without reading a log.
 Status checkpoint(const Folders& folders, const Tell& tell, Recovery* report, Statistics::Checkpoints* taken);
 
 // Writes the state of the folders as one checkpoint to the folder `to`, which is created if it is

@@ -82,8 +82,8 @@ enum class HeapIsolation : uint8_t {
   kSnapshot,      // each reads a single state; if concurrent ones write the same 64-byte cache line, only one commits; allows write skew
 };
 
-// The storage to which a transaction must be written before it is durable, and the failures that it
-// then survives.
+// The storage to which a transaction must be written before it is durable, and the failures that a
+// durable transaction survives.
 enum class HeapMedium : uint8_t {
   kFile,   // a file, with fdatasync shared by threads; survives power failures
   kDax,    // a mapped file on persistent memory, with cache-line write-back and fences; survives power failures. Otherwise kUnsupported
@@ -92,14 +92,14 @@ enum class HeapMedium : uint8_t {
 
 enum class HeapDurability : uint8_t {
   kWait,   // transaction() returns when its changes and what it read are durable; read() when what it read is durable
-  kLater,  // both return at once; Heap::persist() waits. If a transaction survives a crash, everything that it has read survives as well
+  kLater,  // transaction() and read() return immediately; Heap::persist() waits. If a transaction survives a crash, everything that it has read survives as well
 };
 
-// The transactions that must be durable before a transaction returns. kTotal and kOwn are for
+// Which transactions must be durable before transaction() returns. kTotal and kOwn are for
 // comparison.
 enum class HeapWait : uint8_t {
-  kPruned,  // the transactions that it may have read from (DUMBO, section 3.2)
-  kTotal,   // all transactions that ended before it or run concurrently, as in SPHT (DUMBO, section 2.2)
+  kPruned,  // the transaction itself and those that it may have read from (DUMBO, section 3.2)
+  kTotal,   // the transaction itself, and all that ended before it or run concurrently, as in SPHT (DUMBO, section 2.2)
   // Only the transaction itself, before its writes become visible, as in Pisces (DUMBO, section
   // 4.1). A read may wait at its beginning for a commit that is not yet durable, but does not wait
   // at its end. Needs the software backend.
@@ -163,8 +163,8 @@ struct HeapStatus {
   // The failure that made the heap read-only. Empty if transactions can commit.
   std::string read_only_because;
   // Since the heap was opened:
-  uint64_t recovered = 0;  // transactions that were replayed when it was opened
-  uint64_t dropped = 0;    // transactions that were discarded when it was opened, because they had not become durable
+  uint64_t recovered = 0;  // transactions that were replayed when the heap was opened
+  uint64_t dropped = 0;    // transactions that were discarded when the heap was opened, because they had not become durable
   uint64_t commits = 0, reads = 0, conflicts = 0, serial = 0;
   uint64_t region_commits = 0;                              // commits in hardware transactions
   std::array<uint64_t, kRegionCauseCount> region_aborts{};  // by region_cause_name()

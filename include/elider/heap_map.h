@@ -7,10 +7,10 @@
 // itself. Below it are nodes of 64 slots, and leaves of up to 16 entries. A full leaf is replaced
 // by a node, which changes only one slot, so puts of different keys rarely conflict. For the same
 // reason, the size is the sum of 32 counters. A get follows two or three pointers. An empty leaf is
-// freed at once; nodes are freed only by clear(). A HeapMap whose bytes are all zero is empty. The
-// object occupies 4 KiB. A HeapMap must be stored in the heap. Use it only through `txn[pointer]`.
-// Keys are compared with == and hashed by their bytes, so they must not have padding. Thread
-// safety: that of the transaction.
+// freed immediately; nodes are freed only by clear(). A HeapMap whose bytes are all zero is empty.
+// The object occupies 4 KiB. A HeapMap must be stored in the heap. Use it only through
+// `txn[pointer]`. Keys are compared with == and hashed by their bytes, so they must not have
+// padding. Thread safety: that of the transaction.
 #pragma once
 
 #include <cstddef>
@@ -161,7 +161,7 @@ class HeapMap {
   static T& writable(HeapTransaction& txn, const T& found) {
     return txn[txn.pointer_to(found)];
   }
-  // Claims all entries of a leaf before they move.
+  // Claims (HeapTransaction::claim) all entries of a leaf before they are moved.
   static void claim(HeapTransaction& txn, HeapPtr<Leaf> leaf) {
     txn.claim_bytes(&txn[leaf], sizeof(Leaf) + txn.read(txn[leaf].count) * sizeof(Entry));
   }

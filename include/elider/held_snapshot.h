@@ -48,10 +48,10 @@ class HeldSnapshot {
   // The held state contains all commits up to this number, and no others. 0 if empty.
   SnapshotNumber number() const;
   // Moves to the newest snapshot without waiting. If the newest snapshot contains an incomplete
-  // call of a chopped procedure, advance() moves to the snapshot that was the newest at an earlier
-  // advance() instead, provided that all calls in that snapshot are complete by now. If neither
-  // move is possible, or if memory or workers are exhausted, advance() returns false and does not
-  // move. Running transactions keep the old state.
+  // call of a chopped procedure, advance() tries an older snapshot instead: one that was the newest
+  // at an earlier advance(). It moves to that snapshot if all calls in it are complete by now. If
+  // neither move is possible, or if memory or workers are exhausted, advance() returns false and
+  // does not move. Running transactions keep the old state.
   bool advance();
 
   // Used by the engine. Null if empty.

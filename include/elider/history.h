@@ -1,9 +1,9 @@
 // History: a record of the reads and writes of all transactions, for checkers of serializability.
 //
-// A database opened with Options::history passes every transaction to the HistorySink when it ends.
-// The versions of a key are numbers that increase with every write, including removals and
-// insertions. kReadAbsent means that the key did not exist. Sorting the transactions by (snapshot,
-// read-only last, order) gives a serial order; docs/isolation.md explains why.
+// A database opened with Options::history passes every transaction to the HistorySink when the
+// transaction ends. The versions of a key are numbers that increase with every write, including
+// removals and insertions. kReadAbsent means that the key did not exist. Sorting the transactions
+// by (snapshot, read-only last, order) gives a serial order; docs/isolation.md explains why.
 #pragma once
 
 #include "elider/language.h"

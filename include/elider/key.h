@@ -61,8 +61,7 @@ class IndexRange {
 
   // after() returns the part of this range after `position`, from which an ascending scan that has
   // reached `position` continues. before() returns the part before it, for a descending scan. The
-  // row at `position` need not exist any more: it may have been removed, or its value may have
-  // changed.
+  // row at `position` may no longer exist: it may have been removed, or its value may have changed.
   constexpr IndexRange after(IndexPosition position) const {
     IndexRange rest = *this;
     if (position == IndexPosition{~uint64_t{0}, kKeyMax}) return {1, 0};
@@ -101,7 +100,7 @@ struct KeyBytes {
 };
 
 // The engine's representation of a key: a number, or a pointer to bytes that the caller owns.
-// Schema::key_kind of the table says which of the two it is.
+// The table's Schema::key_kind determines which of the two it is.
 class KeyRef {
  public:
   KeyRef() = default;

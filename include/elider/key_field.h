@@ -1,5 +1,5 @@
-// KeyField: describes a field of the tuples that are the keys of a table (Schema::key_fields).
-// Thread safety: values and pure functions.
+// KeyField: describes one field of a table's tuple keys (Schema::key_fields). Thread safety: values
+// and pure functions.
 #pragma once
 
 #include "elider/language.h"
@@ -15,8 +15,8 @@
 
 namespace elider {
 
-// The values that a field of a tuple key accepts. Encoded integers do not have a width, so the
-// types of integers are ranges of values.
+// The values that a field of a tuple key accepts. The encoding of an integer does not contain its
+// width, so an integer type only limits the range of values.
 enum class KeyFieldType : uint8_t {
   kBool, kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32, kUInt64, kFloat, kDouble, kTimestamp, kText, kBytes, kUuid,
   kTuple,  // a nested tuple, whose fields are KeyField::fields
@@ -39,7 +39,7 @@ struct KeyField {
   friend bool operator==(const KeyField&, const KeyField&) = default;
 };
 
-// The maximum number of fields in all tuples of a key together.
+// The maximum number of fields in a key, including the fields of nested tuples.
 inline constexpr size_t kKeyFieldsMax = 64;
 
 // Checks that the fields can describe a key: at least one field, known types, and limits.

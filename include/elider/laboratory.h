@@ -4,7 +4,7 @@
 //   elider::Options options;
 //   elider::change_laboratory(options).elision.window_runs = 0;
 //
-// Thread safety: the types are values; the functions are pure, except for their arguments.
+// Thread safety: the types are values; the functions modify only their arguments.
 #pragma once
 
 #include "elider/language.h"
@@ -18,11 +18,11 @@
 
 namespace elider {
 
-// Parts of the engine that can be turned off, or counted, to measure the benefit of each part (DBX,
-// figure 15).
+// Parts of the engine that can be turned off to measure their benefit (DBX, figure 15), and a
+// counter for lookups.
 struct EngineParts {
   bool hints = true;        // remember where the last lookups ended (DBX, section 6.2)
-  bool reclamation = true;  // reclaim rows, versions and nodes that are not visible any more; otherwise only when the database closes
+  bool reclamation = true;  // reclaim rows, versions and nodes that are no longer visible; if false, only when the database closes
   bool own_allocators = true;    // each worker has its own allocator; otherwise, all workers share one allocator, with a lock
   bool counted_lookups = false;  // count Statistics::lookups
 };
@@ -31,18 +31,18 @@ struct LaboratoryOptions {
   // When a section under SyncPolicy::kElided falls back to its lock.
   ElisionPolicy elision = {};
   EngineParts parts = {};
-  // Protocol timestamp: restarts after conflicts before a procedure runs alone. A call of a group
-  // never runs alone. Range 0 to 10^6.
+  // Protocol timestamp: the number of restarts after conflicts before a procedure runs alone. A
+  // call in a group never runs alone. Range 0 to 10^6.
   uint32_t restarts_max = 20;
   // Protocol timestamp: how long an open transaction keeps its claims, in microseconds. After that,
   // another transaction that needs the claimed rows ends the open transaction, whose commit then
   // fails.
-  // Protocol two-phase-locking: how long an open transaction waits for a lock of younger
-  // transactions. After that, the open transaction can only be rolled back. Range 0 to 10^9.
+  // Protocol two-phase-locking: how long an open transaction waits for a lock that younger
+  // transactions hold. After that, the open transaction can only be rolled back. Range 0 to 10^9.
   uint32_t open_patience_us = 10'000;
   // Protocol two-phase-locking: if the same transactions block a procedure for this long in total,
   // the procedure fails with kDeadline. Without a timeout, an open transaction could block the
-  // procedure for ever. Microseconds, range 0 to 10^9. 0 disables the timeout.
+  // procedure forever. Microseconds, range 0 to 10^9. 0 disables the timeout.
   uint32_t lock_timeout_us = 1'000'000;
   // Protocol partitioned: the number of partitions. Range 1 to 65536.
   uint32_t partitions = 64;
@@ -51,9 +51,9 @@ struct LaboratoryOptions {
 // Returns the laboratory options that `options` contains, or the defaults if it contains none. The
 // reference is valid until `options` changes or is destroyed.
 const LaboratoryOptions& laboratory_of(const Options& options);
-// Returns the laboratory options of `options`, to change them. Copies of `options` that exist
-// already are not changed. The reference is valid until `options` is copied, changed or destroyed.
-// May throw std::bad_alloc.
+// Returns the laboratory options in `options`, so that the caller can change them. Existing copies
+// of `options` are not changed. The reference is valid until `options` is copied, changed or
+// destroyed. May throw std::bad_alloc.
 LaboratoryOptions& change_laboratory(Options& options);
 
 // The table of the laboratory options. set_option() and option_text() (elider/option_table.h) also

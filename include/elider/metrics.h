@@ -1,6 +1,6 @@
 // The list of metrics: the name, kind, unit and description of each value in Statistics.
-// Statistics::to_json() and docs/metrics.md are generated from it; other exporters can use the list
-// as well.
+// Statistics::to_json() and docs/metrics.md are generated from this list, which other exporters can
+// also use.
 //
 // Thread safety: the list is constant, and the functions are pure.
 #pragma once
@@ -43,7 +43,7 @@ struct Metric {
   // conflicted key.
   std::string_view element;
   std::string_view table;    // for an index's site and for a conflicted key
-  std::string_view cause;    // for a metric by cause
+  std::string_view cause;    // for a metric with by_cause
   uint64_t number = 0;
   std::string_view text;     // for kText
   uint64_t key = 0;          // for a conflicted key

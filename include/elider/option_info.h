@@ -24,7 +24,7 @@ struct OptionInfo {
   Type type = Type::kNumber;
   std::string_view unit = {};     // for numbers: "bytes", "us", "s", "threads", ...
   uint64_t min = 0, max = 0;      // for numbers
-  std::string_view zero = {};     // if 0 is allowed although it is outside of the range, its meaning, such as "no limit"; otherwise empty
+  std::string_view zero = {};     // what 0 means, such as "no limit", if 0 is allowed in addition to the range; otherwise empty
   bool power_of_two = false;      // for numbers: only powers of two are allowed
   bool automatic = false;         // for numbers: "automatic" is allowed, and is stored as 2^64 - 1
   std::string_view choices = {};  // "automatic, optimistic, latched, ..."

@@ -2,7 +2,7 @@
 // set from text. Database::open checks its options against the table, and docs/options.md is
 // generated from it. Programs that read options from text, such as the command-line tools, can also
 // use the table. The table does not contain the schemas, the history sink and the progress
-// function, because text cannot describe them. The laboratory's options have a table of their own
+// function, because text cannot describe them. The laboratory's options have their own table
 // (elider/laboratory.h).
 //
 // Thread safety: the table is constant, and the functions modify only their arguments.
@@ -21,10 +21,11 @@
 namespace elider {
 
 std::span<const OptionInfo> option_table();
-// Finds an option, also one of the laboratory. Returns null if the option does not exist.
+// Finds an option of Options or of the laboratory by its name. Returns null if no option has this
+// name.
 const OptionInfo* find_option(std::string_view name);
 
-// Sets an option, or an option of the laboratory, to the value that `text` describes.
+// Sets an option of Options or of the laboratory to the value that `text` describes.
 //   kInvalidArgument  the option does not exist, or the value is not allowed; the message names the
 //                     option and the value, and `options` is unchanged
 Status set_option(Options& options, std::string_view name, std::string_view text);

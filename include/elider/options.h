@@ -46,7 +46,7 @@ enum class Protocol : uint8_t {
   kSerial,
   // The protocol of HyPer-HTM (section 4). A transaction marks each row that it reads or writes
   // with its timestamp (a claim). A transaction that finds the claim of another transaction is
-  // rolled back at once, and retried when that other transaction has ended. After
+  // rolled back immediately, and is retried when that other transaction has ended. After
   // LaboratoryOptions::restarts_max retries, it runs alone. An open transaction keeps its claims
   // for LaboratoryOptions::open_patience_us (Cause::kClaimed). Needs kOptimistic, kLatched or
   // kElided.
@@ -82,18 +82,18 @@ inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWhole
 enum class Durability : uint8_t {
   kDefault,  // only in a RunPolicy: use Options::durability
   // In Options: opening reads the folders, but the database never writes to them, so all commits
-  // are lost when it is closed. In such a database, a RunPolicy cannot request kAsync or kGroup. In
-  // a RunPolicy: like kAsync, because the log cannot leave out one commit, on which later ones may
-  // depend.
+  // are lost when the database is closed. In such a database, a RunPolicy cannot request kAsync or
+  // kGroup. In a RunPolicy: like kAsync, because the log cannot leave out one commit, on which
+  // later ones may depend.
   kNone,
   // Returns immediately. The log writes the commit with the current group of commits or with the
   // next group, which begins at most Options::flush_interval_us later.
   kAsync,
-  // Returns after the commit is on disk. A read-only transaction returns after all that it may have
-  // read is on disk. Without data folders, kGroup is refused (kInvalidArgument).
+  // Returns after the commit is on disk. A read-only transaction returns after everything that it
+  // may have read is on disk. Without data folders, kGroup is refused (kInvalidArgument).
   kGroup,
 };
-// What a database does after a failure to write its log. In both modes, no further commit is
+// What a database does after it has failed to write its log. In both modes, no further commit is
 // acknowledged as durable.
 enum class LogFailure : uint8_t {
   // Commits with writes fail, and reads continue. There is one exception. A read-only transaction
@@ -180,30 +180,30 @@ struct Options {
   // for them. Microseconds, default 1000, range 1 to 10^7. With a higher value, a crash loses more
   // commits under Durability::kAsync.
   uint32_t flush_interval_us = 1000;
-  // Threads that write the log, each to its own file. The files are distributed over the data
-  // folders, so with fewer threads than folders, some folders do not get a log. Range 1 to 64. One
-  // per disk is enough.
+  // The number of threads that write the log, each to its own file. The files are distributed over
+  // the data folders, so with fewer threads than folders, some folders do not get a log. Range 1 to
+  // 64. One per disk is enough.
   uint32_t log_threads = 1;
   // Maximum size of a log file in bytes. Range 4096 to 2^32.
   uint64_t log_segment_bytes = 64u << 20;
-  // Size of each writing thread's log buffer. When the log thread is behind by this much, commits
-  // wait for it. Bytes, a power of two, default 4 MiB, range 4096 to 2^30. With a lower value,
-  // commits wait when the disk is temporarily slow (Statistics::log_room_waits).
+  // Size of each writing thread's log buffer. When a log thread still has this many bytes to write,
+  // commits wait for it. Bytes, a power of two, default 4 MiB, range 4096 to 2^30. With a lower
+  // value, commits wait when the disk is temporarily slow (Statistics::log_room_waits).
   uint64_t log_buffer_bytes = 4u << 20;
   LogFailure log_failure = LogFailure::kReadOnly;
   // A checkpoint writes all rows to the folders while transactions run. After it, the older log is
-  // deleted, and recovery begins at the checkpoint (docs/durability.md). While it is written,
-  // memory is not reclaimed, as during any long read-only transaction. Database::checkpoint() takes
-  // a checkpoint, and the next two options take them automatically.
+  // deleted, and recovery begins at the checkpoint (docs/durability.md). While a checkpoint is
+  // being written, memory is not reclaimed, as during any long read-only transaction.
+  // Database::checkpoint() takes a checkpoint, and the next two options take them automatically.
   //
-  // Takes a checkpoint after this many bytes of log since the last checkpoint, or after 16
-  // openings, because each opening adds log files. At 64 openings, opening itself takes a
-  // checkpoint. 0 turns this off; otherwise at least 65536. The default is a quarter of the last
-  // checkpoint's size, but at least 64 MiB. Recovery applies log at a quarter of the speed at which
-  // it loads a checkpoint, so with the default, opening takes at most about twice as long as
-  // loading the checkpoint. Recovery applies about this much log, plus the log that was written
-  // while the next checkpoint was taken. If checkpoints_kept is above 1, recovery also reads the
-  // log since the oldest checkpoint.
+  // Takes a checkpoint when this many bytes of log have been written since the last checkpoint, or
+  // when the database has been opened 16 times since then, because each opening adds log files.
+  // After 64 openings, the opening itself takes the checkpoint. 0 turns this off; otherwise at
+  // least 65536. The default is a quarter of the last checkpoint's size, but at least 64 MiB.
+  // Recovery applies log at a quarter of the speed at which it loads a checkpoint, so with the
+  // default, opening takes at most about twice as long as loading the checkpoint. Recovery applies
+  // about this much log, plus the log that was written while the next checkpoint was taken. If
+  // checkpoints_kept is above 1, recovery also reads the log since the oldest checkpoint.
   uint64_t checkpoint_log_bytes = kCheckpointLogAutomatic;
   // Takes a checkpoint after this many seconds, if anything was written. 0 (the default) turns this
   // off. Range 0 to 10^7.
@@ -211,16 +211,16 @@ struct Options {
   // Maximum bytes per second that a checkpoint or a backup writes. 0 is unlimited. A lower value
   // disturbs transactions less, but takes longer.
   uint64_t checkpoint_bytes_per_second = 0;
-  // Threads that write a checkpoint or a backup. Default 1, range 1 to 64. These threads compete
-  // with transactions for processors. The threads of automatic checkpoints run at nice 8, so each
-  // gets a sixth of the processor time of another thread.
+  // The number of threads that write a checkpoint or a backup. Default 1, range 1 to 64. These
+  // threads compete with transactions for processors. The threads of automatic checkpoints run at
+  // nice 8, so each gets about a sixth of the processor time that a thread at nice 0 gets.
   uint32_t checkpoint_threads = 1;
   // Number of checkpoints to keep, with the log since the oldest one. Default 1, range 1 to 16. If
   // more than one checkpoint is kept, the database can be opened even if the newest one is damaged.
   uint32_t checkpoints_kept = 1;
 
-  // Threads that recover when the database opens. 0 means one per processor, at most 16. Range 0 to
-  // 64.
+  // The number of threads that recover the database when it opens. 0 means one per processor, at
+  // most 16. Range 0 to 64.
   uint32_t recovery_threads = 0;
   // Recovers the state as of this commit number and permanently drops later commits. Opening fails
   // with kInvalidArgument if the files do not contain that state; the message gives the possible
@@ -260,13 +260,13 @@ struct Options {
 
 struct RunPolicy {
   // Maximum number of attempts; 0 is unlimited. After the last attempt, run() returns kDeadline.
-  // With 1 or 2, attempts never wait, because the first retry begins at once.
+  // With 1 or 2, attempts never wait, because the first retry begins immediately.
   uint32_t attempts_max = 0;
-  // Microseconds from the call; 0 is unlimited. Checked between attempts. run() then returns
-  // kDeadline.
+  // The time limit in microseconds from the call of run(); 0 is unlimited. run() checks the limit
+  // between attempts, and returns kDeadline when it is exceeded.
   uint64_t deadline_us = 0;
-  // The second attempt begins at once, because the conflicting transaction has usually committed by
-  // then. Before a later attempt, run() waits for a random time of up to
+  // The second attempt begins immediately, because the conflicting transaction has usually
+  // committed by then. Before a later attempt, run() waits for a random time of up to
   // backoff_min_us << (attempt - 3), and at most backoff_max_us. Microseconds; 0 turns waiting off.
   uint32_t backoff_min_us = 1;
   uint32_t backoff_max_us = 256;
@@ -294,8 +294,8 @@ struct RunPolicy {
   // The partitions that the procedure reads or writes, in any order, each below
   // LaboratoryOptions::partitions (otherwise kInvalidArgument). If the span is empty or has more
   // than 32 elements, the procedure uses all partitions. Only protocol partitioned uses this
-  // member. The memory must stay valid until run() returns. A call of a group declares its
-  // partitions by Touches::partition.
+  // member. The memory must stay valid until run() returns. A call in a group declares its
+  // partitions with Touches::partition.
   std::span<const uint32_t> partitions = {};
 };
 
@@ -308,9 +308,9 @@ struct RunPolicy {
 struct GroupPolicy : RunPolicy {
   static constexpr uint32_t kAutomatic = 0, kSizeMax = 1024;
   // Number of calls whose rows are looked up together: 1 to kSizeMax, otherwise kInvalidArgument.
-  // The default kAutomatic is 32, which we measured to be good (docs/groups.md). A higher value
-  // overlaps more cache misses, up to the point where fetched rows leave the cache before their
-  // call runs; a higher value also makes the first call wait longer.
+  // The default kAutomatic is 32, which performed well in our measurements (docs/groups.md). A
+  // higher value overlaps more cache misses, up to the point where fetched rows leave the cache
+  // before their call runs; a higher value also makes the first call wait longer.
   uint32_t size = kAutomatic;
   // Run every call on a snapshot, as run_read_only() does.
   bool read_only = false;

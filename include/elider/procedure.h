@@ -47,7 +47,7 @@
 //     commit becomes durable. Opening the data folders again restores the state before the call.
 //
 // Thread safety: Procedure and Procedures belong to one thread. A ProcedureHandle is a value. After
-// install(), all threads may call procedures at once, so bodies and touch functions must be
+// install(), all threads may call procedures concurrently, so bodies and touch functions must be
 // thread-safe. The database keeps copies of these functions until it is closed.
 #pragma once
 
@@ -81,8 +81,8 @@ struct Parameter {
   ValueType type;
 };
 
-// Takes the place of the argument struct in a Procedure<Values>, whose parameters are known only at
-// run time, as in a server or a language binding.
+// Replaces the argument struct in a Procedure<Values>, whose parameters are known only at run time,
+// as in a server or a language binding.
 struct Values {
   std::span<const Value> arguments;  // one for each parameter, of its type
   // Empty when a body() begins. The operations of a call share one reply, which is empty when the
@@ -265,8 +265,8 @@ struct ProcedureInfo {
   bool read_only = false;                      // calls run on a snapshot
 };
 
-// One call of a group, for Database::call_group. The caller owns the arguments and the reply, which
-// must live until call_group() returns. Two calls of a group must not share arguments or a reply,
+// One call in a group, for Database::call_group. The caller owns the arguments and the reply, which
+// must live until call_group() returns. Two calls in a group must not share arguments or a reply,
 // unless no body modifies them.
 class ProcedureCall {
  public:
@@ -299,9 +299,9 @@ struct InstallOptions {
   // begin after the call has returned see the deferred effects. If the deferred effects fail, the
   // database stops, and the call that has already returned is not durable. Default: off.
   bool answers_at_once = false;
-  // Compares every access with its operation's declaration. An access that is not declared returns
-  // kInvalidArgument, and the message names procedure, operation, table and column. Default: only
-  // in builds with assertions.
+  // Compares every access with its operation's declaration. An undeclared access returns
+  // kInvalidArgument, and the message names the procedure, the operation, the table and the column.
+  // Default: only in builds with assertions.
   bool check_accesses = false;
   // Under Protocol::kChopped, a call is one commit unless it conflicts with another call. After a
   // conflict, the call is retried piece by piece. If conflicts are frequent, the thread's next

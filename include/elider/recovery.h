@@ -18,7 +18,7 @@ struct Recovery {
   uint64_t checkpoint_rows = 0;
   uint64_t checkpoint_bytes = 0;
   uint64_t records = 0;          // records applied from the log: commits and created tables
-  uint64_t records_void = 0;     // intact records that were never acknowledged and follow a gap in another log file
+  uint64_t records_void = 0;     // intact records after a gap in another log file; their commits were never acknowledged
   uint64_t log_bytes = 0;        // size of the log files
   uint64_t tables = 0, rows = 0; // tables and rows after recovery
   uint64_t judge_us = 0;         // time to check the log
@@ -29,8 +29,7 @@ struct Recovery {
   // The ends of log files that a crash left incomplete, and that recovery ignored. Format:
   // "'<file>' from byte <offset>: <count> bytes; <what is wrong with them>".
   std::vector<std::string> cuts;
-  // Damaged checkpoints that were skipped, because recovery used an older checkpoint and the log
-  // instead.
+  // Damaged checkpoints, instead of which recovery used an older checkpoint and the log.
   std::vector<std::string> skipped;
   // 'table'.'index' of secondary indexes that were not built (Options::leave_out_indexes).
   std::vector<std::string> indexes_left_out;

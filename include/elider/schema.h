@@ -98,7 +98,7 @@ struct Schema {
   // The approximate number of rows to store inline, that is, in the hash table itself, at a
   // position that the key determines. Only hashed tables of fixed-size rows of at most
   // kInlineRowBytesMax bytes support inline rows. A lookup of an inline row takes one cache miss
-  // instead of two. About seven of eight rows find a free position. The others, and rows beyond
+  // instead of two. About seven out of eight rows find a free position. The others, and rows beyond
   // this number, are stored as in other tables. 0 turns inline rows off. The memory for all
   // positions is allocated when the table is created (docs/tables.md). same_as() ignores this
   // member.

@@ -38,8 +38,8 @@ class Sequence {
 
   Sequence() = default;  // an empty sequence, on which every call fails
 
-  // Returns the next number. It may be called inside or outside a transaction. The first call for a
-  // chunk runs a transaction of its own, and waits for the disk if there is a log.
+  // Returns the next number. next() may be called inside or outside a transaction. When it needs a
+  // new chunk, it runs its own transaction, and waits for the disk if there is a log.
   //   kInvalidArgument  the sequence is empty, or all its numbers are used
   //   kDeadline, kMemoryLimit, kIoError
   //                     as from Database::run(); no number was allocated
@@ -47,8 +47,8 @@ class Sequence {
 
   // Raises the sequence, so that every next() that begins after this call has returned gives a
   // number of at least `number`. After loading rows whose keys do not come from the sequence, call
-  // at_least() with the largest key + 1. It never lowers the sequence. It runs a transaction of its
-  // own, and waits for the disk if there is a log. It may be called inside or outside a
+  // at_least() with the largest key + 1. at_least() never lowers the sequence. It runs its own
+  // transaction, waits for the disk if there is a log, and may be called inside or outside a
   // transaction.
   //   kInvalidArgument  the sequence is empty, or the number is above kNumberMax
   //   kDeadline, kMemoryLimit, kIoError

@@ -29,7 +29,7 @@ struct Statistics {
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause
   };
   // A key with conflicts. A conflict on a range is counted for the range's first key, or for key 0
-  // if the range is one of a secondary index.
+  // if the range belongs to a secondary index.
   struct ConflictedKey {
     Key key = 0;
     std::array<uint64_t, kCauseCount> aborts{};  // by Cause; only conflicts
@@ -60,7 +60,7 @@ struct Statistics {
     uint64_t commits = 0;     // runs that completed as a region
     uint64_t in_vain = 0;     // runs whose region committed but did not complete the work, because a row was locked or had moved
     uint64_t fallbacks = 0;   // runs that tried a region and then took the lock
-    uint64_t direct = 0;      // runs that took the lock at once: too large, regions turned off, or hardware support missing
+    uint64_t direct = 0;      // runs that took the lock without trying a region: too large, regions turned off, or hardware support missing
     std::array<uint64_t, kRegionCauseCount> aborts{};  // regions, by region_cause_name()
     uint64_t aborts_total() const {
       uint64_t sum = 0;
@@ -89,8 +89,8 @@ struct Statistics {
   // Lookups and insertions of single keys, counted under EngineParts::counted_lookups (DBX,
   // section 6.2).
   struct Lookups {
-    uint64_t of_rows = 0, rows_kept = 0;      // lookups while the worker caches rows; those that found their row in the cache
-    uint64_t of_trees = 0, leaves_kept = 0;   // lookups in B+-trees; those that ended in the leaf that the transaction had used last
+    uint64_t of_rows = 0, rows_kept = 0;      // row lookups while the worker's row cache was on; how many of them found the row in the cache
+    uint64_t of_trees = 0, leaves_kept = 0;   // lookups in B+-trees; how many of them ended in the leaf that the transaction had used last
   };
 
   uint64_t commits = 0;

@@ -33,7 +33,7 @@ struct ImageHeader {
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if the read is not tracked
   uint8_t groups = 0;       // bit set of the column groups that were read
   uint32_t bytes = 0;       // size of the row
-  uint32_t generation = 1;  // number, within its worker, of the transaction that made the image; its views store the same number
+  uint32_t generation = 1;  // the worker's number for the transaction that made the image; views of the image store the same number
 };
 static_assert(sizeof(ImageHeader) == 32, "a transaction stores a header before each image");
 // The header of empty views. Its generation differs from that of every view, so an empty view is
@@ -46,7 +46,7 @@ struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
-// What a table's keys are. A null table has number keys.
+// The kind of a table's keys. key_shape_of() returns kNumbers for a null table.
 enum class KeyShape : uint8_t { kNumbers, kBytes, kTuples };
 KeyShape key_shape_of(const TableBase* table);
 

@@ -141,8 +141,8 @@ class Transaction {
   template <class Row>
   Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row, sizeof(Row)); }
 
-  // Inserts or replaces the row of this key. kDuplicateKey a unique index already contains the
-  // row's value
+  // Inserts the row of this key, or replaces it.
+  //   kDuplicateKey  a unique index already contains the row's value
   template <class Row>
   Status put(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_put(table, key, &row, sizeof(Row)); }
 

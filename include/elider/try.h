@@ -4,8 +4,8 @@
 //     // Returns the Result's failure, or sets `from` to its value.
 //     ELIDER_ASSIGN(auto from, txn.get(accounts, 1));
 //     // Returns the failure of a Status or a Result, and discards a Result's value.
-//     ELIDER_TRY(txn.update(accounts, from, cents, take)); return txn.update(accounts, 2, cents,
-//     give);
+//     ELIDER_TRY(txn.update(accounts, from, cents, take));
+//     return txn.update(accounts, 2, cents, give);
 //   };
 //
 // Use them in functions that return Status or Result<T>.

@@ -92,7 +92,7 @@ Result<size_t> encode_tuple(std::span<std::byte> buffer, const std::tuple<Fields
 // use.
 class EncodedTuple {
  public:
-  EncodedTuple() {}  // NOLINT: the tuple without fields, whose encoding is empty
+  EncodedTuple() {}  // NOLINT: the empty tuple, whose encoding is empty
   EncodedTuple(const EncodedTuple& other) : size_(other.size_) { std::memcpy(bytes_, other.bytes_, size_); }
   EncodedTuple& operator=(const EncodedTuple& other) {
     size_ = other.size_;
@@ -101,7 +101,7 @@ class EncodedTuple {
   }
 
   // set() encodes these fields, and set_tuple() the elements of a std::tuple. After an error, this
-  // object holds the tuple without fields.
+  // object holds the empty tuple.
   template <class... Fields>
   Status set(const Fields&... fields) {
     return take(encode_fields(bytes_, fields...));
@@ -156,7 +156,7 @@ class TuplePrefix {
   }
 
  private:
-  TuplePrefix() {}  // NOLINT: the bytes are left as they are
+  TuplePrefix() {}  // NOLINT: the bytes remain uninitialized
 
   template <class... Fields>
   void set(const Fields&... fields) {

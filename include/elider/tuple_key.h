@@ -39,7 +39,7 @@ namespace elider {
 
 namespace detail {
 
-// The type of a call's argument for a field of this type.
+// The type in which a call takes a key field of type T.
 template <class T>
 struct KeyArgumentOf {
   using type = T;
