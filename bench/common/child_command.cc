@@ -84,8 +84,8 @@ int start(const std::string& command, const std::string& variable, const sigset_
   return error;
 }
 
-// Reads what is available now. Returns false at the end of the pipe, when no process can write to
-// it any more.
+// Reads the output that is available now. Returns false at the end of the pipe, when no process has
+// the pipe open for writing.
 bool read_available(int from, std::string* output) {
   char block[65536];
   for (;;) {

@@ -34,7 +34,7 @@ void check_data_options(const DataOptions& options);
 // own files are lost. A run that creates several databases calls this function between them.
 void empty_data_folders(const DataOptions& options);
 
-// What a run added to the log, counted once all of it was durable.
+// What a run added to the log, counted when everything that it wrote was durable.
 struct LogUse {
   uint64_t bytes = 0, records = 0, frames = 0, syncs = 0, room_waits = 0;
   uint64_t lag_mean_us = 0, lag_max_us = 0;  // see Statistics::durable_lag_sum_us; the maximum is since opening

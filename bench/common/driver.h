@@ -13,10 +13,11 @@
 // transaction. It therefore includes the generation of the input, and a thread's latencies add up
 // to its running time.
 //
-// After the warm-up, the driver calls begin_measuring() of each worker that has this function. With
-// --group, it calls run_group() instead of run_one(). run_group() runs the given number of
-// transactions as one group, and each transaction's latency is the time that the whole group took.
-// Thread safety: drive() is called by one thread; each worker is used by only one thread.
+// After the warm-up, the driver calls each worker's begin_measuring(), if the worker has this
+// function. With --group, it calls run_group() instead of run_one(). run_group() runs the given
+// number of transactions as one group, and each transaction's latency is the time that the whole
+// group took. Thread safety: drive() is called by one thread; each worker is used by only one
+// thread.
 #pragma once
 
 #include <array>
@@ -98,7 +99,7 @@ struct RunResult {
   // Under SyncPolicy::kElided: the outcomes of hardware transactions by site, summed over all
   // tables.
   std::vector<Statistics::Elision> elision;
-  std::vector<Statistics::Procedure> procedures;  // only those that committed writes while hardware transactions ran
+  std::vector<Statistics::Procedure> procedures;  // only procedures that committed writes while hardware transactions were in use
   Statistics::Lookups lookups;  // with --count-lookups
   LogUse log;
   Statistics at_end;
@@ -139,7 +140,7 @@ class RunControl {
   // runs its transactions.
   RunResult run(const std::function<void(uint32_t)>& body);
 
-  // Called by each thread once it is prepared. Waits until all threads are.
+  // Called by each thread when it is ready to run. Waits until all threads are ready.
   void arrive();
   // Relaxed: the phase does not guard any data, and it does not matter in which phase a single
   // transaction is counted.

@@ -1,6 +1,6 @@
 // DurableSamples measures, for every n-th transaction of one thread, the time from its start until
 // its commit is on disk. The thread does not wait for the disk, because the database calls back
-// when the commit is durable (Database::when_durable). A call of when_durable() makes the log flush
+// when the commit is durable (Database::when_durable). A call to when_durable() makes the log flush
 // sooner than it otherwise would.
 // Thread safety: one thread takes samples; once that thread has ended, another thread may read the
 // results. The log threads record latencies concurrently.

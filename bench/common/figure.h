@@ -1,6 +1,5 @@
-// Figure: our measurement of a figure that a paper has published. It has axes, series of points,
-// and a description of what the paper reports. It is printed as a table and written as JSON
-// (docs/benchmarks.md).
+// Figure: our reproduction of a figure in a paper. It has axes, series of points, and a description
+// of what the paper reports. It is printed as a table and written as JSON (docs/benchmarks.md).
 // Thread safety: none; figures are plain values.
 #pragma once
 

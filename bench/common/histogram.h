@@ -2,7 +2,7 @@
 //
 // Each value below 64 has its own bucket. From 64 upwards, each power of two is split into 32
 // buckets of equal width, as in HdrHistogram. A bucket's width is therefore at most 1/32 of its
-// smallest value, and its midpoint differs from any of its values by at most 1.6%. To record a
+// smallest value, and its midpoint differs from any of its values by at most 1.6%. Recording a
 // value takes a shift and a few additions, and the counters of common latencies share a few cache
 // lines. Values may have any unit; benchmarks record ticks and convert them in the report.
 // Thread safety: none. Each thread has its own histogram, and they are merged after the threads

@@ -70,7 +70,7 @@ LoadResult load_parallel(const CommonOptions& options, const std::string& what, 
   threads.reserve(options.threads);
   const auto start = [&](uint32_t thread) {
     threads.emplace_back([&, thread] {
-      if (options.pin) static_cast<void>(pin_thread(thread));  // a failure is reported by the run
+      if (options.pin) static_cast<void>(pin_thread(thread));  // the benchmark run reports a failure
       uint64_t part = 0;
       while (work.take(&part))
         if (Status status = body(thread, part, progress); !status.ok()) work.fail(std::move(status));

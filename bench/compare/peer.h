@@ -25,7 +25,7 @@
 namespace elider::bench {
 
 struct CompareOptions {
-  YcsbOptions ycsb;                    // of all workloads; a peer is opened with the options of the workload that it runs
+  YcsbOptions ycsb;                    // the options of all workloads; a peer is opened with those of the workload that it runs
   std::vector<std::string> workloads;  // --workload; empty: the mixes
   std::vector<std::string> mixes;      // --mix
   std::vector<std::string> peers;      // --peers

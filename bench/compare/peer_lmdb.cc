@@ -25,7 +25,8 @@ namespace elider::bench {
 
 namespace {
 
-// Pages of 4 KiB are at least half full. The map may be much larger than its used part.
+// Bounds for the size of the map: its 4 KiB pages are at least half full, and the map may be much
+// larger than the part in use.
 constexpr uint64_t kMapBytesMin = uint64_t{256} << 20;
 constexpr uint64_t kBytesBesideValue = 48;
 // LMDB's single writer cannot insert more rows than this per second.

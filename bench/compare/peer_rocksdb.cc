@@ -67,7 +67,7 @@ class RocksDbClient : public PeerClient {
       txn_.reset(db_.BeginTransaction(write_, {}, txn_.release()));  // reuses an old transaction object
       for (const Operation& operation : operations)
         if (Status status = run_one(operation, alone); !status.ok()) return status;
-      if (alone && !operations.front().writes()) return {};  // nothing to check, and a commit would wait among the writers
+      if (alone && !operations.front().writes()) return {};  // a single read needs no check, and a commit would queue with the writers
       const rocksdb::Status committed = txn_->Commit();
       if (committed.ok()) return {};
       if (!committed.IsBusy() && !committed.IsTryAgain()) return failed("commit", committed);
@@ -97,10 +97,10 @@ class RocksDbClient : public PeerClient {
  private:
   uint32_t value_bytes() const { return static_cast<uint32_t>(row_.size()); }
 
-  // A transaction of a single read does not have to be checked at commit. Neither does a single
-  // blind write, because only workloads a and b have blind writes, and their other transactions are
-  // single reads and blind writes. All other accesses are tracked: a commit checks and locks only
-  // tracked keys, so transactions would otherwise not be serializable.
+  // A transaction that consists of a single read does not have to be checked at commit. Neither
+  // does a single blind write, because only workloads a and b have blind writes, and their other
+  // transactions are single reads and blind writes. All other accesses are tracked: a commit checks
+  // and locks only tracked keys, so transactions would otherwise not be serializable.
   Status run_one(const Operation& operation, bool alone) {
     switch (operation.kind) {
       case OperationKind::kRead: return read(operation.key, !alone);

@@ -1,5 +1,5 @@
-// Compares TPC-C under Durability::kAsync with TPC-C without a log, and TPC-C with checkpoints with
-// TPC-C without checkpoints.
+// Compares TPC-C under Durability::kAsync to TPC-C without a log, and TPC-C with continuous
+// checkpoints to TPC-C without checkpoints.
 #include <fmt/format.h>
 
 #include "bench/durability/logged_tpcc.h"

@@ -1,4 +1,5 @@
-// Compares the number of log bytes of a TPC-C NewOrder with the number of bytes that it changes.
+// Compares the number of bytes that a TPC-C NewOrder writes to the log with the number of bytes
+// that it changes in the tables.
 #include <fmt/format.h>
 
 #include "bench/durability/durability.h"

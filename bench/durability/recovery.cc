@@ -24,7 +24,7 @@ void warm(const std::string& folder) {
   }
 }
 
-// A folder with the log of a TPC-C run, and without a checkpoint.
+// A folder that contains the log of a TPC-C run, but no checkpoint.
 class Recorded {
  public:
   explicit Recorded(const DurabilityOptions& options) : options_(options), folder_(options, "recovery"), common_(options.common) {

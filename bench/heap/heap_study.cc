@@ -77,8 +77,8 @@ class HeapWords {
     return words;
   }
 
-  // Moves 1 from one word to another, for several pairs of words, which preserves the sum of all
-  // words.
+  // For several pairs of words, subtracts 1 from one word and adds 1 to the other, which preserves
+  // the sum of all words.
   Status update(Random& random, const HeapStudyOptions& options) {
     return heap_.transaction([&](HeapTransaction& txn) {
       uint64_t* const words = &txn[words_];

@@ -54,7 +54,7 @@ class Client {
   }
 
   HistorySummary summary;
-  std::vector<std::unique_ptr<ElleSession>> sessions;  // each session is one process of the history
+  std::vector<std::unique_ptr<ElleSession>> sessions;  // each session is one process in the history
 
  private:
   // One transaction from its invocation to its completion.
@@ -135,9 +135,9 @@ class Client {
     }
   }
 
-  // Called when a call of a group begins, continues or begins again, and with null when the group
-  // has ended. If the call that ran before has committed, RankSink::last() now has that call's
-  // rank.
+  // Called with the call of a group that begins, continues or is retried, and with null when the
+  // group has ended. If the call that ran before has committed, RankSink::last() now contains its
+  // position in the commit order.
   void begins(Call* call) {
     if (running_ != nullptr && running_ != call) running_->rank = RankSink::last();
     RankSink::last() = {};
@@ -150,8 +150,8 @@ class Client {
     call.asked.clear();
     call.rank = {};
     run_.workload.invocation(call.plan, &call.asked);
-    // The index is drawn before the transaction begins, and the completion's index after it has
-    // ended, so the indexes never order transactions that overlapped.
+    // The invocation's index is drawn before the transaction begins, and the completion's index
+    // after the transaction has ended, so the indexes never order two transactions that overlapped.
     const uint64_t invoked = run_.next_index.fetch_add(1);
     sessions[i]->record(invoked, run_.now_ns(), EventType::kInvoke, call.asked);
   }
@@ -162,8 +162,8 @@ class Client {
     plan.read_only = random_.below(100) < options.read_only_percent;
     plan.roll_back = !plan.read_only && random_.below(100) < options.rollback_percent;
     plan.interactive = random_.below(4) == 0;
-    // Some transactions give up at their first conflict, so that a history also contains failed
-    // ones.
+    // Some transactions give up at their first conflict, so that the history also contains failed
+    // transactions.
     plan.attempts_max = random_.below(4) == 0 ? 1 : 0;
     run_.workload.plan(random_, next_value_, &plan);
     next_value_ += options.operations;

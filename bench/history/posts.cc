@@ -10,8 +10,9 @@
 // With --deferring, the call's insertion of the post is deferred (docs/chopping.md), and there are
 // two more procedures. Calls of the second procedure are subscribers: each looks for two posts that
 // are about to appear, and appends to a note, which is another list. Calls of the third procedure
-// append to lists like those of the first, but do not create a post. They see the cores of the
-// first procedure's calls, and return after these calls have been published.
+// append to lists like those of the first, but do not create a post. They may see what the cores of
+// the first procedure's calls have written. In that case, they return only after the posts of those
+// calls have been published.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,7 +1,7 @@
-// RankSink records each committed transaction's position in the engine's commit order. It also
-// forwards transactions to a history file, if there is one. It does not forward transactions that
-// run before begin(), because they read values that earlier runs wrote, and those writes are not
-// part of this history.
+// RankSink records each committed transaction's position in the engine's commit order (its rank).
+// It also forwards transactions to a history file, if there is one. It does not forward
+// transactions that run before begin(), because they read values that earlier runs wrote, and those
+// writes are not part of this history.
 //
 // The engine reports a transaction on the thread that ran it, before it returns the transaction's
 // result. Therefore, the last rank stored for a thread is that of the transaction that the thread

@@ -158,8 +158,8 @@ class Workload {
   virtual std::string about() const { return ""; }
   // Called after each committed transaction.
   virtual void committed(const Attempt&) {}
-  // Called after all threads have ended. Returns a description of an error in the rows that the
-  // history cannot show, or "".
+  // Called after all threads have ended. Checks the rows for errors that the history cannot show.
+  // Returns the description of an error, or "".
   virtual std::string complaint(Database&) const { return ""; }
   virtual Status call(Database&, const Plan&, Yields&, Attempt*, const RunPolicy&) {
     return Status(Code::kUnsupported, "this workload does not call chopped procedures");

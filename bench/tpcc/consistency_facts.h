@@ -88,8 +88,8 @@ Status read_history(Database& db, const Tables& tables, uint32_t source, const s
 // Reads one district. Also adds the quantities of its order lines to `global`.
 Result<DistrictFacts> read_district(Database& db, const Tables& tables, uint32_t warehouse, uint32_t district, GlobalFacts& global);
 
-// Reads rows by key, 256 of them per transaction, and calls visit(key, row) for each. Returns
-// kNotFound if a row is missing and `must_exist` is true.
+// Reads rows by key, 256 per transaction, and calls visit(key, row) for each. Returns kNotFound if
+// a row is missing and `must_exist` is true.
 template <class Row, class Visit>
 Status read_rows(Database& db, const Table<Row>& table, const Columns<Row>& columns, std::span<const Key> keys, bool must_exist,
                  Visit&& visit) {

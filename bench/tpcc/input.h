@@ -120,7 +120,8 @@ class InputStream {
   void draw(uint32_t warehouse, DeliveryInput* input);
   void draw(uint32_t warehouse, StockLevelInput* input);
 
-  // Numbers the Payment's history row `number`, which must be unique, instead of the number drawn.
+  // Gives the Payment's history row the number `number`, which must be unique, instead of the
+  // number that was drawn.
   void number_history(uint64_t number, PaymentInput* input);
 
   // Returns the number of history keys used, including those of earlier runs. If number_history()

@@ -14,7 +14,7 @@
 // - Under the protocol `chopped`, a stock row's constant columns are separate from its counters,
 //   because NewOrder reads them in an earlier piece than the one that conflicts. Under other
 //   protocols, a stock row is one group: NewOrder reads s_dist and writes s_quantity anyway, and a
-//   second commit word increased its number of instructions by 2%.
+//   second commit word increased NewOrder's number of instructions by 2%.
 // Thread safety: Tables is constant once create_tables() has returned.
 #pragma once
 

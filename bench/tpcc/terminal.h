@@ -85,7 +85,7 @@ class Terminal {
   // a group of transactions.
   void run_group_in_pieces(const GroupPolicy& policy, GroupTimes& times);
   // Runs the calls calls_[i], for each i in `which`, as a group of transactions. `place` is the
-  // position of the first of them in the whole group.
+  // position of the first of these calls in the whole group.
   void run_group_whole(const std::vector<size_t>& which, size_t place, const GroupPolicy& policy, GroupTimes& times);
   bool on_snapshot(Kind kind) const;
   // Returns the value for RunPolicy::snapshot of a read-only transaction: the held snapshot, or

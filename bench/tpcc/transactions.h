@@ -3,8 +3,8 @@
 //
 // A procedure may run several times, until its transaction commits. It therefore modifies only the
 // transaction, its output and its scratch memory; the last run's output is the result. As a
-// deviation from the specification, Delivery runs at once and not through a queue (2.7.2.1). Thread
-// safety: outputs and scratch memory belong to one thread.
+// deviation from the specification, Delivery runs immediately and not through a queue (2.7.2.1).
+// Thread safety: outputs and scratch memory belong to one thread.
 #pragma once
 
 #include <array>
@@ -115,7 +115,7 @@ History history_of(const PaymentInput& input, const PaymentOutput& output);
 // -- chopped procedures, for Protocol::kChopped ---------------------------------------------------
 
 // The part of a call's argument that is used if the call runs in a group: where the call reports
-// that it has begun, and the procedure under which it is counted.
+// that it has begun, and the procedure for which the statistics count the call.
 struct InGroup {
   GroupTimes* times = nullptr;  // null: the call does not run in a group
   size_t place = 0;

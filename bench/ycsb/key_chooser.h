@@ -68,7 +68,7 @@ class KeyChooser {
   Key draw(Random& random) { return space_.key(draw_record(random)); }
 
  private:
-  // The number of draws between two calls of KeySpace::existing(), which reads all threads' counts.
+  // The number of draws between two calls to KeySpace::existing(), which reads all threads' counts.
   // This number is so large that the cost of the calls is negligible.
   static constexpr uint32_t kDrawsBetweenLooks = 256;
 

@@ -9,8 +9,8 @@ namespace {
 // The number of terms that are summed individually. The error of the formula falls with the fourth
 // power of this number.
 constexpr uint64_t kHeadTerms = 1000;
-// The largest alpha for which power() multiplies. The rounding errors of more multiplications would
-// add up.
+// The largest alpha for which power() multiplies instead of calling pow(). With more
+// multiplications, rounding errors would accumulate.
 constexpr double kWholeAlphaMax = 1000;
 
 double head(uint64_t terms, double theta) {

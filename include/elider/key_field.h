@@ -1,5 +1,5 @@
-// KeyField: describes one field of a table's tuple keys (Schema::key_fields). Thread safety: values
-// and pure functions.
+// KeyField: describes one field of a table's tuple keys (Schema::key_fields).
+// Thread safety: values and pure functions.
 #pragma once
 
 #include "elider/language.h"

@@ -262,7 +262,7 @@ struct RunPolicy {
   // Maximum number of attempts; 0 is unlimited. After the last attempt, run() returns kDeadline.
   // With 1 or 2, attempts never wait, because the first retry begins immediately.
   uint32_t attempts_max = 0;
-  // The time limit in microseconds from the call of run(); 0 is unlimited. run() checks the limit
+  // The time limit in microseconds from the call to run(); 0 is unlimited. run() checks the limit
   // between attempts, and returns kDeadline when it is exceeded.
   uint64_t deadline_us = 0;
   // The second attempt begins immediately, because the conflicting transaction has usually

@@ -29,7 +29,7 @@ struct Recovery {
   // The ends of log files that a crash left incomplete, and that recovery ignored. Format:
   // "'<file>' from byte <offset>: <count> bytes; <what is wrong with them>".
   std::vector<std::string> cuts;
-  // Damaged checkpoints, instead of which recovery used an older checkpoint and the log.
+  // Damaged checkpoints that recovery skipped. It used an older checkpoint and the log instead.
   std::vector<std::string> skipped;
   // 'table'.'index' of secondary indexes that were not built (Options::leave_out_indexes).
   std::vector<std::string> indexes_left_out;

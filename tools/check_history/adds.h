@@ -5,7 +5,7 @@
 // procedures add in any order (src/txn/chopping). order_adds() divides the additions in an item's
 // chain (model.h) into sequences. A sequence ends before another kind of write, and after an
 // addition whose version a committed transaction has read. Within a sequence, the same versions are
-// assigned again, in the commit order of the transactions.
+// reassigned to the additions in the commit order of their transactions.
 // Thread safety: a pure function of the history.
 #pragma once
 

@@ -121,9 +121,9 @@ void Chains::resolve_operations(uint32_t txn) {
   }
 }
 
-// If a scan does not read any column of column group 0, it records the version of another group of
-// each row. Such rows can be recognized, because each row of a scan is also recorded as a read,
-// with its column group. The transaction may have read other groups of the row as well.
+// If a scan does not read any column in column group 0, it records, for each row, the version of
+// another group. Such rows can be recognized, because each row of a scan is also recorded as a
+// read, with its column group. The transaction may have read other groups of the row as well.
 void Chains::find_reads_of_groups(uint32_t txn) {
   reads_of_groups_.clear();
   const RecordedTransaction& transaction = history_.transactions[txn];

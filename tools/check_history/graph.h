@@ -7,9 +7,9 @@
 //   rw  if U wrote the version that follows one that T read
 //   rt  if T ended before U began
 //
-// A history is strictly serializable if and only if the graph does not have a cycle. Versions are
-// recorded, so edges are certain. Only the edges of absences that the replay resolved (Absence)
-// depend on the commit order. cycle.h searches for cycles.
+// A history is strictly serializable if and only if the graph is acyclic. Versions are recorded, so
+// edges are certain. Only the edges of absences that the replay resolved (Absence) depend on the
+// commit order. cycle.h searches for cycles.
 //
 // Real-time order relates a quadratic number of pairs of transactions. To represent it with a
 // linear number of edges, the graph has an additional node, called a moment, for each transaction's

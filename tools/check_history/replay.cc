@@ -90,8 +90,8 @@ class Replayer {
     if (!chains_.absent_at(seen)) {
       fail(txn, how + chains_.name_of_item(item) + ", but it existed" + by(seen));
       suspect_writer(item, kInitial, seen);
-      // Assumes that it saw the latest earlier absence, because this constrains the order the
-      // least.
+      // Assumes that the transaction saw the latest of the earlier absences, because this
+      // assumption constrains the order the least.
       while (!chains_.absent_at(seen)) seen = seen == chains_.chain_begin(item) ? kInitial : seen - 1;
     }
     if (replay_.absences.size() < absences_max_) replay_.absences.push_back({txn, {item, seen}});

@@ -3,9 +3,9 @@
 //
 // The history is strictly serializable if four conditions hold in the commit order: every read sees
 // the newest write, every scan returns all rows of its range, every write follows the previous
-// version, and no transaction precedes one that had ended before it began. If a condition does not
-// hold, the fault may be in the recorded order and not in the history, so the dependency graph
-// decides (graph.h).
+// version, and if one transaction ended before another began, the order has the former first. If a
+// condition does not hold, the fault may be in the recorded order and not in the history, so the
+// dependency graph decides (graph.h).
 //
 // The replay also determines the version of each absence that Chains could not resolve.
 // Thread safety: a pure function.

@@ -1,7 +1,7 @@
 // InterruptWatch: while it exists, the first SIGINT (Ctrl-C) is recorded, so that a run can end
 // early and report its results. The second SIGINT ends the process or, with Second::kIsNotedToo, is
-// also only recorded. A process whose child handles the signal uses this. Thread safety: only one
-// thread at a time may create a watch; all threads may call interrupted().
+// also only recorded. Use kIsNotedToo in a process whose child handles the signal. Thread safety:
+// only one thread at a time may create a watch; all threads may call interrupted().
 #pragma once
 
 #include <csignal>
