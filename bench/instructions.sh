@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Uses callgrind to count the instructions per transaction in release builds of several commits. The counts show whether a
-# change makes the optimistic engine slower even if the run times vary by more than this difference. Each measurement uses one thread, and
+# change makes the optimistic engine slower even if run times vary by more than that. Each measurement uses one thread, and
 # subtracts a short run from a longer one, so that loading is not counted. The commits take turns. Prints the median, minimum
 # and maximum for each commit.
 #

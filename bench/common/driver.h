@@ -16,8 +16,8 @@
 // After the warm-up, the driver calls each worker's begin_measuring(), if the worker has this
 // function. With --group, it calls run_group() instead of run_one(). run_group() runs the given
 // number of transactions as one group, and each transaction's latency is the time that the whole
-// group took. Thread safety: drive() is called by one thread; each worker is used by only one
-// thread.
+// group took.
+// Thread safety: drive() is called by one thread; each worker is used by only one thread.
 #pragma once
 
 #include <array>

@@ -67,7 +67,7 @@ class RocksDbClient : public PeerClient {
       txn_.reset(db_.BeginTransaction(write_, {}, txn_.release()));  // reuses an old transaction object
       for (const Operation& operation : operations)
         if (Status status = run_one(operation, alone); !status.ok()) return status;
-      if (alone && !operations.front().writes()) return {};  // a single read needs no check, and a commit would queue with the writers
+      if (alone && !operations.front().writes()) return {};  // a single read need not be checked, and a commit would queue with the writers
       const rocksdb::Status committed = txn_->Commit();
       if (committed.ok()) return {};
       if (!committed.IsBusy() && !committed.IsTryAgain()) return failed("commit", committed);

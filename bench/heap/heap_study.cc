@@ -77,8 +77,8 @@ class HeapWords {
     return words;
   }
 
-  // For several pairs of words, subtracts 1 from one word and adds 1 to the other, which preserves
-  // the sum of all words.
+  // Subtracts 1 from one word and adds 1 to another, for several pairs of words. This preserves the
+  // sum of all words.
   Status update(Random& random, const HeapStudyOptions& options) {
     return heap_.transaction([&](HeapTransaction& txn) {
       uint64_t* const words = &txn[words_];

@@ -77,7 +77,7 @@ void add_options(Command sub, HistoryCommand& command) {
   sub.option("--history", options.history_file, "Also write the engine's own history, for elider check-history").type("FILE");
   sub.flag("--client-alone", options.client_alone,
            "Record only in the clients, so that the database runs without a sink, as in production; excludes FILE.ranks and --history");
-  sub.option("--threads", options.threads, "Client threads; each is a process of the history [4]").in(1, 256);
+  sub.option("--threads", options.threads, "Client threads; each is a process in the history [4]").in(1, 256);
   sub.option("--keys", options.keys, "Keys in use at a time; for bank: accounts, at least 2 [8]").in(1, 10000);
   sub.option("--seconds", options.seconds, "Stop after this time [unlimited]").checked(check_seconds);
   sub.option("--transactions", options.transactions, "Stop after this many transactions, including failed ones [10000 without --seconds]")
@@ -97,7 +97,7 @@ void add_options(Command sub, HistoryCommand& command) {
   sub.option("--rollback-share", options.rollback_percent, "Percentage of updating transactions that roll back [2]").in(0, 100);
   sub.option("--yield", options.yield_percent, "Percentage of operations before which the thread yields its processor [20]").in(0, 100);
   sub.option("--group", options.group,
-             "Transactions that a client submits at once (Database::run_group); each of them is a separate process of the history [off]")
+             "Transactions that a client submits at once (Database::run_group); each of them is a separate process in the history [off]")
       .in(1u, GroupPolicy::kSizeMax);
   sub.flag("--zoned", options.zoned,
            "With --workload scan: the table is zoned, and read-only transactions scan all its rows with two threads");

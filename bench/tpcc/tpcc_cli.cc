@@ -107,7 +107,7 @@ void add_tpcc(Command bench) {
   command
       .option("--durable-every", chosen->tpcc.durable_sample_every,
               "With --data: measure how long every N-th transaction of each thread takes to reach the disk. Under --durability async, "
-              "the thread does not wait, but the log is flushed at once [not measured]")
+              "the thread does not wait, but the log is flushed immediately [not measured]")
       .in(1u, 1'000'000u)
       .type("N")
       .needs(command.named("--data"));

@@ -155,8 +155,8 @@ class Database {
 
   // Finds a table.
   //   kNotFound        no table has this name
-  //   kSchemaMismatch  the table's rows do not have the size of Row, or its keys are of another kind
-  //                    or are tuples of other types
+  //   kSchemaMismatch  the table's rows do not have the size of Row, or its keys are of another
+  //                    kind or are tuples of other types
   template <class Row, class KeyType = Key>
   Result<Table<Row, KeyType>> table(std::string_view name) const {
     Schema typed;

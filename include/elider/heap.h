@@ -92,7 +92,9 @@ enum class HeapMedium : uint8_t {
 
 enum class HeapDurability : uint8_t {
   kWait,   // transaction() returns when its changes and what it read are durable; read() when what it read is durable
-  kLater,  // transaction() and read() return immediately; Heap::persist() waits. If a transaction survives a crash, everything that it has read survives as well
+  // transaction() and read() return immediately; Heap::persist() waits. If a transaction survives a
+  // crash, everything that it has read survives as well.
+  kLater,
 };
 
 // Which transactions must be durable before transaction() returns. kTotal and kOwn are for

@@ -22,7 +22,7 @@ namespace elider {
 // counter for lookups.
 struct EngineParts {
   bool hints = true;        // remember where the last lookups ended (DBX, section 6.2)
-  bool reclamation = true;  // reclaim rows, versions and nodes that are no longer visible; if false, only when the database closes
+  bool reclamation = true;  // reclaim rows, versions and nodes once no transaction can see them; if false, only when the database closes
   bool own_allocators = true;    // each worker has its own allocator; otherwise, all workers share one allocator, with a lock
   bool counted_lookups = false;  // count Statistics::lookups
 };

@@ -89,8 +89,8 @@ struct Statistics {
   // Lookups and insertions of single keys, counted under EngineParts::counted_lookups (DBX,
   // section 6.2).
   struct Lookups {
-    uint64_t of_rows = 0, rows_kept = 0;      // row lookups while the worker's row cache was on; how many of them found the row in the cache
-    uint64_t of_trees = 0, leaves_kept = 0;   // lookups in B+-trees; how many of them ended in the leaf that the transaction had used last
+    uint64_t of_rows = 0, rows_kept = 0;      // row lookups while the worker's row cache is on; how many found the row in the cache
+    uint64_t of_trees = 0, leaves_kept = 0;   // lookups in B+-trees; how many ended in the leaf that the transaction had used last
   };
 
   uint64_t commits = 0;

@@ -51,7 +51,7 @@ enum class Cause : uint8_t {
   kDeadline = 8,
   kUser = 9,           // the procedure returned an error or requested a rollback
   kException = 10,     // the procedure threw
-  kClaimed = 11,       // another transaction has claimed a row that this one accesses, or has aborted this one to use a row that this one had claimed
+  kClaimed = 11,       // another transaction has claimed a row that this one accesses, or aborted this one to use a row that it had claimed
 };
 inline constexpr int kCauseCount = 12;
 // Returns true if the cause is a conflict with another transaction.

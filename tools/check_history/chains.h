@@ -44,7 +44,7 @@ struct ChainWrite {
 using WriteIndex = uint32_t;
 inline constexpr WriteIndex kInitial = ~WriteIndex{0};         // before the first write of the chain, when the item is absent
 inline constexpr WriteIndex kUnresolved = ~WriteIndex{0} - 1;  // an absence with an unknown version
-inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // no committed write has this version; this is reported, and the read is then ignored
+inline constexpr WriteIndex kUnknown = ~WriteIndex{0} - 2;     // no committed write has this version; reported, and then ignored
 
 struct ChainRead {
   uint32_t item = 0;

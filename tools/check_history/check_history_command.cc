@@ -38,7 +38,7 @@ void add_check_history(Command app) {
            "Check serializability only: the order may differ from real time, as with chopped procedures that return early");
   sub.footer(
       "Exit status: 0 the history is strictly serializable (or, with --serializable, serializable); 1 it is not,\n"
-      "and a shortest cycle is printed; 2 the file is malformed or truncated, and the message names the line.\n"
+      "and a short cycle is printed; 2 the file is malformed or truncated, and the message names the line.\n"
       "Memory: about 500 bytes per transaction of 5 operations.");
   sub.runs([command] { command->run(); });
 }
