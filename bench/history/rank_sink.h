@@ -25,7 +25,7 @@ class RankSink : public HistorySink {
     if (transaction.committed) last() = {transaction.snapshot, transaction.order, transaction.read_only, true};
     if (next_ != nullptr && begun_) next_->on_transaction(transaction);
   }
-  // Starts to forward transactions. Must be called before the threads start whose transactions are
+  // Starts to forward transactions. Call it before you start the threads whose transactions are
   // recorded.
   void begin() { begun_ = true; }
 

@@ -18,7 +18,8 @@ constexpr std::string_view kBoth = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh
 constexpr uint32_t kRowsATransaction = 500;
 constexpr uint32_t kStockRowsAPart = 10'000;
 
-// The streams of Random for loading, which differ from those of the run's threads.
+// Loading uses the streams of Random from this number on, so that they differ from those of the
+// run's threads.
 constexpr uint64_t kPartStreams = uint64_t{2} << 32;
 
 // Inserts the rows of one part, in transactions of kRowsATransaction rows.

@@ -22,9 +22,9 @@ namespace {
 
 using TerminalOutcome = Outcome<Terminal>;
 
-// Returns how much memory to prefault, so that the measurement does not include the time in which
-// the system clears pages: what loading and the run need at a speed that no known machine exceeds,
-// but at most half of the available memory.
+// Returns how much memory to prefault: the need of loading and of the run at a speed that no known
+// machine exceeds, but at most half of the available memory. Prefaulting keeps the time in which
+// the system clears pages out of the measurement.
 uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
   if (common.prefault_bytes) return *common.prefault_bytes;
   if (common.memory_limit_bytes != 0) return 0;

@@ -2,8 +2,8 @@
 // tracks which records exist while threads insert more.
 //
 // Records 0 to records - 1 are loaded. During the run, thread t of T inserts the records records +
-// t, records + t + T, ... in this order, so no two threads insert the same key. The number up to
-// which all records exist follows from each thread's number of inserts.
+// t, records + t + T, ... in this order, so no two threads insert the same key. From each thread's
+// number of inserts, KeySpace computes a number below which all records exist.
 // Thread safety: a KeySpace is shared by all threads; a KeyChooser belongs to one.
 #pragma once
 

@@ -22,8 +22,8 @@ namespace {
 
 constexpr uint64_t kLoadRowsPerTransaction = 256;
 constexpr uint64_t kCheckRowsPerTransaction = 512;
-// Limits the memory for the copies that one transaction of the final check holds, in case values
-// are large.
+// Limits the memory that one transaction of the final check uses for its copies of the values,
+// which may be large.
 constexpr uint64_t kCheckBytesPerTransaction = uint64_t{4} << 20;
 
 // Divides the numbers 0 to total - 1 into `parts` ranges, and returns the begin and the end of the

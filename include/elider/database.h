@@ -283,8 +283,9 @@ class Database {
   //                     (elider/procedure.h)
   Result<HeldSnapshot> hold_snapshot();
 
-  // Returns the number under which statistics are counted for this name, to be passed as
-  // RunPolicy::procedure_id. After 256 names, returns 0, the number of unnamed transactions.
+  // Returns the number that represents this name in RunPolicy::procedure_id, so that statistics
+  // count the transactions under the name. After 256 names, returns 0, the number of unnamed
+  // transactions.
   uint32_t procedure_id(std::string_view name);
 
   // -- durability ---------------------------------------------------------------------------------

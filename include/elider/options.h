@@ -288,8 +288,8 @@ struct RunPolicy {
   // on the thread that runs the procedure. The function must not throw or use the database, and
   // must stay valid until run() returns. run_group() calls it for each call that has a conflict.
   const std::function<void(const Status&)>* on_conflict = nullptr;
-  // A result of Database::procedure_id(), which determines the name under which statistics are
-  // counted.
+  // A number that Database::procedure_id() returned for a name. The statistics count the
+  // transaction under that name.
   uint32_t procedure_id = 0;
   // The partitions that the procedure reads or writes, in any order, each below
   // LaboratoryOptions::partitions (otherwise kInvalidArgument). If the span is empty or has more

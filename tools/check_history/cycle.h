@@ -3,8 +3,8 @@
 //
 // To find the shortest cycle in the whole graph, the second search would have to start from every
 // transaction. Instead, it starts from the transactions that the replay suspects, and then from
-// others, until it has visited a maximum number of edges. It returns the shortest cycle that it
-// found. If the search ended before it reached the maximum, this cycle is the shortest in the
+// others, until it has visited a fixed maximum number of edges. It returns the shortest cycle that
+// it found. If the search ended before it reached the maximum, this cycle is the shortest in the
 // graph.
 // Thread safety: pure functions.
 #pragma once

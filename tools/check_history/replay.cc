@@ -203,7 +203,8 @@ class Replayer {
   }
 
   // If index scans missed rows, the commit order does not prove that the history is correct, and
-  // the graph decides. For that, it also needs the rows that entered the range of a scan later.
+  // the graph decides. To decide, the graph also needs the rows that entered the range of a scan
+  // after the scan.
   void add_later_index_values(const std::vector<uint32_t>& order) {
     std::map<std::pair<uint32_t, uint32_t>, std::multimap<IndexEntry, uint32_t>> later;  // each entry with the transaction that wrote it
     for (auto at = order.rbegin(); at != order.rend(); ++at) {

@@ -82,7 +82,7 @@ class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
-  // Adds a command below this one, which then requires a subcommand.
+  // Adds a subcommand. This command then always requires a subcommand.
   Command add(const char* name, const std::string& words);
 
   // The variable that receives the value must outlive the Program.

@@ -8,7 +8,7 @@
 namespace elider::tools {
 
 struct Environment {
-  std::string commit;        // of the source when CMake ran; ends with "-dirty" if there were uncommitted changes
+  std::string commit;        // the source's commit when CMake ran; ends with "-dirty" if there were uncommitted changes
   std::string compiler;
   std::string build;         // "release" or "debug" (with assertions), and sanitizers
   std::string cpu;           // the processor's name
