@@ -18,8 +18,8 @@ namespace {
 
 constexpr uint64_t kRowsPerTransaction = 128;
 
-// Divides the keys from 0 to `total` - 1 into ranges, and calls body(first, end) for each range,
-// spread over all threads.
+// Divides the keys from 0 to `total` - 1 into ranges, divides the ranges among all threads, and
+// calls body(first, end) for each range.
 template <class Body>
 LoadResult in_stretches(const CommonOptions& options, const std::string& what, uint64_t total, const Body& body) {
   const uint64_t parts = (total + kRowsPerTransaction - 1) / kRowsPerTransaction;

@@ -6,14 +6,15 @@
 // that does not declare any partition acquires all locks.
 //
 // Correctness does not depend on the declaration, because each attempt follows the underlying
-// protocol. That protocol detects the conflicts that the locks do not prevent: with procedures that
-// use undeclared partitions, with open transactions, and on index leaves that several partitions
-// share. As under Serial, the locks avoid most conflicts, but not the cost of detecting them.
+// protocol. That protocol detects the conflicts that the locks do not prevent: conflicts with
+// procedures that use undeclared partitions, with open transactions, and on index leaves that
+// several partitions share. As under Serial, the locks avoid most conflicts, but not the cost of
+// detecting them.
 //
 // The locks are not reentrant. A procedure that is nested in another transaction of its thread does
-// not acquire any. A procedure acquires its locks before it enters the epoch; only the calls of a
-// group do so inside the epoch. Lock rank: before all others. Thread safety: like every protocol
-// (txn/protocol.h).
+// not acquire any. A procedure acquires its locks before it enters the epoch. Calls in a group are
+// an exception, and acquire their locks inside the epoch. Lock rank: before all others. Thread
+// safety: like every protocol (txn/protocol.h).
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// Registers two baselines, on one backend of hardware transactions, with which small hardware
-// transactions are compared. WholeTransaction runs each whole transaction as one hardware
-// transaction. Spinlock holds a spinlock during commits and reads of rows.
+// Registers two baselines for one backend of hardware transactions. They are compared with
+// transactions that consist of small hardware transactions. WholeTransaction runs each whole
+// transaction as one hardware transaction. Spinlock holds a spinlock during commits and reads of
+// rows.
 #pragma once
 
 #include "engine/registration.h"

@@ -6,10 +6,10 @@
 // Wait-die prevents deadlocks. The age of a transaction is the time since its first attempt began.
 // A transaction waits for a lock only if all holders are younger. Otherwise it dies: it is rolled
 // back and retried with its original age. Thus transactions never wait in a cycle, and the oldest
-// one never dies. There are two deviations. A transaction that scans a leaf, or finds a key absent
-// in it, has already read the leaf when it requests the lock, so it dies instead of waiting. An
-// open transaction cannot be retried, so it waits at most LaboratoryOptions::open_patience_us and
-// is then doomed.
+// transaction never dies. There are two deviations. A transaction that scans a leaf, or finds a key
+// absent in it, has already read the leaf when it requests the lock, so it dies instead of waiting.
+// An open transaction cannot be retried, so it waits at most LaboratoryOptions::open_patience_us
+// and is then doomed.
 //
 // A row's lock is a word before the cell of its commit group. The word is zero while the lock is
 // free:
@@ -22,13 +22,13 @@
 // `alone` means that the lock is held exclusively. `inserts` means that the holders of a leaf's
 // lock insert into the leaf; otherwise they only read it. A transaction that does both must hold
 // the lock alone. The time and the worker in the word are those of the oldest holder since the word
-// was last zero. That holder may have released the lock, so the time is only a bound on the age of
-// the current holders. A transaction that compares its age with this bound may die needlessly, but
-// never waits in a cycle. `wanted` means that a transaction is waiting for the lock, or has died so
-// often that the bound may be the reason. While `wanted` is set, further transactions do not share
-// the lock, so that the word becomes zero. Exceptions are transactions that cannot be retried, or
-// that have been retried many times: they share the lock even then, because the transaction that
-// set `wanted` may no longer need it.
+// was last zero. That holder may have released the lock since, so the time is only an upper bound
+// on the ages of the current holders. A transaction that compares its age with this bound may die
+// needlessly, but never waits in a cycle. `wanted` means that a transaction is waiting for the
+// lock, or has died so often that the bound may be the reason. While `wanted` is set, further
+// transactions do not share the lock, so that the word becomes zero. Exceptions are transactions
+// that cannot be retried, or that have been retried many times: they share the lock even then,
+// because the transaction that set `wanted` may no longer need it.
 //
 // Invariant: until end(), no other transaction writes a row on which this transaction has a lock,
 // and no other transaction reads a row on which this transaction has an exclusive lock. For leaves,
@@ -118,7 +118,7 @@ class RowLocks {
       if (now_ns() - since_ns >= patience_ns_) return false;
     }
   }
-  // Called after an attempt of a procedure, or of a call in a group, was denied a lock. Returns
+  // Called after a lock was denied to an attempt of a procedure, or of a call in a group. Returns
   // true if the same holders have been blocking this lock for `limit_ns`.
   bool stuck_for(uint64_t limit_ns) {
     const uint64_t now = now_ns();

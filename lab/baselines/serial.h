@@ -1,13 +1,13 @@
 // Serial: a protocol that runs one procedure at a time, from start to end (HyPer-HTM, section 6,
-// "serial execution"). It is a baseline that shows how much several processors improve the
-// throughput.
+// "serial execution"). It is a baseline that shows how much throughput other protocols gain from
+// several processors.
 //
 // There is one lock per database. A procedure that may write acquires the lock before it enters the
 // epoch, and holds the lock until it has committed or given up. Open transactions, and procedures
 // that read a snapshot, run concurrently with such a procedure. Therefore each attempt still
 // follows the underlying protocol, which tracks and validates its reads. Serial execution avoids
-// most conflicts, but not the cost of detecting them. The calls of a group are already inside the
-// epoch, and each acquires the lock separately.
+// most conflicts, but not the cost of detecting them. Calls in a group are already inside the
+// epoch, and each of them acquires the lock separately.
 //
 // The lock is not reentrant. A procedure that is nested in another transaction of its thread does
 // not acquire it, even if that transaction only reads. Neither does a procedure that runs while its

@@ -53,8 +53,8 @@ class TwoPhaseLocking {
       return status;
     }
   }
-  // Runs one attempt of a call in a group. The group retries the call after a conflict, unless the
-  // call is stuck and fails.
+  // Runs one attempt of a call in a group. If the attempt has a conflict, the group retries the
+  // call. If the same transactions have blocked the call for too long, the call fails.
   template <RunnableTransaction Txn>
   Status attempt_once(Txn& txn, const Call& call) {
     Status status = attempt(txn, call.procedure);

@@ -32,7 +32,7 @@ struct ElisionStudy {
   uint32_t repeat = 1;
 };
 
-// Adds up the counters of all sites.
+// Returns the sum of the counters of all sites.
 Statistics::Elision sum_of(const RunResult& result) {
   Statistics::Elision sum;
   for (const Statistics::Elision& site : result.elision) {

@@ -11,9 +11,9 @@ inline void on_read(const void* address, size_t bytes) {
   if (thread == nullptr) return;
   step(thread);
   PendingWrite& pending = thread->pending;
-  // This read may belong to the copy of an object, whose write was announced before the read but
-  // happens after it. If the turn has passed in between, the write must abort conflicting regions
-  // again.
+  // This read may be part of the copy of an object. The compiler announces the write of a copy
+  // before the read, although the write happens after the read. If another thread has run since the
+  // announcement, the write must abort conflicting regions again.
   if (pending.bytes == bytes && pending.turns != machine.turns && !tracks(thread->region)) {
     outside_access(thread, pending.address, pending.bytes, true);
   }
@@ -31,8 +31,8 @@ inline void on_write(const void* address, size_t bytes) {
   leave(thread);
 }
 
-// Performs an atomic operation while this thread holds the turn, so no other thread runs in
-// between.
+// Performs an atomic operation while this thread holds the turn, so that no other thread runs
+// during the operation.
 template <class Operation>
 inline auto on_atomic(const volatile void* address, size_t bytes, bool write, Operation&& operation) {
   Thread* const thread = enter();
@@ -63,7 +63,7 @@ inline int compare_exchange(volatile T* address, T* expected, T desired) {
 using Wide = unsigned __int128;
 
 // Compares and exchanges 16 bytes with cmpxchg16b. All atomic operations on 16 bytes use this
-// instruction, because the processor does not have others.
+// instruction, because the processor does not have any other atomic instruction for 16 bytes.
 inline Wide compare_and_swap(volatile Wide* address, Wide expected, Wide desired) {
   return __sync_val_compare_and_swap(address, expected, desired);
 }

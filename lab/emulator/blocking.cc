@@ -53,8 +53,8 @@ void go_away(Thread* thread) {
   leave(thread);
 }
 
-// For Mode::kDeterministic. Calls attempt() until it acquires the lock, and waits in the scheduler
-// in between.
+// For Mode::kDeterministic. Calls attempt() until that call acquires the lock. Between two calls,
+// the thread waits in the scheduler.
 template <class Try>
 int lock_modelled(Thread* thread, const void* lock, Try&& attempt) {
   int result = attempt();
@@ -242,7 +242,7 @@ int pthread_join(pthread_t handle, void** result) {
     return real.pthread_join(handle, result);
   }
   while (Thread* const other = unfinished(handle)) block(thread, other, false);
-  const int joined = real.pthread_join(handle, result);  // the other thread does not need the turn any more
+  const int joined = real.pthread_join(handle, result);  // the other thread no longer needs the turn
   leave(thread);
   return joined;
 }
@@ -325,7 +325,8 @@ long syscall(long number, ...) {
   if (thread == nullptr) return real.syscall(number, a, b, c, d, e, f);
   if (number != SYS_futex || !modelled() || !is_modelled_futex(static_cast<int>(b))) {
     // A futex can block for long, so the thread gives up the turn. Other system calls do not need
-    // the turn either, but they return soon, and then the thread would request it again.
+    // the turn either, but they return soon, and the thread would then have to request the turn
+    // again.
     if (number == SYS_futex) {
       go_away(thread);
       return real.syscall(number, a, b, c, d, e, f);

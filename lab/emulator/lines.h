@@ -1,6 +1,6 @@
-// LineTable: records, for each 64-byte line that running regions have accessed, which regions own
-// it: those that have read the line, and the one that has written it. Lines without an owner are
-// not in the table.
+// LineTable: records the owners of each 64-byte line that running regions have accessed. The owners
+// of a line are the regions that have read the line, and the region that has written it. Lines
+// without an owner are not in the table.
 //
 // The table is a chained hash table. Its entries are in a pool that never shrinks. Thread safety:
 // used only by the thread that holds the turn (machine.h).

@@ -3,9 +3,9 @@
 // that holds the turn. The turn passes to other threads at accesses to memory and at calls that
 // block.
 //
-// Every call of the runtime begins with enter() and ends with leave(). Between the two, the calling
-// thread holds the turn, and may use every part of the machine that is not marked as guarded by the
-// lock. Thread safety: see each group of members.
+// Every call into the runtime begins with enter() and ends with leave(). Between the two, the
+// calling thread holds the turn, and may use every part of the machine that is not marked as
+// guarded by the lock. Thread safety: see each group of members.
 #pragma once
 
 #include <pthread.h>
@@ -64,7 +64,7 @@ struct Region {
   uint32_t read_count;
   Cache* cache;
   RegionSize last;       // size of the last region that committed
-  uint32_t spurious_in;  // accesses until a spurious abort; 0: never
+  uint32_t spurious_in;  // number of accesses until a spurious abort; 0: never
 };
 
 enum class ThreadState : uint32_t { kFree, kAway, kReady, kRunning, kBlocked };
@@ -97,7 +97,7 @@ struct Thread {
   const void* waits_for;
   bool timed;      // the wait ends if no other thread can run
   bool timed_out;
-  uint64_t ticket;  // the thread with the lowest ticket has waited longest
+  uint64_t ticket;  // of the waiting threads, the one with the lowest ticket has waited longest
   uint32_t go;      // a futex that is set to 1 when the thread is given the turn
   int tid;
   uint64_t ordinal;

@@ -4,8 +4,8 @@
 // functions that end a thread, and functions of libstdc++.so that link the nodes of a map or a
 // list.
 //
-// A copy is made line by line, and the turn may pass in between, because a copy is not atomic on a
-// processor either.
+// A copy is made line by line, and the turn may pass to another thread between two lines, because a
+// copy is not atomic on a processor either.
 #include <stdlib.h>
 
 #include <new>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kPiece = 1u << kLineShift;
 
-// Copies at most one line, after it has reported the accesses to both sides.
+// Copies at most one line, after reporting the read of the source and the write of the destination.
 void copy_piece(Thread* thread, char* to, const char* from, size_t bytes) {
   step(thread);
   access(thread, from, bytes, false);

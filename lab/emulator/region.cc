@@ -22,8 +22,8 @@ uintptr_t here() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)
       reinterpret_cast<void*>(region.at_begin.rip));
 }
 
-// Ends the process if the function that began the region has returned, because the region could not
-// be rolled back any more.
+// Ends the process if the function that began the region has returned, because the region could no
+// longer be rolled back.
 void check_frame(const Thread* thread) {
   const Region& region = thread->region;
   const uintptr_t* const returns_to = reinterpret_cast<const uintptr_t*>(region.frame_end) - 1;
@@ -49,8 +49,8 @@ void restore_frame(const Region& region) {
   copy_bytes(reinterpret_cast<void*>(region.at_begin.rsp), region.frame, region.copied_end - region.at_begin.rsp);
 }
 
-// Restores memory to its state at the beginning of the region. `owner` is the calling thread, or it
-// waits in a call of the runtime, below the frame that began the region.
+// Restores memory to its state at the beginning of the region. `owner` must be the calling thread,
+// or a thread that waits in a call into the runtime, below the stack frame that began the region.
 void roll_back(Thread* owner, unsigned status) {
   Region& region = owner->region;
   if (region.depth > 1) status |= kNestedBit;
@@ -74,7 +74,7 @@ void doom(Thread* owner) {
   roll_back(owner, kConflictBit | kRetryBit);
 }
 
-// Rolls back all regions except `own` with which an access to this line conflicts.
+// Rolls back all regions, except `own`, that an access to this line conflicts with.
 void win_line(uint64_t number, bool write, int32_t own) {
   const uint64_t own_bit = own == kNoRegion ? 0 : uint64_t{1} << own;
   while (true) {
@@ -175,8 +175,8 @@ unsigned start(Thread* thread, const Registers& registers) {
   Region& region = thread->region;
   if (region.suspended != Suspension::kNone) die("a region was begun while the tracking of another region was suspended");
   if (region.depth != 0) {
-    // If the same frame begins a region at the same place again, it has not committed the region of
-    // a previous iteration.
+    // If the same frame begins a region again at the same place, for example in a loop, it has not
+    // committed the first region.
     if (registers.rip == region.at_begin.rip && registers.rsp >= region.at_begin.rsp) commit_is_missing(region);
     if (region.depth == kDepthMax) abort_region(thread, 0, &Counters::call_aborts);
     ++region.depth;
@@ -275,7 +275,7 @@ void interrupt(Thread* thread) {
 
 namespace {
 
-// Suspends tracking, or resumes it if `what` is kNone.
+// Suspends the tracking of `what`. If `what` is kNone, resumes all tracking.
 void set_suspension(Suspension what) {
   Thread* const thread = enter();
   if (thread == nullptr) die("tracking was suspended or resumed outside a region");

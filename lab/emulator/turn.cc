@@ -16,7 +16,7 @@ constexpr long kTimedOutNs = 200'000;
 void membarrier_all() { raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
 
 // Returns true if the thread sleeps in a system call or has ended. Such a thread is not between a
-// call of the runtime and the access that the call announced, so another thread may run.
+// call into the runtime and the access that the call announced, so another thread may run.
 bool asleep(int tid) {
   if (tid == 0) return false;
   char path[64];
@@ -59,8 +59,8 @@ void set_state(Thread* thread, ThreadState state) {
   thread->state = state;
 }
 
-// Called under the lock when no thread is ready. Ends a wait that has a timeout. If all threads
-// wait for each other without a timeout, ends the process.
+// Called under the lock when no thread is ready. Ends one of the waits that have a timeout. If all
+// threads wait for each other without a timeout, ends the process.
 Thread* end_timed_wait() {
   bool any_blocked = false;
   for (uint32_t i = 0; i < machine.threads_end; ++i) {
@@ -79,8 +79,8 @@ Thread* end_timed_wait() {
   return nullptr;
 }
 
-// Passes the turn to `next`, or to no thread if it is null. Called under the lock, which it
-// releases.
+// Passes the turn to `next`, or to no thread if `next` is null. Called under the lock, and releases
+// the lock.
 void give_turn(Thread* next) {
   machine.holder = next;
   ++machine.turns;
@@ -234,7 +234,7 @@ void arm() {
     __atomic_store_n(&machine.armed, 1u, __ATOMIC_SEQ_CST);
     membarrier_all();
     // Waits until every other thread waits for the turn or sleeps. Until then, a thread may still
-    // be between a call of the runtime and the access that the call announced.
+    // be between a call into the runtime and the access that the call announced.
     for (uint32_t i = 0; i < machine.threads_end; ++i) {
       Thread& other = machine.threads[i];
       if (other.state != ThreadState::kFree && other.tid != 0) stay_on_its_processor(&other);

@@ -23,7 +23,7 @@ double number_in(const Json& point, const char* name) {
 // Returns true if the x axis numbers the columns of a table, as in "1 read, 2 written".
 bool names_columns(const std::string& x) { return x.starts_with("1 "); }
 
-// Returns the table header for series with these points.
+// Returns the header of a table whose series have these points.
 std::string head_of(const std::string& x, const Json& points) {
   std::vector<std::string> cells;
   if (names_columns(x)) {

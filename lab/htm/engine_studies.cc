@@ -19,7 +19,7 @@ namespace elider::bench::htm {
 
 namespace {
 
-// Counters of the sections of a run, for one site or for all sites.
+// Counts how the sections of a run ended, at one site or at all sites.
 struct Sections {
   uint64_t regions = 0, aborted = 0, took_lock = 0, runs = 0;
   std::array<uint64_t, kRegionCauseCount> causes{};
@@ -46,7 +46,7 @@ Json more_of(const RunResult& result, const Sections& sections) {
           {"runs", sections.runs},                        {"aborts", aborts}};
 }
 
-// Returns 1, 2, 4 and so on, and the maximum number of threads.
+// Returns 1, 2, 4 and further powers of two up to the maximum number of threads, and this maximum.
 std::vector<uint32_t> thread_counts(const StudyOptions& options) {
   std::vector<uint32_t> counts;
   for (uint32_t threads = 1; threads < options.threads; threads *= 2) counts.push_back(threads);

@@ -60,10 +60,10 @@ class Work {
   virtual void body() = 0;
 };
 
-// Runs `rounds` regions on each of `threads` threads, which start together. make() creates the Work
-// of a thread, on that thread. If there are enough processors, each thread is bound to one of its
-// own. If `side_by_side` is true, these processors share cores if possible, otherwise they are on
-// different cores.
+// Runs `rounds` regions on each of `threads` threads, which start together. make() is called on
+// each of these threads, and creates the thread's Work. If there are enough processors, each thread
+// is bound to a separate processor. If `side_by_side` is true, these processors share cores if
+// possible, otherwise they are on different cores.
 template <class Make>
 Tally run_regions(const StudyOptions& options, uint32_t threads, uint32_t rounds, Make make, bool side_by_side = false) {
   const std::vector<uint32_t> processors = side_by_side ? processors_side_by_side() : processors_core_by_core();
@@ -209,8 +209,8 @@ class WithEmulator {
 
 uint32_t rounds_of(const StudyOptions& options, uint32_t full) { return options.quick ? std::max(full / 10, 10u) : full; }
 
-// Returns every second point of a list, and the last one, if quick mode is on. Otherwise returns
-// all points.
+// In quick mode, returns every second point of `all`, and the last point. Otherwise returns all
+// points.
 std::vector<uint32_t> thinned(const StudyOptions& options, std::vector<uint32_t> all) {
   if (!options.quick) return all;
   std::vector<uint32_t> kept;

@@ -84,7 +84,7 @@ class Study {
     });
   }
   // Repeats the operation with random keys, and returns the number of operations per second. If
-  // `all_found` is true, each operation must return the number of its keys.
+  // `all_found` is true, each operation must find all of its keys, and return their number.
   double repeat(const Operation& operation, bool all_found) {
     std::atomic<uint64_t> total{0};
     const double seconds = in_threads(options_.threads, [&](uint32_t thread) {

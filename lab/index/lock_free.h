@@ -11,10 +11,10 @@ namespace elider::bench {
 
 inline constexpr const char* kLockFree = "lock-free";  // the table's name in options and results
 
-// Creates a table for keys that are numbers, with at least as many buckets as `records`. A smaller
-// table would grow, but its growth lags behind if other threads keep all processors busy, and then
-// its chains can have hundreds of entries. kUnsupported: this build does not include the table,
-// because liburcu (Debian's liburcu-dev) was not found. kMemoryLimit: not enough memory.
+// Creates a table for keys that are numbers, with at least `records` buckets. A table with fewer
+// buckets would grow, but if other threads keep all processors busy, it grows too slowly, and its
+// chains can have hundreds of entries. kUnsupported: this build does not include the table, because
+// liburcu (Debian's liburcu-dev) was not found. kMemoryLimit: not enough memory.
 Result<std::unique_ptr<IndexStudy>> make_lock_free_table(uint64_t records);
 
 }  // namespace elider::bench

@@ -1,8 +1,7 @@
-// Figures of DBX-TC, sections 6.3 to 6.7. Those with TPC-C compare chopped transactions with whole
-// ones, and show the effects of snapshots, of a log and of other parts. One figure compares the
-// protocols with the benchmark Articles. If this machine supports hardware transactions, some
-// series use them.
-// Thread safety: one thread calls a study.
+// Figures of DBX-TC, sections 6.3 to 6.7. The figures of TPC-C compare chopped transactions with
+// whole ones, and show the effects of snapshots, of a log and of other parts. One figure compares
+// the protocols under the benchmark Articles. If this machine supports hardware transactions, some
+// series use them. Thread safety: one thread calls a study.
 #pragma once
 
 #include "lab/protocols/protocols.h"

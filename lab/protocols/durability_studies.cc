@@ -15,7 +15,7 @@ namespace elider::bench::protocols {
 
 namespace {
 
-// If threads continue before their transactions are durable, the latency of one in this number of
+// If threads do not wait until their transactions are durable, the latency of one in kSampleEvery
 // transactions is measured.
 constexpr uint32_t kSampleEvery = 16;
 

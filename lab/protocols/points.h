@@ -33,12 +33,12 @@ struct Guard {
 };
 Guard best_guard();
 // Strings for Figure::here. guarded_by() describes how nodes and commits are synchronized. If
-// best_guard() does not use hardware transactions, left_out() says that series are missing.
-// Otherwise it returns "".
+// best_guard() does not use hardware transactions, left_out() returns a note that series are
+// missing. Otherwise it returns "".
 std::string guarded_by(const Guard& guard);
 std::string left_out();
 
-// Returns 1, 2, 4 and so on, and the maximum number of threads.
+// Returns 1, 2, 4 and further powers of two up to the maximum number of threads, and this maximum.
 std::vector<uint32_t> thread_counts(const StudyOptions& options);
 std::string sizes_of(const StudyOptions& options);
 

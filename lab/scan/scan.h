@@ -1,7 +1,7 @@
-// The study of full scans (`elider-lab scan`). It measures scans of a table through its B+-tree
-// and, for a zoned table, in memory order. In the same run, it measures how fast the processor
-// reads plain memory. It also measures how fast threads insert into a zoned table (HyPer-HTM,
-// section 5.1). Thread safety: one thread at a time calls these functions.
+// The study of full scans (`elider-lab scan`). It measures scans of a table through the table's
+// B+-tree and, if requested, scans of a zoned table in memory order. In the same run, it measures
+// how fast the processor reads plain memory. It also measures how fast threads insert into a zoned
+// table (HyPer-HTM, section 5.1). Thread safety: one thread at a time calls these functions.
 #pragma once
 
 #include <cstdint>

@@ -38,9 +38,9 @@ class IndexStudy {
     // Inserts the keys and returns how many were inserted. Keys are not inserted if they exist
     // already, or if memory is exhausted.
     virtual uint64_t insert(std::span<const StudyKey> keys) = 0;
-    // Finds each key or else inserts it, as a put does (DBX, section 4: get-with-insert). Returns
-    // the number of keys that have the right handle afterwards, which are all keys unless memory is
-    // exhausted.
+    // Looks up each key, and inserts it if it does not exist, as a put does (DBX, section 4:
+    // get-with-insert). Returns the number of keys that have the right handle afterwards: all keys,
+    // unless memory is exhausted.
     virtual uint64_t find_or_insert(std::span<const StudyKey> keys) = 0;
     // Removes the keys that exist, and returns how many were removed.
     virtual uint64_t remove(std::span<const StudyKey> keys) = 0;

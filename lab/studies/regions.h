@@ -36,16 +36,17 @@ uint32_t try_region(HtmBackend htm, FunctionRef<void()> body);
 size_t region_cause_of(uint32_t status);
 
 // Configures the emulated processor. `options` has the format of the environment variable
-// ELIDER_HTM_EMULATOR, for example "sets=64,ways=12". Options that are not named are reset to the
-// variable's settings or, if it does not name them either, to their defaults. Call it only while no
-// region runs. If an option is invalid, prints a message and ends the process.
+// ELIDER_HTM_EMULATOR, for example "sets=64,ways=12". An option that `options` does not name is
+// reset to its value in the variable or, if the variable does not name the option either, to its
+// default. Call it only while no region runs. If an option is invalid, prints a message and ends
+// the process.
 //   kUnsupported  this build does not include the emulator
 Status configure_emulator(std::string_view options);
 
 // Counters of the emulated regions that the calling thread has committed. Nested regions are parts
-// of the outermost one. lines_read adds up the cache lines that each region read without having
-// written them before, and lines_written those that it wrote. The stack frame that began the
-// region, and the stack below it, are not counted.
+// of the outermost one. lines_read is the sum of the cache lines that each region read without
+// having written them before. lines_written is the sum of the lines that each region wrote. Lines
+// of the stack frame that began the region, and of the stack below it, are not counted.
 struct EmulatedRegions {
   uint64_t committed = 0;
   uint64_t lines_read = 0, lines_written = 0;

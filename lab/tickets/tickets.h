@@ -1,8 +1,8 @@
 // Tickets: a benchmark in which every transaction takes the next number from one counter, and then
 // adds to many random rows. All threads contend for the counter, whereas additions never conflict.
-// A transaction that runs as a whole must keep the counter locked or unchanged until all of its
-// additions are done. If it runs in pieces (Protocol::kChopped), only the first piece uses the
-// counter, and this piece ends before the additions begin. Thread safety: one thread calls
+// A transaction that is not divided into pieces must keep the counter locked or unchanged until all
+// of its additions are done. If it runs in pieces (Protocol::kChopped), only the first piece uses
+// the counter, and this piece ends before the additions begin. Thread safety: one thread calls
 // run_tickets().
 #pragma once
 
