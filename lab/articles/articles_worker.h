@@ -136,8 +136,8 @@ class Worker {
   static constexpr const char* kNames[] = {"get_article", "get_comments", "add_comment", "update_user"};
   static constexpr uint32_t kCommentsShown = 5;
 
-  // Draws a key. The draw is hashed, so that popular keys are scattered over the whole range of
-  // keys.
+  // Draws a key. The drawn rank is hashed, so that popular keys are scattered over the whole range
+  // of keys.
   Key draw(const Zipfian& zipfian) { return mix64(zipfian.rank(random_.uniform())) % zipfian.size(); }
 
   Status get_article(Key article) {

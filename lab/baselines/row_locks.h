@@ -250,7 +250,7 @@ class RowLocks {
   bool wants_ = false;               // marks every denied lock as `wanted`
   bool joins_at_once_ = false;       // shares locks even if they are marked as `wanted`
   // For each denied lock, the state in which stuck_for() first saw it. There can be several,
-  // because the calls of a group wait for different locks.
+  // because the calls in a group may wait for different locks.
   struct Refusal {
     uint64_t word = 0;
     uint64_t since_ns = 0;

@@ -53,8 +53,8 @@ void go_away(Thread* thread) {
   leave(thread);
 }
 
-// For Mode::kDeterministic. Calls attempt() until that call acquires the lock. Between two calls,
-// the thread waits in the scheduler.
+// For Mode::kDeterministic. Calls attempt() until an attempt acquires the lock. Between two
+// attempts, the thread waits in the scheduler.
 template <class Try>
 int lock_modelled(Thread* thread, const void* lock, Try&& attempt) {
   int result = attempt();

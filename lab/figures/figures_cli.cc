@@ -153,7 +153,7 @@ std::vector<const papers::Paper*> chosen_papers(const ChosenFigures& chosen) {
           return std::any_of(paper->figures.begin(), paper->figures.end(),
                              [&](const papers::PaperFigure& figure) { return papers::is_called(figure, one); });
         }))
-      refuse_option("--figure", fmt::format("'{}' is not a figure of these papers", one));
+      refuse_option("--figure", fmt::format("'{}' is not a figure in these papers", one));
   return wanted;
 }
 

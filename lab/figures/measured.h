@@ -1,6 +1,6 @@
 // Reads measured figures from the JSON documents that `protocols`, `htm` and `heap` write. Formats
 // the figures as Markdown, either for a separate page or for the marked sections of a document.
-// Thread safety: all threads may call all functions, but not on the same file at once.
+// Thread safety: all threads may call all functions, but only one thread at a time may use a file.
 #pragma once
 
 #include <map>
