@@ -189,7 +189,7 @@ inline Thread* enter() {
   if (thread == nullptr) thread = register_thread();
   if (thread == nullptr || thread->inside != 0) return nullptr;
   thread->inside = 1;
-  compiler_barrier();  // keeps the compiler from reordering the store and the load; steal_turn()'s membarrier does the same for the processor
+  compiler_barrier();  // orders the store before the load; for the processor, the membarrier in steal_turn() does so
   if (*const_cast<Thread* volatile*>(&machine.holder) != thread) take_turn(thread);
   return thread;
 }

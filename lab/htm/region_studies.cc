@@ -209,8 +209,7 @@ class WithEmulator {
 
 uint32_t rounds_of(const StudyOptions& options, uint32_t full) { return options.quick ? std::max(full / 10, 10u) : full; }
 
-// In quick mode, returns every second point of `all`, and the last point. Otherwise returns all
-// points.
+// Returns `all`, or in quick mode only every second point of `all` and the last one.
 std::vector<uint32_t> thinned(const StudyOptions& options, std::vector<uint32_t> all) {
   if (!options.quick) return all;
   std::vector<uint32_t> kept;

@@ -138,9 +138,9 @@ void add_index(Command bench) {
   command.footer(
       "Keys: dense is 0, 1, 2, ...; sparse is random numbers; random16 is 16 random bytes; urls and emails are generated\n"
       "with plausible lengths. All keys are inserted in random order. Indexes that do not support the keys are left out.\n"
-      "together: batches of 64 lookups whose cache misses overlap. puts: lookups, and puts, which find a key or else\n"
-      "insert it. mixed: lookups, and keys that are removed and inserted again. growing: the number of keys\n"
-      "doubles by inserts, mixed with lookups and puts. bytes per key: the index with its own copy of the keys."
+      "together: batches of 64 lookups whose cache misses overlap. puts: lookups mixed with puts; a put inserts its key if the\n"
+      "key does not exist. mixed: lookups, mixed with removals of keys that are then inserted again. growing: lookups, puts,\n"
+      "and inserts that double the number of keys. bytes per key: the size of the index, including its own copy of the keys."
       "\n\n  elider-lab index --keys sparse --mix 50/25/25\n");
   command.runs([chosen] {
     resolve(*chosen);

@@ -31,7 +31,7 @@ timeout 600 "$elider-lab" figures --paper dbx --figure 11 --folder one --quick >
 [ "$(ls one)" = "$(printf 'dbx-11.json\ndbx-11.svg\npapers.md')" ] || fail "one figure: $(ls one)"
 grep -q '`elider-lab protocols --figure dbx-11 --json one/dbx-11.json --quick`' one/papers.md || fail "the page shows another command"
 "$elider-lab" figures --paper dbx --figure 99 >said.txt 2>&1 && fail "a figure that there is not"
-grep -q "'99' is not a figure of these papers" said.txt || fail "what it says: $(cat said.txt)"
+grep -q "'99' is not a figure in these papers" said.txt || fail "what it says: $(cat said.txt)"
 # yDB's study by its other command.
 timeout 600 "$elider-lab" elision --value-bytes 8 --records 20000 --threads 1,2 --bounds 3,100 --seconds 0.3 --json elision.json \
   >said.txt 2>&1
