@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kRowsPerTransaction = 128;
 
-// Divides the keys from 0 to `total` - 1 into ranges, divides the ranges among all threads, and
+// Divides the keys from 0 to `total` - 1 into ranges, distributes the ranges over all threads, and
 // calls body(first, end) for each range.
 template <class Body>
 LoadResult in_stretches(const CommonOptions& options, const std::string& what, uint64_t total, const Body& body) {

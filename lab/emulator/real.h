@@ -33,8 +33,8 @@ struct RealFunctions {
 
 extern RealFunctions real;
 
-// Sets all pointers, if they are not set yet. Called when the process starts. If a replacement is
-// called before that, the first one calls this function.
+// Sets all pointers, if they are not set yet. Called when the process starts, or earlier by the
+// first replacement function that runs.
 void find_real_functions();
 // Reads the options from ELIDER_HTM_EMULATOR (options.cc).
 void configure_from_environment();
