@@ -83,15 +83,26 @@ inline Key number_of_text(std::string_view text) {
   return ending == endings.end() ? kKeyMax : number << 3 | static_cast<Key>(ending - endings.begin());
 }
 
+// Like key_endings(), but leaves room for the other bytes of an encoded tuple.
+inline const std::array<std::string, 8>& tuple_endings() {
+  static const std::array<std::string, 8> endings = [] {
+    std::array<std::string, 8> shorter = key_endings();
+    for (std::string& ending : shorter)
+      if (ending.size() > kKeyBytesMax / 2) ending.erase(0, 16);
+    return shorter;
+  }();
+  return endings;
+}
+
 // A number as a tuple. The tuples of numbers have the order of the numbers.
 using NumberTuple = std::tuple<Descending<int64_t>, std::vector<std::byte>>;
 inline NumberTuple tuple_of_number(Key number) {
-  const std::string& ending = key_endings()[number & 7];
+  const std::string& ending = tuple_endings()[number & 7];
   const auto* const bytes = reinterpret_cast<const std::byte*>(ending.data());
   return {{-static_cast<int64_t>(number >> 3)}, {bytes, bytes + ending.size()}};
 }
 inline Key number_of_tuple(const NumberTuple& tuple) {
-  const auto& endings = key_endings();
+  const auto& endings = tuple_endings();
   const std::vector<std::byte>& bytes = std::get<1>(tuple);
   const auto ending = std::find(endings.begin(), endings.end(), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   if (ending == endings.end()) return kKeyMax;
