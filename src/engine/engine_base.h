@@ -133,11 +133,8 @@ class EngineBase : public Engine {
   void end_hold(EngineWorker& worker);
   std::vector<TableBase*> tables_made();
   void add_elision(Statistics& statistics) const;
-  void add_memory(const TableType& table, Statistics& statistics) const;
+  void add_memory(const txn::AnyTable& table, Statistics& statistics) const;
   Status verify_tables();
-  Status verify_table(TableType& table);
-  std::string verify_row(TableType& table, KeyRef key, index::Handle handle, std::byte* image);
-  std::string verify_entry(TableType& table, uint32_t i, uint64_t value, KeyRef primary, index::Handle handle, std::byte* image);
 
   const SyncPolicy sync_;
   const HtmBackend htm_;
@@ -253,7 +250,7 @@ Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
   if (!made->make_inline_rows(memory_))
     return Status(Code::kMemoryLimit,
                   "table '" + schema.name + "': not enough memory for " + std::to_string(schema.inline_rows) + " inline rows");
-  if constexpr (sync::kElides<Sync>) made->for_each_latch([&](auto& latch) { latch.set_policy(store_.laboratory.elision); });
+  made->set_elision(store_.laboratory.elision);
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(catalog_mutex_);
     room_alone ? tables_.reserve(tables_.size() + 1) : tables_.push_back(std::move(made));

@@ -111,9 +111,9 @@ Status EngineBase<Sync>::build_indexes(uint32_t threads, const std::function<voi
   Status status;
   for (const auto& table : tables_) {
     if (table->secondary_count() == 0 || !status.ok()) continue;
-    txn::TableCursor<Sync> cursor(*table);
+    txn::TableCursor cursor(*table);
     status = parallel(static_cast<uint32_t>(workers.size()), workers.size(), [&](uint32_t, size_t i) -> Status {
-      typename txn::TableCursor<Sync>::Entries entries;
+      txn::TableCursor::Entries entries;
       for (;;) {
         {
           const Inside inside(workers[i]->base);

@@ -85,24 +85,21 @@ Statistics EngineBase<Sync>::statistics() const {
 // Sets the table's name and memory figures. Row blocks and index nodes that are unlinked and wait
 // for their grace period are counted only in Statistics::Memory.
 template <class Sync>
-void EngineBase<Sync>::add_memory(const TableType& table, Statistics& s) const {
+void EngineBase<Sync>::add_memory(const txn::AnyTable& table, Statistics& s) const {
   // A sum may be negative, because its counters are not read at one instant.
   const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };
   const storage::Layout& layout = table.layout();
   const storage::RowMemory& apart = layout.memory();
-  uint64_t row_blocks = table.keys().size() * memory_.bytes_taken(layout.block_bytes());
+  uint64_t row_blocks = table.row_blocks() * memory_.bytes_taken(layout.block_bytes());
   if (layout.zones() != nullptr) row_blocks = layout.zones()->bytes();
   if (layout.inline_rows() != nullptr || layout.byte_keys()) row_blocks = counted(apart.outside.bytes());
   if (layout.inline_rows() != nullptr) row_blocks += memory_.bytes_taken(layout.inline_rows()->bytes());
-  const auto bytes_of = [](const auto& index) { return uint64_t{index.memory_bytes()}; };
-  uint64_t indexes = table.keys().visit(bytes_of);
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) indexes += table.secondary(i).visit(bytes_of);
 
   Statistics::Table& its = s.tables[table.id()];
   its.name = table.schema().name;
   its.row_bytes = row_blocks + counted(apart.blocks.bytes());
   its.version_bytes = counted(apart.versions.bytes());
-  its.index_bytes = indexes;
+  its.index_bytes = table.index_bytes();
   s.versions_alive += counted(apart.versions.entries());
 }
 
@@ -115,13 +112,13 @@ void EngineBase<Sync>::add_elision(Statistics& s) const {
     s.elision.push_back(
         {std::move(site), std::move(table), counts.commits, counts.in_vain, counts.fallbacks, counts.direct, counts.aborts});
   };
-  if constexpr (sync::kElides<Sync>) {
-    constexpr const char* kSites[sync::kOperations] = {"index get", "index batch", "index scan", "index insert", "index remove"};
+  constexpr const char* kSites[sync::kOperations] = {"index get", "index batch", "index scan", "index insert", "index remove"};
+  {
     std::shared_lock lock(catalog_mutex_);
     for (const auto& table : tables_)
       for (size_t i = 0; i < sync::kOperations; ++i) {
         htm::SiteCounts counts;
-        table->for_each_latch([&](const auto& latch) { counts.add(latch.site(static_cast<sync::Operation>(i)).counts()); });
+        table->add_counts(static_cast<sync::Operation>(i), &counts);
         add(kSites[i], table->schema().name, counts);
       }
   }

@@ -1,14 +1,12 @@
 // Code that depends only on the sync policy is compiled once per policy, in policies/NAME.cc:
-// EngineBase, read-only transactions on snapshots, the reclamation of rows, and the lookups of
-// groups. All protocols share this code. An engine's source file declares with ELIDER_USES_POLICY
-// which policies it uses. From the engine's registration, CMake determines which policy files the
-// engine needs.
+// EngineBase, read-only transactions on snapshots, and the lookups of groups. All protocols share
+// this code. An engine's file names its policies with ELIDER_USES_POLICY. The engine's registration
+// tells CMake which policy files the engine needs.
 // Thread safety: this header contains only declarations.
 #pragma once
 
 #include "engine/engine_base.h"
 #include "index/policies.h"
-#include "txn/reclaim.h"
 #include "txn/snapshot_transaction.h"
 #include "txn/touched_rows.h"
 
@@ -17,13 +15,7 @@
   linkage template class elider::detail::EngineBase<elider::policy>;                                                              \
   linkage template class elider::txn::SnapshotTransaction<elider::policy>;                                                        \
   linkage template class elider::txn::Reads<elider::policy, elider::txn::SnapshotTransaction<elider::policy>>;                    \
-  linkage template void elider::txn::TouchedRows::find<elider::policy>(uint64_t, std::span<const elider::detail::Touch>);      \
-  linkage template void elider::txn::retire_row<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,             \
-                                                                elider::storage::Row*, elider::detail::KeyRef, uint64_t);         \
-  linkage template void elider::txn::unlink_row_now<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,         \
-                                                                    elider::storage::Row*, elider::detail::KeyRef, uint64_t);     \
-  linkage template void elider::txn::retire_entry<elider::policy>(elider::Worker&, elider::txn::Table<elider::policy>&,           \
-                                                                  elider::storage::Row*, elider::detail::KeyRef, uint32_t, uint64_t);
+  linkage template void elider::txn::TouchedRows::find<elider::policy>(uint64_t, std::span<const elider::detail::Touch>);
 
 // Used in each file that compiles an engine of this policy.
 #define ELIDER_USES_POLICY(policy)         \

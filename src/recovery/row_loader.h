@@ -27,6 +27,7 @@
 #include "txn/log_entry.h"
 #include "txn/reclaim.h"
 #include "txn/row_change.h"
+#include "txn/table.h"
 #include "recovery/snapshot_rows.h"
 
 namespace elider::recovery {
@@ -309,7 +310,7 @@ class RowLoaderOf : public RowLoader {
 // these rows during the call. kProcedureThrew: a key function threw. kMemoryLimit: memory is
 // exhausted.
 template <class Sync>
-Status index_rows(Worker& worker, Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries) {
+Status index_rows(Worker& worker, Table<Sync>& table, const TableCursor::Entries& entries) {
   struct Found {
     uint64_t value;
     KeyRef key;

@@ -21,6 +21,7 @@
 #include "log/checkpoint_file.h"
 #include "storage/table.h"
 #include "txn/store.h"
+#include "txn/table.h"
 #include "txn/table_cursor.h"
 
 namespace elider::recovery {
@@ -98,10 +99,10 @@ class SnapshotRowsOf final : public SnapshotRows {
   }
 
   bool next(size_t bytes, size_t room, StoredRows* rows) override {
-    typename TableCursor<Sync>::Entries entries;
+    TableCursor::Entries entries;
     for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: a hint where to start
       Passage& passage = *passages_[at];
-      Table<Sync>& table = passage.cursor.table();
+      auto& table = static_cast<Table<Sync>&>(passage.cursor.table());
       passage.threads.fetch_add(1);
       const bool more = passage.cursor.next(rows_in(table.layout(), bytes), &entries);
       if (more) store_rows(table, entries, room, rows);
@@ -116,7 +117,7 @@ class SnapshotRowsOf final : public SnapshotRows {
   }
 
  private:
-  void store_rows(Table<Sync>& table, const typename TableCursor<Sync>::Entries& entries, size_t room, StoredRows* rows) const {
+  void store_rows(Table<Sync>& table, const TableCursor::Entries& entries, size_t room, StoredRows* rows) const {
     constexpr size_t kAhead = 8;
     const Layout& layout = table.layout();
     rows->table = &table;
@@ -204,7 +205,7 @@ class SnapshotRowsOf final : public SnapshotRows {
   // The state of reading one table.
   struct Passage {
     explicit Passage(Table<Sync>& table) : cursor(table), rows_at_begin(table.keys().size()) {}
-    TableCursor<Sync> cursor;
+    TableCursor cursor;
     const size_t rows_at_begin;
     std::atomic<uint32_t> threads{0};  // number of threads that are reading the table
     std::atomic<bool> ended{false};

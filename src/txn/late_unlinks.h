@@ -18,6 +18,7 @@
 #include "elider/snapshot_number.h"
 #include "txn/reclaim.h"
 #include "txn/store.h"
+#include "txn/table.h"
 
 namespace elider::txn {
 
@@ -65,7 +66,7 @@ class LateUnlinks {
  private:
   static constexpr size_t kRowsMax = 256;
   struct Late {
-    reclaim::UnlinkTask<Sync> row;
+    reclaim::UnlinkTask row;
     SnapshotNumber n;  // the snapshot number of the commit
   };
   static bool needed(const Store& store, const detail::TableBase& table, SnapshotNumber n) {

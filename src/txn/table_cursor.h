@@ -14,18 +14,17 @@
 #include <memory>
 
 #include "index/cursor.h"
-#include "txn/table.h"
+#include "txn/any_table.h"
 
 namespace elider::txn {
 
-template <class Sync>
 class TableCursor {
  public:
   using Entries = index::Entries;
 
-  explicit TableCursor(Table<Sync>& table) : table_(table), cursor_(table.keys().cursor()) {}
+  explicit TableCursor(AnyTable& table) : table_(table), cursor_(table.cursor()) {}
 
-  Table<Sync>& table() { return table_; }
+  AnyTable& table() { return table_; }
 
   // Replaces the contents of *entries with the next entries, about `count` of them, in key order if
   // the table is ordered. Returns false at the end of the table.
@@ -33,12 +32,12 @@ class TableCursor {
     entries->clear();
     const bool more = cursor_->next(count, entries);
     if (table_.byte_keys())
-      for (auto& [key, handle] : *entries) key = table_.key_of(Table<Sync>::as_row(handle), key);
+      for (auto& [key, handle] : *entries) key = table_.key_of(AnyTable::as_row(handle), key);
     return more;
   }
 
  private:
-  Table<Sync>& table_;
+  AnyTable& table_;
   const std::unique_ptr<index::Cursor> cursor_;
 };
 

@@ -1,0 +1,82 @@
+#include "engine/verify.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "txn/reclaim.h"
+#include "txn/table_cursor.h"
+
+namespace elider::detail {
+
+namespace {
+
+// Returns a description of what is wrong with a row, or "" if it is correct. The key index must
+// find the row by its key. The row's column groups must be unlocked, must not be removed, and must
+// be either all present or all absent. Each secondary index must find the row under its value.
+std::string verify_row(txn::AnyTable& table, KeyRef key, index::Handle handle, std::byte* image) {
+  const storage::Layout& layout = table.layout();
+  storage::Row* row = txn::AnyTable::as_row(handle);
+  const std::string named = "the row of key " + table.key_text(key);
+  if (table.find_row(key) != row) return named + " cannot be found by its key";
+  const uint64_t w = row->cell(layout, 0).load();
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    const uint64_t of_group = row->cell(layout, g).load();
+    if (storage::word::locked(of_group) || storage::word::removed(of_group)) return named + " is locked or removed";
+    if (storage::word::absent(of_group) != storage::word::absent(w))
+      return "some column groups of key " + table.key_text(key) + " are missing";
+  }
+  if (storage::word::absent(w)) return {};
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+    txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
+    if (table.find_entry(i, table.index_value(i, image), key) != handle)
+      return "index '" + table.schema().indexes[i].name + "' does not find " + named;
+  }
+  return {};
+}
+
+// Returns a description of what is wrong with an entry, or "" if it is correct. The entry must lead
+// to the row block of its key. In addition, either the row has the entry's value (or had it last,
+// if the row is absent), or the entry is on the list of entries to remove.
+std::string verify_entry(txn::AnyTable& table, uint32_t i, const txn::AnyTable::Entry& entry, std::byte* image) {
+  const storage::Layout& layout = table.layout();
+  storage::Row* row = txn::AnyTable::as_row(entry.handle);
+  const KeyRef key = table.key_of(row, entry.key);
+  const std::string named = "index '" + table.schema().indexes[i].name + "' leads from value " + std::to_string(entry.value) + " to ";
+  if (table.find_row(key) != row)
+    return named + "a row block that is not the row of key " + table.key_text(key);
+  if (row->cell(layout, 0).snapshot() != 0) {
+    txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
+    if (table.index_value(i, image) == entry.value) return {};
+  }
+  std::lock_guard lock(table.stale().mutex);
+  if (table.stale().unlisted) return {};
+  const auto listed = table.stale().by_row.find(row);
+  if (listed != table.stale().by_row.end())
+    for (const txn::StaleEntry& stale : listed->second)
+      if (stale.index == i && stale.value == entry.value) return {};
+  return named + "key " + table.key_text(key) + ", whose row has a different value, and the entry will not be removed";
+}
+
+}  // namespace
+
+Status verify_table(txn::AnyTable& table) {
+  if (Status status = table.verify_indexes(); !status.ok()) return status;
+
+  std::string wrong;
+  auto image = std::make_unique<std::byte[]>(table.layout().column_image_bytes());
+  txn::TableCursor cursor(table);
+  constexpr size_t kRowsAtOnce = 256;
+  for (index::Entries entries; wrong.empty() && cursor.next(kRowsAtOnce, &entries);)
+    for (size_t at = 0; at < entries.size() && wrong.empty(); ++at)
+      wrong = verify_row(table, entries[at].first, entries[at].second, image.get());
+  for (uint32_t i = 0; i < table.secondary_count() && wrong.empty(); ++i)
+    table.for_each_entry(i, [&](const txn::AnyTable::Entry& entry) {
+      wrong = verify_entry(table, i, entry, image.get());
+      return wrong.empty();
+    });
+  if (!wrong.empty()) return Status(Code::kInvalidArgument, "table '" + table.schema().name + "': " + wrong);
+  return {};
+}
+
+}  // namespace elider::detail

@@ -1,0 +1,154 @@
+// AnyTable: a table with its indexes, for callers that do not depend on the sync policy.
+//
+// Recovery, checkpoints, the check of all invariants, statistics and reclamation are compiled once,
+// and reach the indexes through the virtual functions of this class. Transactions use the derived
+// class Table (txn/table.h), whose functions of the same names are compiled for the sync policy and
+// are not called through a pointer.
+//
+// Thread safety: the same as the indexes (index/index.h). The calling worker must be inside the
+// epoch (base/worker.h).
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/test_points.h"
+#include "base/worker.h"
+#include "elider/elision.h"
+#include "elider/function_ref.h"
+#include "htm/prefault.h"
+#include "htm/site.h"
+#include "index/btree/btree.h"  // LeafHint
+#include "index/cursor.h"
+#include "index/index.h"
+#include "storage/block.h"
+#include "storage/table.h"
+#include "sync/policy.h"
+
+namespace elider::txn {
+
+using storage::Cell;
+using storage::ColumnSet;
+using storage::Layout;
+using storage::Row;
+using detail::KeyRef;
+using storage::copy_image;
+namespace word = storage::word;
+
+using PrimaryHint = index::LeafHint<Key>;
+using SecondaryHint = index::LeafHint<index::SecondaryKey>;
+
+// Allocates a row block for this key, and sets all its commit words to `absent_word`. Other threads
+// cannot reach the block yet. `regions` is whether hardware transactions will write the block.
+// Returns null if memory is exhausted.
+[[gnu::always_inline]] inline Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word, bool regions) {
+  Row* const row = storage::allocate_row_block(worker, layout, key);
+  if (row == nullptr) [[unlikely]] return nullptr;
+  // The slots of zones need not be prefaulted: scans may read them at any time, so their pages are
+  // already in memory.
+  if (regions && layout.zones() == nullptr) htm::prefault(row, layout.block_bytes());
+  ELIDER_TEST_POINT("row.taken");
+  const uint32_t groups = layout.group_count();
+  if (layout.protocol_bytes() != 0) [[unlikely]]
+    for (uint32_t g = 0; g < groups; ++g) std::memset(row->protocol_bytes(layout, g), 0, layout.protocol_bytes());
+  for (uint32_t g = 0; g < groups; ++g) {
+    Cell& cell = row->cell(layout, g);
+    cell.set_word(absent_word);
+    cell.set_snapshot(0);
+    cell.set_previous(nullptr);
+    if (layout.group(g).block) cell.set_block(nullptr);
+  }
+  return row;
+}
+
+// A secondary index entry that its row may no longer match (txn/reclaim.h).
+struct StaleEntry {
+  uint32_t index;
+  uint64_t value;
+  uint64_t ticket;
+};
+struct StaleEntries {
+  std::mutex mutex;  // lock order: after cells, before index latches; while it is held, cells may only be try-locked
+  uint64_t next_ticket = 0;
+  std::unordered_map<Row*, std::vector<StaleEntry>> by_row;
+  // Set when an entry could not be listed because memory was exhausted. From then on, rows of this
+  // table are not unlinked.
+  bool unlisted = false;
+};
+
+class AnyTable : public detail::TableBase {
+ public:
+  // An entry of a secondary index. The key of an entry that the table returns is empty if the table
+  // has byte keys, because the row stores it (key_of).
+  struct Entry {
+    uint64_t value;
+    KeyRef key;
+    index::Handle handle;
+  };
+
+  uint32_t secondary_count() const { return secondary_count_; }
+  StaleEntries& stale() { return stale_; }
+  // True if hardware transactions access the table's rows.
+  bool regions() const { return regions_; }
+
+  // Returns the row's key, which is valid as long as the row block is. A byte key is stored in the
+  // row block, a number key is returned as it is.
+  [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
+    return byte_keys() ? KeyRef(row->key(layout())) : key;
+  }
+  // Returns the value in secondary index i of a row with this image.
+  uint64_t index_value(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
+
+  static Row* as_row(index::Handle handle) { return reinterpret_cast<Row*>(handle); }
+
+  // -- the key index ------------------------------------------------------------------------------
+
+  // Returns the key's row block, or null.
+  virtual Row* find_row(KeyRef key) = 0;
+  // Looks up many keys at once, and prefetches the cache lines that a read of these columns
+  // touches. `witnesses` may be null.
+  virtual void find_many(const KeyRef* keys, size_t count, const ColumnSet& columns, index::Handle* rows, index::Witness* witnesses) = 0;
+  virtual index::InsertResult find_or_insert(Worker& worker, KeyRef key, Row* candidate, PrimaryHint& hint) = 0;
+  virtual bool remove(Worker& worker, KeyRef key, Row* row) = 0;
+  // Prefetches the memory in which the index stores these keys, if it can compute the addresses.
+  virtual void prefetch(std::span<const Key> keys) const = 0;
+  virtual size_t row_blocks() const = 0;
+  virtual std::unique_ptr<index::Cursor> cursor() = 0;
+
+  // -- secondary indexes, by position -------------------------------------------------------------
+
+  virtual index::Handle find_entry(uint32_t i, uint64_t value, KeyRef key) = 0;
+  // Inserts the entries that the index does not contain. It is fastest if they are sorted. Returns
+  // how many entries were processed, which is fewer than all if memory is exhausted.
+  virtual size_t insert_entries(Worker& worker, uint32_t i, std::span<const Entry> entries) = 0;
+  virtual bool remove_entry(Worker& worker, uint32_t i, const Entry& entry) = 0;
+  // Calls f(entry) for each entry, in order, until f returns false.
+  virtual void for_each_entry(uint32_t i, FunctionRef<bool(const Entry&)> f) = 0;
+
+  // -- all indexes --------------------------------------------------------------------------------
+
+  // Checks the invariants of the indexes themselves.
+  virtual Status verify_indexes() const = 0;
+  virtual uint64_t index_bytes() const = 0;
+  // Adds the counts of the hardware transactions that run this operation of the indexes.
+  virtual void add_counts(sync::Operation operation, htm::SiteCounts* counts) = 0;
+  // Must be called before the table is used. `policy` must outlive the table.
+  virtual void set_elision(const ElisionPolicy& policy) = 0;
+
+ protected:
+  AnyTable(Schema described, bool byte_keys, bool regions, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes,
+           uint32_t protocol_bytes)
+      : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, byte_keys),
+        secondary_count_(lacks_indexes() ? 0 : static_cast<uint32_t>(schema().indexes.size())), regions_(regions) {}
+
+ private:
+  const uint32_t secondary_count_;
+  const bool regions_;
+  StaleEntries stale_;
+};
+
+}  // namespace elider::txn

@@ -1,0 +1,228 @@
+#include "txn/reclaim.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+namespace elider::txn {
+
+namespace reclaim {
+
+bool take_over_entry(AnyTable& table, Row* row, uint32_t index, uint64_t value) {
+  const auto found = table.stale().by_row.find(row);
+  if (found == table.stale().by_row.end()) return false;
+  const bool listed = std::erase_if(found->second, [&](const StaleEntry& e) { return e.index == index && e.value == value; }) != 0;
+  if (found->second.empty()) table.stale().by_row.erase(found);
+  return listed;
+}
+
+namespace {
+
+// `row` and `key` are valid as long as the entry is on the row's list.
+struct EntryTask {
+  AnyTable* table;
+  Row* row;
+  KeyRef key;
+  StaleEntry entry;
+};
+
+// Locks every column group of the row, and stores the previous commit words in `words`. Returns
+// false, without any lock, if another transaction holds one of the locks.
+bool try_lock_row(const Layout& layout, Row* row, uint64_t* words) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    words[g] = row->cell(layout, g).load();
+    if (!word::locked(words[g]) && row->cell(layout, g).lock_from(words[g])) continue;
+    while (g-- > 0) row->cell(layout, g).unlock(words[g]);
+    return false;
+  }
+  return true;
+}
+void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(words[g]);
+}
+
+// Retires the row's memory: the row block, and the separate blocks of its column groups.
+void retire_memory_of(Worker& worker, Row* row, uint64_t table_address, Reclaim step) {
+  const Layout& layout = reinterpret_cast<AnyTable*>(table_address)->layout();
+  worker.retire(step, row, table_address, storage::all_bytes(layout, row));
+}
+
+void free_row_now(Worker& worker, void* object, uint64_t table_address) {
+  storage::free_row(worker, reinterpret_cast<AnyTable*>(table_address)->layout(), static_cast<Row*>(object));
+}
+
+// If the table has secondary indexes, the row's memory is freed only after two grace periods. A
+// transaction that found the row before it was unlinked may have added a secondary entry for the
+// row, noticed that the row is removed, and removed the entry again. A reader that saw this entry
+// may have entered after the unlinking, but at most one epoch later.
+void free_row(Worker& worker, void* object, uint64_t table_address) {
+  if (reinterpret_cast<AnyTable*>(table_address)->secondary_count() == 0) free_row_now(worker, object, table_address);
+  else retire_memory_of(worker, static_cast<Row*>(object), table_address, free_row_now);
+}
+
+// Computes the row's values in secondary indexes `first` to `last` (inclusive). The caller must
+// hold the row's locks. Returns false if a key function threw or memory is exhausted; the caller
+// must then not change anything.
+bool values_locked(AnyTable& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
+  const Layout& layout = table.layout();
+  try {
+    const auto image = std::make_unique_for_overwrite<std::byte[]>(layout.column_image_bytes());
+    for (uint32_t i = first; i <= last; ++i) {
+      copy_locked(layout, row, layout.index_columns(i), image.get());
+      values[i] = table.index_value(i, image.get());
+    }
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// Marks a locked row as removed, and removes all its secondary entries. `word_before` is the commit
+// word that group 0 had before the lock. Returns false, without any change, if the row cannot be
+// unlinked now.
+bool remove_entries(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t word_before) {
+  const index::Handle handle = reinterpret_cast<index::Handle>(row);
+  const bool filled = row->cell(table.layout(), 0).snapshot() != 0;  // some commit has filled the row
+  uint64_t values[kSecondaryIndexesMax];
+  if (filled && !values_locked(table, row, 0, table.secondary_count() - 1, values)) return false;
+  std::lock_guard lock(table.stale().mutex);
+  if (table.stale().unlisted) return false;
+  // The removed bit must be set before the stale entries are removed. A transaction that creates a
+  // stale entry afterwards then sees the bit (retire_entry).
+  row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
+  if (filled)
+    for (uint32_t i = 0; i < table.secondary_count(); ++i) table.remove_entry(worker, i, {values[i], key, handle});
+  auto pending = table.stale().by_row.extract(row);
+  if (pending.empty()) return true;
+  for (const StaleEntry& entry : pending.mapped()) table.remove_entry(worker, entry.index, {entry.value, key, handle});
+  return true;
+}
+
+// Unlinks the row from its indexes if the commit word of its group 0 is still `absent_word`. The
+// caller must make sure that the row's memory has not been reused. Returns false if another
+// transaction holds one of the row's locks.
+bool try_unlink_row(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t absent_word) {
+  const Layout& layout = table.layout();
+  uint64_t words[kCommitGroupsMax] = {};
+  if (!try_lock_row(layout, row, words)) return false;
+  if (words[0] != absent_word) {
+    unlock_row(layout, row, words);
+    return true;
+  }
+  ELIDER_TEST_POINT("gc.before_unlink");
+  uint64_t sequence_max = 0;
+  for (uint32_t g = 0; g < layout.group_count(); ++g) sequence_max = std::max(sequence_max, word::sequence(words[g]));
+  table.raise_sequence_floor(sequence_max + 1);  // before a new block of this key can be inserted
+  if (table.secondary_count() == 0) {
+    row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
+  } else if (!remove_entries(worker, table, row, key, words[0])) {
+    unlock_row(layout, row, words);  // the row stays absent until its key is used again
+    return true;
+  }
+  table.remove(worker, key, row);
+  ELIDER_TEST_POINT("gc.after_unlink");
+  for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(word::next(words[g], true) | word::kRemoved);
+  retire_memory_of(worker, row, reinterpret_cast<uint64_t>(&table), free_row);
+  return true;
+}
+
+// Schedules the task, or drops it if memory is exhausted. An absent row then stays in its indexes
+// until its key is used again. A stale entry stays on its row's list, and is removed together with
+// the row.
+template <class Task>
+void retire_task(Worker& worker, Reclaim step, Task* task) {
+  if (!worker.retire_linked(step, task, 0)) delete task;
+}
+
+}  // namespace
+
+bool unlink_absent_row(Worker& worker, const UnlinkTask& task) {
+  auto& [table, row, own_key, absent_word] = task;
+  const KeyRef key = own_key;
+  // The lock bit is ignored, because the word may return to its earlier value when it is unlocked.
+  return table->find_row(key) != row || (row->cell(table->layout(), 0).load() & ~word::kLocked) != absent_word ||
+         try_unlink_row(worker, *table, row, key, absent_word);
+}
+
+namespace {
+
+// The first step of a removal, one grace period after the commit.
+void unlink_row(Worker& worker, void* object, uint64_t) {
+  auto* task = static_cast<UnlinkTask*>(object);
+  if (unlink_absent_row(worker, *task)) delete task;
+  else retire_task(worker, unlink_row, task);
+}
+
+// Removes the entry, unless its row has that value again.
+void unlink_entry(Worker& worker, void* object, uint64_t) {
+  std::unique_ptr<EntryTask> task(static_cast<EntryTask*>(object));
+  AnyTable* const table = task->table;
+  Row* const row = task->row;
+  const KeyRef key = task->key;
+  const StaleEntry entry = task->entry;
+  const Layout& layout = table->layout();
+  std::lock_guard lock(table->stale().mutex);
+  auto found = table->stale().by_row.find(row);
+  if (found == table->stale().by_row.end()) return;
+  auto& list = found->second;
+  auto at = std::find_if(list.begin(), list.end(), [&](const StaleEntry& e) { return e.ticket == entry.ticket; });
+  if (at == list.end()) return;  // a later change of the same entry has its own task, or the row is unlinked
+  uint64_t words[kCommitGroupsMax];
+  if (!try_lock_row(layout, row, words)) {
+    retire_task(worker, unlink_entry, task.release());
+    return;
+  }
+  bool matches = false;
+  if (row->cell(layout, 0).snapshot() != 0) {  // a removed row keeps the entry of its last value until it is unlinked
+    uint64_t values[kSecondaryIndexesMax];
+    if (!values_locked(*table, row, entry.index, entry.index, values)) {
+      unlock_row(layout, row, words);
+      return;  // the entry stays on the list, and is removed together with its row
+    }
+    matches = values[entry.index] == entry.value;
+  }
+  if (!matches) ELIDER_TEST_POINT("gc.before_entry_removal");
+  if (!matches) table->remove_entry(worker, entry.index, {entry.value, key, reinterpret_cast<index::Handle>(row)});
+  unlock_row(layout, row, words);
+  list.erase(at);
+  if (list.empty()) table->stale().by_row.erase(found);
+}
+
+}  // namespace
+
+}  // namespace reclaim
+
+
+void retire_row(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t absent_word) {
+  try {
+    std::unique_ptr<reclaim::UnlinkTask> task(new reclaim::UnlinkTask{&table, row, {table, key}, absent_word});
+    reclaim::retire_task(worker, reclaim::unlink_row, task.release());
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void unlink_row_now(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t absent_word) {
+  if (!reclaim::try_unlink_row(worker, table, row, key, absent_word)) retire_row(worker, table, row, key, absent_word);
+}
+
+void retire_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, uint64_t value) {
+  std::lock_guard lock(table.stale().mutex);
+  if (word::removed(row->cell(table.layout(), 0).load())) {
+    // When the row was unlinked, this entry was not listed yet, so it was not removed.
+    table.remove_entry(worker, index, {value, key, reinterpret_cast<index::Handle>(row)});
+    return;
+  }
+  const StaleEntry entry{index, value, ++table.stale().next_ticket};
+  try {
+    std::unique_ptr<reclaim::EntryTask> task(new reclaim::EntryTask{&table, row, key, entry});
+    auto& list = table.stale().by_row[row];
+    list.reserve(list.size() + 1);
+    std::erase_if(list, [&](const StaleEntry& e) { return e.index == index && e.value == value; });
+    list.push_back(entry);
+    reclaim::retire_task(worker, reclaim::unlink_entry, task.release());
+  } catch (const std::bad_alloc&) {
+    table.stale().unlisted = true;  // the entry stays in its index, so the row block must also stay
+  }
+}
+
+}  // namespace elider::txn
