@@ -256,6 +256,14 @@ class Workers {
   RetiredList orphans_;             // objects of released or idle workers; not ordered by epoch
 };
 
+// A worker that is acquired until the object is destroyed, or null.
+struct ReleaseWorker {
+  Workers* workers;
+  void operator()(Worker* worker) const { workers->release(worker); }
+};
+using WorkerLoan = std::unique_ptr<Worker, ReleaseWorker>;
+inline WorkerLoan lend_worker(Workers& workers) { return {workers.acquire(), {&workers}}; }
+
 inline uint64_t Worker::global_epoch() const { return workers_.epoch(); }
 
 void Worker::announce() {

@@ -30,9 +30,6 @@ class ClosedEngine final : public Engine {
   const Recovery& recovery() const override { return nothing_recovered_; }
   Status checkpoint() override { return refuse_closed(); }
   Status backup(const std::string&) override { return refuse_closed(); }
-  std::unique_ptr<recovery::RowLoader> make_loader() override { return nullptr; }
-  Status build_indexes(uint32_t, const std::function<void(uint64_t, uint64_t)>&) override { return refuse_closed(); }
-  std::unique_ptr<recovery::SnapshotRows> read_snapshot() override { return nullptr; }
 
   uint64_t database_id() const override { return 0; }
   uint32_t procedure_id(std::string_view) override { return 0; }

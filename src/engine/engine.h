@@ -17,7 +17,7 @@
 #include "engine/held_snapshot.h"
 #include "engine/installed_procedures.h"
 #include "engine/sequences.h"
-#include "recovery/recovery_target.h"
+#include "recovery/open_how.h"
 #include "storage/table.h"
 #include "txn/chopping/execution.h"
 
@@ -48,9 +48,9 @@ struct GroupCalls {
   const FunctionRef<Status(size_t)>* refusal = nullptr;  // returns why a call was not resolved
 };
 
-class Engine : public recovery::RecoveryTarget {
+class Engine {
  public:
-  ~Engine() override;
+  virtual ~Engine();
   // Allocates and touches this much memory. Called right after construction. Returns kMemoryLimit
   // if the system does not have this much memory.
   virtual Status prefault(uint64_t bytes) = 0;
@@ -74,6 +74,7 @@ class Engine : public recovery::RecoveryTarget {
   // snapshot of this database, or if `read_only` is false.
   virtual Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const = 0;
 
+  virtual Result<TableRef> create_table(const Schema& schema) = 0;
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
@@ -93,11 +94,13 @@ class Engine : public recovery::RecoveryTarget {
 
   virtual uint64_t database_id() const = 0;  // as in TableBase; 0 for the engine of closed databases
   virtual uint32_t procedure_id(std::string_view name) = 0;
+  virtual SyncPolicy sync() const = 0;
   virtual HtmBackend htm() const = 0;  // kNone under policies without hardware transactions
   virtual const ElisionPolicy* elision() const = 0;  // null if the policy does not use hardware transactions
   virtual Protocol protocol() const = 0;
   // Returns true if the database can provide this durability.
   virtual bool can_promise(Durability durability) const = 0;
+  virtual Statistics statistics() const = 0;
   virtual void collect_garbage() = 0;
   // Returns true if this process is a forked child of the process that opened the database. A child
   // may call only abandon(), and functions that return an error in a child.

@@ -1,13 +1,10 @@
 // EngineBase: the parts of an engine that depend on the sync policy but not on the protocol. These
-// are the catalog, the data folders, statistics, garbage collection, and the check of all
-// invariants.
+// are the data folders, statistics, garbage collection, and the check of all invariants.
 //
 // Thread safety: the same as Database.
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +18,8 @@
 #include "recovery/data_folder.h"
 #include "sync/elided.h"
 #include "txn/chopping/within_call.h"
-#include "txn/table.h"
+#include "txn/catalog.h"
+#include "txn/make_table.h"
 
 namespace elider::detail {
 
@@ -31,10 +29,18 @@ template <class Sync>
 class EngineBase : public Engine {
  public:
   Status prefault(uint64_t bytes) override;
-  Result<TableRef> create_table(const Schema& schema) override;
-  TableBase* find_table(std::string_view name) const override;
-  std::vector<TableRef> tables() const override;
-  Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(*this, store_, how, may_skip); }
+  Result<TableRef> create_table(const Schema& schema) override {
+    Result<txn::AnyTable*> made = catalog_.create(schema);
+    if (!made.ok()) return made.status();
+    return TableRef(*made);
+  }
+  TableBase* find_table(std::string_view name) const override { return catalog_.find(name); }
+  std::vector<TableRef> tables() const override {
+    std::vector<TableRef> all;
+    for (txn::AnyTable* const table : catalog_.tables()) all.emplace_back(table);
+    return all;
+  }
+  Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(how, may_skip); }
   Status wait_durable(SnapshotNumber commit_number) override {
     if (txn::WithinCall::of(store_.id))
       return Status::invalid_argument(
@@ -61,10 +67,6 @@ class EngineBase : public Engine {
     if ((*hold)->database != store_.id) return Status::invalid_argument("the HeldSnapshot belongs to another database");
     return {};
   }
-  Status half_done() const override { return store_.stopped() ? store_.refusal() : Status(); }
-  std::unique_ptr<recovery::RowLoader> make_loader() override;
-  Status build_indexes(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) override;
-  std::unique_ptr<recovery::SnapshotRows> read_snapshot() override;
   uint64_t database_id() const override { return store_.id; }
   uint32_t procedure_id(std::string_view name) override { return store_.procedures.id(name); }
   Statistics statistics() const override;
@@ -79,16 +81,16 @@ class EngineBase : public Engine {
   Status verify() override;
 
  protected:
-  using TableType = txn::Table<Sync>;
   using Begun = typename ThreadCheck<Sync>::Begun;
 
   EngineBase(const Options& options, SyncPolicy sync, HtmBackend htm, uint32_t protocol_bytes, WorkerPool::Make make_worker)
       : sync_(sync),
         htm_(htm),
-        protocol_bytes_(protocol_bytes),
         memory_(options.memory_limit_bytes, options.huge_pages, laboratory_of(options).parts.own_allocators),
+        catalog_(memory_, store_, {&txn::make_table<Sync>, protocol_bytes}),
         store_(memory_, options, next_database_id()),
-        pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))) {}
+        pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))),
+        data_(catalog_, store_, sync == SyncPolicy::kSingleThreaded) {}
   // data_ and pool_ are declared last, so they are destroyed first. The destructor of data_ writes
   // the rest of the log to the disk. The workers in pool_ reclaim memory through tables and
   // indexes, so they must be destroyed before these.
@@ -131,18 +133,13 @@ class EngineBase : public Engine {
  private:
   class Hold;
   void end_hold(EngineWorker& worker);
-  std::vector<TableBase*> tables_made();
   void add_elision(Statistics& statistics) const;
   void add_memory(const txn::AnyTable& table, Statistics& statistics) const;
-  Status verify_tables();
 
   const SyncPolicy sync_;
   const HtmBackend htm_;
-  const uint32_t protocol_bytes_;  // per cell
   Memory memory_;
-  std::mutex creation_mutex_;                // held by create_table(); acquired before catalog_mutex_
-  mutable std::shared_mutex catalog_mutex_;  // guards tables_
-  std::vector<std::unique_ptr<TableType>> tables_;
+  txn::Catalog catalog_;
 
  protected:
   txn::Store store_;
@@ -172,7 +169,7 @@ Status EngineBase<Sync>::backup(const std::string& folder) {
   if (!threads_.may_begin()) return refuse_other_thread();
   if (Status status = may_read_all(); !status.ok()) return status;
   const Begun begun(threads_);
-  return data_.backup(*this, store_.options, folder);
+  return data_.backup(folder);
 }
 
 // -- held snapshots -------------------------------------------------------------------------------
@@ -225,71 +222,7 @@ Status EngineBase<Sync>::hold_snapshot(WhenHalfDone when, std::shared_ptr<const 
   }
 }
 
-// -- catalog --------------------------------------------------------------------------------------
-
-template <class Sync>
-Result<TableRef> EngineBase<Sync>::create_table(const Schema& schema) {
-  if (Status status = storage::check_schema(schema, store_.options.leave_out_indexes); !status.ok()) return status;
-  std::lock_guard one_at_a_time(creation_mutex_);
-  if (TableBase* there = find_table(schema.name)) {
-    if (const std::string what = storage::difference(there->schema(), schema); !what.empty())
-      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' already exists with a different schema: " + what);
-    if (there->lacks_indexes() && !storage::lacks_key_functions(schema))
-      return Status(Code::kSchemaMismatch,
-                    "table '" + schema.name + "' was opened without its secondary indexes (Options::leave_out_indexes)");
-    return TableRef(there);
-  }
-  // Does not need catalog_mutex_: only the holder of creation_mutex_ adds tables.
-  if (tables_.size() >= txn::kTablesMax)
-    return Status::invalid_argument("table '" + schema.name + "': the database already has " + std::to_string(txn::kTablesMax) +
-                                    " tables, the maximum");
-  const KeyKind keys = index::ByteIndexOf<Sync>::kind_of(schema, store_.options);
-  auto made = std::make_unique<TableType>(schema, keys, static_cast<uint32_t>(tables_.size()), store_.id,
-                                          store_.options.block_threshold_bytes, protocol_bytes_);
-  made->make_zones(memory_);
-  if (!made->make_inline_rows(memory_))
-    return Status(Code::kMemoryLimit,
-                  "table '" + schema.name + "': not enough memory for " + std::to_string(schema.inline_rows) + " inline rows");
-  made->set_elision(store_.laboratory.elision);
-  const auto add = [&](bool room_alone) {
-    std::unique_lock lock(catalog_mutex_);
-    room_alone ? tables_.reserve(tables_.size() + 1) : tables_.push_back(std::move(made));
-  };
-  add(true);
-  if (Status status = data_.log_table(made->id(), schema); !status.ok()) return status;
-  ELIDER_TEST_POINT("catalog.table_logged");
-  // The sink is called before any thread can find the table, so the history names the table before
-  // a transaction uses it. catalog_mutex_ is not held during the call, because the sink is the
-  // application's code. If the sink throws, the table still exists, because the log already records
-  // it.
-  try {
-    if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
-  } catch (...) {
-    add(false);
-    throw;
-  }
-  add(false);
-  return TableRef(tables_.back().get());
-}
-
-template <class Sync>
-TableBase* EngineBase<Sync>::find_table(std::string_view name) const {
-  std::shared_lock lock(catalog_mutex_);
-  for (const auto& table : tables_)
-    if (table->schema().name == name) return table.get();
-  return nullptr;
-}
-
-template <class Sync>
-std::vector<TableRef> EngineBase<Sync>::tables() const {
-  std::shared_lock lock(catalog_mutex_);
-  std::vector<TableRef> all;
-  for (const auto& table : tables_) all.emplace_back(table.get());
-  return all;
-}
-
 }  // namespace elider::detail
 
-#include "engine/engine_recovery.h"
 #include "engine/engine_statistics.h"
 #include "engine/engine_verify.h"

@@ -13,12 +13,11 @@ Statistics EngineBase<Sync>::statistics() const {
   Statistics s;
   s.procedures.resize(store_.procedures.count());
   for (uint32_t i = 0; i < s.procedures.size(); ++i) s.procedures[i].name = store_.procedures.name(i);
-  {
-    std::shared_lock lock(catalog_mutex_);
-    s.tables.resize(tables_.size());
-    for (const auto& table : tables_) add_memory(*table, s);
-  }
+  const std::vector<txn::AnyTable*> tables = catalog_.tables();
+  s.tables.resize(tables.size());
+  for (const txn::AnyTable* table : tables) add_memory(*table, s);
   std::vector<int64_t> rows(s.tables.size());
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = tables[i]->recovered_rows();
   std::vector<txn::ConflictedKeys::Sums> conflicted(s.tables.size());
   pool_->for_each_counters([&](const txn::Counters& counters) {
     s.read_only_commits += static_cast<uint64_t>(counters.read_only_commits.get());
@@ -113,15 +112,12 @@ void EngineBase<Sync>::add_elision(Statistics& s) const {
         {std::move(site), std::move(table), counts.commits, counts.in_vain, counts.fallbacks, counts.direct, counts.aborts});
   };
   constexpr const char* kSites[sync::kOperations] = {"index get", "index batch", "index scan", "index insert", "index remove"};
-  {
-    std::shared_lock lock(catalog_mutex_);
-    for (const auto& table : tables_)
-      for (size_t i = 0; i < sync::kOperations; ++i) {
-        htm::SiteCounts counts;
-        table->add_counts(static_cast<sync::Operation>(i), &counts);
-        add(kSites[i], table->schema().name, counts);
-      }
-  }
+  for (txn::AnyTable* const table : catalog_.tables())
+    for (size_t i = 0; i < sync::kOperations; ++i) {
+      htm::SiteCounts counts;
+      table->add_counts(static_cast<sync::Operation>(i), &counts);
+      add(kSites[i], table->schema().name, counts);
+    }
   if (store_.elision != nullptr) {
     add("record read", "", store_.elision->record_read.counts());
     add("commit", "", store_.elision->commit.counts());

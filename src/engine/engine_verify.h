@@ -16,7 +16,8 @@ Status EngineBase<Sync>::verify() {
   worker->base.enter();
   Status status;
   try {
-    status = verify_tables();
+    for (txn::AnyTable* const table : catalog_.tables())
+      if (status.ok()) status = verify_table(*table);
   } catch (const std::bad_alloc&) {
     status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   } catch (const std::exception& error) {  // thrown by a key function
@@ -32,14 +33,6 @@ Status EngineBase<Sync>::verify() {
   worker->base.leave();
   pool_->give_back(worker);
   return status;
-}
-
-template <class Sync>
-Status EngineBase<Sync>::verify_tables() {
-  std::shared_lock lock(catalog_mutex_);
-  for (const auto& table : tables_)
-    if (Status status = verify_table(*table); !status.ok()) return status;
-  return {};
 }
 
 }  // namespace elider::detail

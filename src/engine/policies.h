@@ -1,12 +1,13 @@
 // Code that depends only on the sync policy is compiled once per policy, in policies/NAME.cc:
-// EngineBase, read-only transactions on snapshots, and the lookups of groups. All protocols share
-// this code. An engine's file names its policies with ELIDER_USES_POLICY. The engine's registration
-// tells CMake which policy files the engine needs.
+// EngineBase, tables, read-only transactions on snapshots, and the lookups of groups. All protocols
+// share this code. An engine's file names its policies with ELIDER_USES_POLICY. The engine's
+// registration tells CMake which policy files the engine needs.
 // Thread safety: this header contains only declarations.
 #pragma once
 
 #include "engine/engine_base.h"
 #include "index/policies.h"
+#include "txn/make_table.h"
 #include "txn/snapshot_transaction.h"
 #include "txn/touched_rows.h"
 
@@ -15,6 +16,8 @@
   linkage template class elider::detail::EngineBase<elider::policy>;                                                              \
   linkage template class elider::txn::SnapshotTransaction<elider::policy>;                                                        \
   linkage template class elider::txn::Reads<elider::policy, elider::txn::SnapshotTransaction<elider::policy>>;                    \
+  linkage template std::unique_ptr<elider::txn::AnyTable> elider::txn::make_table<elider::policy>(                                 \
+      const elider::Schema&, uint32_t, const elider::txn::Store&, uint32_t);                                                      \
   linkage template void elider::txn::TouchedRows::find<elider::policy>(uint64_t, std::span<const elider::detail::Touch>);
 
 // Used in each file that compiles an engine of this policy.

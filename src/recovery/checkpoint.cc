@@ -12,7 +12,6 @@
 #include "base/parallel.h"
 #include "base/test_points.h"
 #include "log/fresh_folder.h"
-#include "recovery/recovery_target.h"
 #include "txn/table_record.h"
 
 namespace elider::recovery {
@@ -35,8 +34,6 @@ void give_way() {
   constexpr int kNice = 8;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice));
 }
-
-uint32_t threads_for(const RecoveryTarget& target, uint32_t wanted) { return target.sync() == SyncPolicy::kSingleThreaded ? 1 : wanted; }
 
 }  // namespace
 
@@ -80,7 +77,7 @@ Status CheckpointWriter::end_part(std::unique_ptr<log::PartWriter>* part) {
 
 Status CheckpointWriter::write_tables(const SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part) {
   std::vector<std::byte> block;
-  for (const TableBase* table : rows.tables()) {
+  for (const AnyTable* table : rows.tables()) {
     block.resize(log::kBlockHeaderBytes);
     txn::encode_table(table->id(), schema_of(*table), &block);
     if (Status status = part.append(log::BlockKind::kTable, table->id(), 0, block); !status.ok()) return status;
@@ -132,10 +129,10 @@ void CheckpointWriter::remove() {
 
 // -- taking ---------------------------------------------------------------------------------------
 
-Checkpoints::Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
+Checkpoints::Checkpoints(const CheckpointSource& source, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
                          const FoundInFolders& found)
-    : target_(target),
-      options_(options),
+    : source_(source),
+      options_(source.store.options),
       directory_(directory),
       log_(log),
       schema_of_(std::move(schema_of)),
@@ -162,7 +159,7 @@ void Checkpoints::run() {
     // unnecessary then.
     { const std::lock_guard until_it_is_taken(taking_mutex_); }
     if (due() || !wanted()) continue;
-    if (target_.sync() == SyncPolicy::kSingleThreaded) due_.store(true, std::memory_order_relaxed);
+    if (source_.one_thread) due_.store(true, std::memory_order_relaxed);
     else static_cast<void>(take());  // the statistics report a failure
   }
 }
@@ -208,8 +205,7 @@ Status Checkpoints::take_one(uint64_t bytes_per_second) {
     std::lock_guard lock(mutex_);
     facts_.running = true;
   }
-  CheckpointWriter writer({directory_.folders(), directory_.manifest().database, threads_for(target_, options_.checkpoint_threads),
-                           bytes_per_second, &stop_});
+  CheckpointWriter writer({directory_.folders(), directory_.manifest().database, source_.threads(), bytes_per_second, &stop_});
   auto published = log::Published::kNo;
   Status status;
   try {
@@ -243,7 +239,7 @@ Status Checkpoints::take_one(uint64_t bytes_per_second) {
 // older files failed.
 Status Checkpoints::write_and_publish(CheckpointWriter& writer, log::Published* published) {
   if (log_.failed()) return log_.failure();  // after a failure of the log, a checkpoint must not be published
-  std::unique_ptr<SnapshotRows> rows = target_.read_snapshot();
+  std::unique_ptr<SnapshotRows> rows = SnapshotRows::begin(source_.catalog, source_.store);
   if (rows == nullptr) return no_snapshot();
   Status status = writer.write(std::move(rows), schema_of_);
   // The checkpoint's commits must first be durable in the log. Otherwise a crash could lose the end
@@ -264,26 +260,26 @@ Statistics::Checkpoints Checkpoints::facts() const {
 
 namespace {
 
-Status back_up_rows(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
-                    const SchemaOfTable& schema_of) {
+Status back_up_rows(const CheckpointSource& source, io::FileSystem& files, const std::string& folder, const SchemaOfTable& schema_of) {
   std::unique_ptr<log::FreshFolder> fresh;
   if (Status status = log::FreshFolder::make(files, folder, &fresh); !status.ok()) return status;
-  std::unique_ptr<SnapshotRows> rows = target.read_snapshot();
+  std::unique_ptr<SnapshotRows> rows = SnapshotRows::begin(source.catalog, source.store);
   if (rows == nullptr) return no_snapshot();
   const log::DatabaseId database = log::Directory::new_database_id();
-  CheckpointWriter writer(
-      {{&fresh->folder()}, database, threads_for(target, options.checkpoint_threads), options.checkpoint_bytes_per_second, nullptr});
+  const txn::Store& store = source.store;
+  CheckpointWriter writer({{&fresh->folder()}, database, source.threads(), store.options.checkpoint_bytes_per_second, nullptr});
   if (Status status = writer.write(std::move(rows), schema_of); !status.ok()) return status;
-  if (Status status = target.half_done(); !status.ok()) return status;
+  // If a chopped procedure failed after some of its pieces had committed, the snapshot may include
+  // these pieces.
+  if (store.stopped()) return store.refusal();
   return fresh->publish({database, 1, writer.checkpoint().number + 1, {writer.checkpoint()}, {}});
 }
 
 }  // namespace
 
-Status back_up(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
-               const SchemaOfTable& schema_of) {
+Status back_up(const CheckpointSource& source, io::FileSystem& files, const std::string& folder, const SchemaOfTable& schema_of) {
   try {
-    return back_up_rows(target, files, folder, options, schema_of);
+    return back_up_rows(source, files, folder, schema_of);
   } catch (const std::bad_alloc&) {
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
   }

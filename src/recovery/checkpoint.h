@@ -27,13 +27,22 @@
 #include "log/directory.h"
 #include "log/log.h"
 #include "recovery/snapshot_rows.h"
+#include "txn/catalog.h"
+#include "txn/store.h"
 
 namespace elider::recovery {
 
-class RecoveryTarget;
+// The database whose rows a checkpoint writes.
+struct CheckpointSource {
+  txn::Catalog& catalog;
+  txn::Store& store;
+  bool one_thread = false;  // only the thread that runs transactions may read rows
+
+  uint32_t threads() const { return one_thread ? 1 : store.options.checkpoint_threads; }
+};
 
 // Returns the schema that a checkpoint must store for a table.
-using SchemaOfTable = std::function<const Schema&(const TableBase& table)>;
+using SchemaOfTable = std::function<const Schema&(const AnyTable& table)>;
 
 // Writes the rows of one snapshot to the parts of a checkpoint. Each object can be used only once.
 class CheckpointWriter {
@@ -99,9 +108,9 @@ inline constexpr size_t kGenerationsMax = 64;
 
 class Checkpoints {
  public:
-  // Starts a thread that takes checkpoints in the background if `options` request them. For a
-  // single-threaded engine, that thread only sets due().
-  Checkpoints(RecoveryTarget& target, const Options& options, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
+  // Starts a thread that takes checkpoints in the background if the store's options request them.
+  // If only one thread may read rows (CheckpointSource::one_thread), that thread only sets due().
+  Checkpoints(const CheckpointSource& source, log::Directory& directory, log::Log& log, SchemaOfTable schema_of,
               const FoundInFolders& found);
   ~Checkpoints();  // cancels a checkpoint that is being taken
 
@@ -125,7 +134,7 @@ class Checkpoints {
   Status take_one(uint64_t bytes_per_second);
   Status write_and_publish(CheckpointWriter& writer, log::Published* published);
 
-  RecoveryTarget& target_;
+  const CheckpointSource source_;
   const Options& options_;
   log::Directory& directory_;
   log::Log& log_;
@@ -146,7 +155,6 @@ class Checkpoints {
 };
 
 // Implements Database::backup(), which describes the effect and the errors.
-Status back_up(RecoveryTarget& target, io::FileSystem& files, const std::string& folder, const Options& options,
-               const SchemaOfTable& schema_of);
+Status back_up(const CheckpointSource& source, io::FileSystem& files, const std::string& folder, const SchemaOfTable& schema_of);
 
 }  // namespace elider::recovery

@@ -1,13 +1,11 @@
 #include "recovery/data_folder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <vector>
 
 #include "base/clock.h"
 #include "recovery/replay.h"
-#include "txn/table_record.h"
 
 namespace elider::recovery {
 
@@ -25,7 +23,7 @@ DataFolder::~DataFolder() { close(); }
 
 void DataFolder::close() {
   checkpoints_.reset();
-  if (store_ != nullptr) store_->log = nullptr;
+  source_.store.log = nullptr;
   const std::unique_ptr<log::Log> log = std::move(log_);
   if (log == nullptr) return;
   SnapshotNumber closed = 0;
@@ -37,8 +35,9 @@ void DataFolder::close() {
   }
 }
 
-Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip) {
+Status DataFolder::open(const OpenHow& how, bool* may_skip) {
   *may_skip = false;
+  txn::Store& store = source_.store;
   const Options& options = store.options;
   if (options.data_folders.empty()) return {};
   const uint64_t begin_ns = now_ns();
@@ -51,7 +50,7 @@ Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow
   if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // a missing database is not created
   if (!status.ok()) return status;
   {
-    Replay replay(target, *directory_, options, {how.skipped.size(), how.for_tools});
+    Replay replay(source_.catalog, store.workers, *directory_, options, {source_.one_thread, how.skipped.size(), how.for_tools});
     status = replay.run(&recovery_);
     *may_skip = replay.may_skip();
     if (!status.ok()) return status;
@@ -59,13 +58,14 @@ Status DataFolder::open(RecoveryTarget& target, txn::Store& store, const OpenHow
   }
   recovery_.skipped = how.skipped;
   store.snapshots.start_at(directory_->first_number());
-  if (writes) status = start_log(target, store);
+  if (writes) status = start_log();
   if (!status.ok()) return status;
   recovery_.duration_us = (now_ns() - begin_ns) / 1000;
   return {};
 }
 
-Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
+Status DataFolder::start_log() {
+  txn::Store& store = source_.store;
   const Options& options = store.options;
   uint32_t generation = 0;
   if (Status status = directory_->begin_generation(options.log_threads, &generation); !status.ok()) return status;
@@ -78,31 +78,16 @@ Status DataFolder::start_log(RecoveryTarget& target, txn::Store& store) {
   chosen.segment_bytes = options.log_segment_bytes;
   chosen.buffer_bytes = options.log_buffer_bytes;
   if (Status status = log::Log::start(chosen, directory_->manifest().database, generation, *numbers_, &log_); !status.ok()) return status;
-  store_ = &store;
   store.set_log(log_.get());
   checkpoints_ = std::make_unique<Checkpoints>(
-      target, options, *directory_, *log_, schema_of(),
+      source_, *directory_, *log_, schema_of(),
       FoundInFolders{recovery_.log_bytes, recovery_.checkpoint_bytes, generations_to_cover(directory_->manifest())});
   checkpoints_->take_at_opening();
   return {};
 }
 
 SchemaOfTable DataFolder::schema_of() const {
-  return [this](const TableBase& table) -> const Schema& { return table.id() < schemas_.size() ? schemas_[table.id()] : table.schema(); };
-}
-
-Status DataFolder::log_table(uint32_t id, const Schema& schema) {
-  if (log_ == nullptr) return {};
-  const uint32_t worker = store_->workers.workers_max();
-  std::vector<std::byte> bytes;
-  txn::encode_table(id, schema, &bytes);
-  std::byte* place = nullptr;
-  if (Status status = log_->reserve(worker, bytes.size(), &place); !status.ok()) return status;
-  log_->begin_commit(worker);
-  std::memcpy(place, bytes.data(), bytes.size());
-  log_->publish(worker, numbers_->current(), bytes.size());
-  log_->end_commit(worker);
-  return {};
+  return [this](const AnyTable& table) -> const Schema& { return table.id() < schemas_.size() ? schemas_[table.id()] : table.schema(); };
 }
 
 Status DataFolder::checkpoint() {
@@ -111,8 +96,8 @@ Status DataFolder::checkpoint() {
   return checkpoints_->take();
 }
 
-Status DataFolder::backup(RecoveryTarget& target, const Options& options, const std::string& folder) {
-  return back_up(target, directory_ != nullptr ? directory_->files() : io::system_files(), folder, options, schema_of());
+Status DataFolder::backup(const std::string& folder) {
+  return back_up(source_, directory_ != nullptr ? directory_->files() : io::system_files(), folder, schema_of());
 }
 
 }  // namespace elider::recovery

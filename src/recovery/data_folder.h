@@ -2,8 +2,8 @@
 // Afterwards it owns the log, to which commits append, and takes checkpoints, after which older
 // parts of the log are removed.
 //
-// Thread safety: open() must be called before all other functions, and log_table() under the
-// catalog's lock. Any thread may call checkpoint() and backup(). For the log, see log/log.h.
+// Thread safety: open() must be called before all other functions. Any thread may call checkpoint()
+// and backup(). For the log, see log/log.h.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,20 @@
 
 #include "elider/database.h"
 #include "elider/snapshot_number.h"
-#include "recovery/checkpoint.h"
-#include "recovery/recovery_target.h"
 #include "log/directory.h"
 #include "log/log.h"
+#include "recovery/checkpoint.h"
+#include "recovery/open_how.h"
+#include "txn/catalog.h"
 #include "txn/store.h"
 
 namespace elider::recovery {
 
 class DataFolder {
  public:
-  DataFolder() = default;
+  // `one_thread`: only one thread at a time may use the rows, and only the thread that runs
+  // transactions.
+  DataFolder(txn::Catalog& catalog, txn::Store& store, bool one_thread) : source_{catalog, store, one_thread} {}
   // Makes all commits durable and, unless the log has failed, records in the manifest where the log
   // ends. No transaction may be running.
   ~DataFolder();
@@ -30,15 +33,12 @@ class DataFolder {
 
   // Recovers the database. Does nothing if Options::data_folders is empty. Sets *may_skip if
   // recovery failed because the checkpoint is damaged and an older one exists.
-  Status open(RecoveryTarget& target, txn::Store& store, const OpenHow& how, bool* may_skip);
-  // Appends the creation of a table to the log. Must be called before the table can be used, so
-  // that commits to the table cannot get a smaller number than its creation.
-  Status log_table(uint32_t id, const Schema& schema);
+  Status open(const OpenHow& how, bool* may_skip);
   const Recovery& recovery() const { return recovery_; }
 
   // See the functions of class Database with these names.
   Status checkpoint();
-  Status backup(RecoveryTarget& target, const Options& options, const std::string& folder);
+  Status backup(const std::string& folder);
   // Returns true if a thread that runs transactions must call checkpoint(). This happens only in a
   // single-threaded engine.
   bool checkpoint_due() const { return checkpoints_ != nullptr && checkpoints_->due(); }
@@ -59,10 +59,10 @@ class DataFolder {
     storage::Snapshots& snapshots_;
   };
 
-  Status start_log(RecoveryTarget& target, txn::Store& store);
+  Status start_log();
   SchemaOfTable schema_of() const;
 
-  txn::Store* store_ = nullptr;
+  const CheckpointSource source_;
   Recovery recovery_;
   std::vector<Schema> schemas_;  // the schemas stored in the files, by table id; the tables may lack their indexes
   std::unique_ptr<log::Directory> directory_;

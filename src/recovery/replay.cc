@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/status_words.h"
+#include "recovery/build_indexes.h"
 #include "recovery/changed_rows.h"
-#include "recovery/recovery_target.h"
 #include "storage/table.h"
 #include "txn/log_record.h"
 
@@ -29,8 +29,8 @@ constexpr uint32_t kNeighbours = 256;
 
 Status corrupt(const std::string& where, const std::string& words) { return Status(Code::kCorrupt, where + ": " + words); }
 
-uint32_t threads_of(const RecoveryTarget& target, const Options& options) {
-  if (target.sync() == SyncPolicy::kSingleThreaded) return 1;
+uint32_t threads_of(bool one_thread, const Options& options) {
+  if (one_thread) return 1;
   const uint32_t wanted = options.recovery_threads != 0 ? options.recovery_threads : processors(kThreadsMax);
   return std::min(wanted, options.workers_max);
 }
@@ -52,8 +52,13 @@ struct Replay::Window {
   uint64_t bytes_all = 0;                // total size of the pieces of all windows, to report progress
 };
 
-Replay::Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how)
-    : target_(target), directory_(directory), options_(options), how_(how), threads_(threads_of(target, options)) {}
+Replay::Replay(txn::Catalog& catalog, Workers& workers, log::Directory& directory, const Options& options, const How& how)
+    : catalog_(catalog),
+      workers_(workers),
+      directory_(directory),
+      options_(options),
+      how_(how),
+      threads_(threads_of(how.one_thread, options)) {}
 
 Status Replay::run(Recovery* report) {
   const uint64_t begin_ns = now_ns();
@@ -86,23 +91,23 @@ Status Replay::run(Recovery* report) {
   loaders_.clear();  // frees their workers, because build_indexes() may need them
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
-  if (Status status = target_.build_indexes(threads_, built); !status.ok()) return status;
+  if (Status status = build_indexes(tables_, workers_, threads_, built); !status.ok()) return status;
   report->index_us = microseconds_since(index_ns);
   report->tables = tables_.size();
-  for (const TableRef& table : tables_) {
-    if (!table.base()->lacks_indexes()) continue;
-    for (const SecondaryIndex& index : table.schema().indexes)
-      report->indexes_left_out.push_back("'" + table.schema().name + "'.'" + index.name + "'");
+  for (const AnyTable* table : tables_) {
+    report->rows += static_cast<uint64_t>(table->recovered_rows());
+    if (!table->lacks_indexes()) continue;
+    for (const SecondaryIndex& index : table->schema().indexes)
+      report->indexes_left_out.push_back("'" + table->schema().name + "'.'" + index.name + "'");
   }
-  for (const Statistics::Table& table : target_.statistics().tables) report->rows += table.rows;
   return {};
 }
 
 Status Replay::take_loaders() {
   while (loaders_.size() < threads_) {
-    auto loader = target_.make_loader();
-    if (loader == nullptr) return Status(Code::kMemoryLimit, "not enough workers for recovery (Options::workers_max)");
-    loaders_.push_back(std::move(loader));
+    WorkerLoan worker = lend_worker(workers_);
+    if (worker == nullptr) return Status(Code::kMemoryLimit, "not enough workers for recovery (Options::workers_max)");
+    loaders_.push_back(std::make_unique<RowLoader>(std::move(worker)));
   }
   return {};
 }
@@ -143,16 +148,16 @@ Status Replay::make_table(const Described& table) {
       return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has a different schema in Options::schemas: " + what);
     if (!left_out) schema = *given;
   }
-  auto made = target_.create_table(schema);
+  auto made = catalog_.create(schema);
   if (!made.ok() && made.status().code() == Code::kMemoryLimit && schema.inline_rows != 0) {
     schema.inline_rows = 0;  // inline rows only make reads faster
-    made = target_.create_table(schema);
+    made = catalog_.create(schema);
   }
   if (!made.ok()) {
     const Code code = made.status().code() == Code::kMemoryLimit ? Code::kMemoryLimit : Code::kCorrupt;
     return reworded(code, where + ": ", made.status());
   }
-  if (made->base()->lacks_indexes()) made->base()->restrict_writes();
+  if ((*made)->lacks_indexes()) (*made)->restrict_writes();
   tables_.push_back(*made);
   schemas_.push_back(described);
   return {};
@@ -225,10 +230,10 @@ Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const 
   const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
   if (block.table >= tables_.size())
     return corrupt(where, "the block contains rows of table " + std::to_string(block.table) + ", which the checkpoint does not describe");
-  if (block_kind_of(tables_[block.table].base()->layout()) != block.kind)
+  if (block_kind_of(tables_[block.table]->layout()) != block.kind)
     return corrupt(where, "the block's kind (fixed-size rows, variable-size rows or byte keys) does not match table " +
                               std::to_string(block.table));
-  Status status = loader.load(*tables_[block.table].base(), block.payload, block.count);
+  Status status = loader.load(*tables_[block.table], block.payload, block.count);
   return status.code() == Code::kCorrupt ? reworded(Code::kCorrupt, where + ": ", status) : status;
 }
 
@@ -326,7 +331,7 @@ Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
   rows.group(lists, tables_.size());
   for (size_t table = 0; table < tables_.size(); ++table) {
     if (rows.of_table(table).empty()) continue;
-    Status status = loaders_[thread]->apply(*tables_[table].base(), rows.of_table(table));
+    Status status = loaders_[thread]->apply(*tables_[table], rows.of_table(table));
     if (status.code() == Code::kCorrupt) return reworded(Code::kCorrupt, where + ": ", status);
     if (!status.ok()) return status;
   }

@@ -24,23 +24,23 @@
 #include <vector>
 
 #include "elider/options.h"
-#include "elider/table.h"
 #include "log/checkpoint_file.h"
 #include "log/directory.h"
-#include "txn/log_entry.h"
 #include "recovery/row_loader.h"
+#include "txn/catalog.h"
+#include "txn/log_entry.h"
 
 namespace elider::recovery {
-
-class RecoveryTarget;
 
 class Replay {
  public:
   struct How {
+    bool one_thread = false;       // because the indexes do not support several threads
     size_t skipped = 0;            // how many of the newest checkpoints are damaged and must be skipped
     bool without_indexes = false;  // for tools, which lack key functions: tables are created without secondary indexes
   };
-  Replay(RecoveryTarget& target, log::Directory& directory, const Options& options, const How& how);
+  // Creates the tables in `catalog`. Its threads borrow workers.
+  Replay(txn::Catalog& catalog, Workers& workers, log::Directory& directory, const Options& options, const How& how);
 
   // Restores all tables and rows.
   //   kCorrupt         a file or a record is malformed
@@ -73,14 +73,15 @@ class Replay {
   Status take_loaders();
   void tell(RecoveryProgress::Step step, uint64_t done, uint64_t all);
 
-  RecoveryTarget& target_;
+  txn::Catalog& catalog_;
+  Workers& workers_;
   log::Directory& directory_;
   const Options& options_;
   const How how_;
   uint32_t threads_;               // set to 1 if there is little to recover
   bool may_skip_ = false;
   uint64_t base_ = 0;
-  std::vector<TableRef> tables_;   // indexed by table id
+  std::vector<AnyTable*> tables_;  // indexed by table id
   std::vector<Schema> schemas_;
   std::vector<std::unique_ptr<RowLoader>> loaders_;  // one per thread
   std::mutex mutex_;               // guards done_ and members of Window, and serializes progress reports

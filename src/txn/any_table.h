@@ -9,6 +9,7 @@
 // epoch (base/worker.h).
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -95,6 +96,11 @@ class AnyTable : public detail::TableBase {
   // True if hardware transactions access the table's rows.
   bool regions() const { return regions_; }
 
+  // The number of rows that recovery has written, which no worker's counters include (counters.h).
+  // relaxed: other data does not depend on the value.
+  int64_t recovered_rows() const { return recovered_rows_.load(std::memory_order_relaxed); }
+  void add_recovered_rows(int64_t rows) { recovered_rows_.fetch_add(rows, std::memory_order_relaxed); }
+
   // Returns the row's key, which is valid as long as the row block is. A byte key is stored in the
   // row block, a number key is returned as it is.
   [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
@@ -148,6 +154,7 @@ class AnyTable : public detail::TableBase {
  private:
   const uint32_t secondary_count_;
   const bool regions_;
+  std::atomic<int64_t> recovered_rows_{0};
   StaleEntries stale_;
 };
 

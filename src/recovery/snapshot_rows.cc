@@ -1,0 +1,151 @@
+#include "recovery/snapshot_rows.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/test_points.h"
+
+namespace elider::recovery {
+
+namespace {
+
+// Ensures that there is space for `bytes` more bytes after the used ones.
+void make_room(size_t bytes, StoredRows* rows) {
+  const size_t needed = rows->used + bytes;
+  if (rows->bytes.size() < needed) rows->bytes.resize(std::max(needed, rows->bytes.size() * 5 / 4));
+}
+
+}  // namespace
+
+std::unique_ptr<SnapshotRows> SnapshotRows::begin(Catalog& catalog, Store& store) {
+  WorkerLoan worker = lend_worker(store.workers);
+  if (worker == nullptr) return nullptr;
+  std::vector<AnyTable*> tables;
+  if (ELIDER_MUTANT(kTablesBeforeNumber)) tables = catalog.tables_logged();
+  ELIDER_TEST_POINT("checkpoint.before_number");
+  std::unique_ptr<SnapshotRows> rows(new SnapshotRows(store, std::move(worker)));
+  if (!ELIDER_MUTANT(kTablesBeforeNumber)) tables = catalog.tables_logged();
+  ELIDER_TEST_POINT("checkpoint.tables_listed");
+  rows->set_tables(std::move(tables));
+  return rows;
+}
+
+SnapshotRows::SnapshotRows(Store& store, WorkerLoan worker) : store_(store), worker_(std::move(worker)) {
+  worker_->enter();
+  number_ = store_.snapshots.begin_reading(worker_->id());
+}
+
+SnapshotRows::~SnapshotRows() {
+  store_.snapshots.end_reading(worker_->id());
+  worker_->leave();
+}
+
+// Sets the tables to read, ordered by id, which include all tables that were created up to the
+// snapshot.
+void SnapshotRows::set_tables(std::vector<AnyTable*> tables) {
+  tables_ = std::move(tables);
+  for (AnyTable* table : tables_) passages_.push_back(std::make_unique<Passage>(*table));
+  // Small tables are read first, because this is quick, and because they include queues, whose
+  // rows are removed most often and are not kept once the queue has been read.
+  std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
+}
+
+bool SnapshotRows::next(size_t bytes, size_t room, StoredRows* rows) {
+  index::Entries entries;
+  for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: a hint where to start
+    Passage& passage = *passages_[at];
+    AnyTable& table = passage.cursor.table();
+    passage.threads.fetch_add(1);
+    const bool more = passage.cursor.next(rows_in(table.layout(), bytes), &entries);
+    if (more) store_rows(table, entries, room, rows);
+    else passage.ended.store(true);
+    // The last thread to leave the passage sees that it has ended, because a thread sets `ended`
+    // before it decrements the count.
+    if (passage.threads.fetch_sub(1) == 1 && passage.ended.load()) table.set_passed_by(number_);
+    if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // relaxed: a hint
+    else if (rows->count != 0) return true;
+  }
+  return false;
+}
+
+void SnapshotRows::store_rows(const AnyTable& table, const index::Entries& entries, size_t room, StoredRows* rows) const {
+  constexpr size_t kAhead = 8;
+  const Layout& layout = table.layout();
+  rows->table = &table;
+  rows->count = 0;
+  rows->used = room;
+  if (!layout.sized_rows() && !layout.byte_keys()) make_room(entries.size() * stored_row_bytes(layout), rows);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i + kAhead < entries.size())
+      for (uint32_t line : layout.all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(entries[i + kAhead].second) + line);
+    Row& row = *AnyTable::as_row(entries[i].second);
+    if (layout.byte_keys()) [[unlikely]] {
+      rows->count += store_keyed_row(layout, row, rows);
+      continue;
+    }
+    const Key key = entries[i].first.number();
+    rows->count += layout.sized_rows() ? store_sized_row(layout, row, key, rows) : store_row(layout, row, key, rows);
+  }
+}
+
+// Returns false if the row did not exist at the snapshot.
+bool SnapshotRows::store_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
+  std::byte* const to = rows->bytes.data() + rows->used;
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    uint64_t sequence = 0;
+    if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + stored_header_bytes(layout),
+                               &sequence))
+      return false;
+    std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+  }
+  std::memcpy(to, &key, sizeof key);
+  rows->used += stored_row_bytes(layout);
+  return true;
+}
+
+// Stores a row with a byte key, of fixed or variable size.
+bool SnapshotRows::store_keyed_row(const Layout& layout, Row& row, StoredRows* rows) const {
+  const detail::KeyBytes& key = *row.key(layout);
+  const auto key_size = static_cast<uint16_t>(key.size);
+  const size_t before = sizeof key_size + key_size, sequences = sizeof(uint64_t) * layout.group_count();
+  uint64_t sequence = 0, size = layout.row_bytes();
+  const storage::Block* block = nullptr;
+  if (layout.sized_rows()) {
+    block = storage::find_block_at(row.cell(layout, 0), number_, &sequence);
+    if (block == nullptr) return false;
+    size = block->size;
+  }
+  make_room(before + sequences + sizeof size + size, rows);
+  std::byte* const begin = rows->bytes.data() + rows->used;
+  std::byte* to = begin + before;
+  if (block != nullptr) {
+    const uint64_t header[] = {sequence, size};
+    std::memcpy(to, header, sizeof header);
+    std::memcpy(to += sizeof header, block->payload(), size);
+  } else {
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + sequences, &sequence)) return false;
+      std::memcpy(to + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+    }
+    to += sequences;
+  }
+  std::memcpy(begin, &key_size, sizeof key_size);
+  if (key_size != 0) std::memcpy(begin + sizeof key_size, key.data(), key_size);
+  rows->used = static_cast<size_t>(to + size - rows->bytes.data());
+  return true;
+}
+
+bool SnapshotRows::store_sized_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
+  uint64_t sequence = 0;
+  const storage::Block* const block = storage::find_block_at(row.cell(layout, 0), number_, &sequence);
+  if (block == nullptr) return false;
+  make_room(stored_header_bytes(layout) + block->size, rows);
+  std::byte* const to = rows->bytes.data() + rows->used;
+  const uint64_t header[] = {key, sequence, block->size};
+  std::memcpy(to, header, sizeof header);
+  std::memcpy(to + sizeof header, block->payload(), block->size);
+  rows->used += sizeof header + block->size;
+  return true;
+}
+
+}  // namespace elider::recovery
