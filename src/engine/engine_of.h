@@ -1,5 +1,5 @@
 // EngineOf: the engine of one sync policy and one protocol. It owns the workers and runs
-// transactions. Everything that does not depend on the protocol is in EngineBase.
+// transactions. Everything that depends neither on the policy nor on the protocol is in EngineBase.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "engine/group.h"
 #include "htm/test_points.h"
 #include "txn/chopping/within_call.h"
+#include "txn/make_table.h"
 #include "txn/protocol.h"
 
 namespace elider::detail {
@@ -58,7 +59,7 @@ class alignas(kCacheLinePairBytes) WorkerOf final : public EngineWorker {
 };
 
 template <class Sync, template <class> class ProtocolOf>
-class EngineOf final : public EngineBase<Sync> {
+class EngineOf final : public EngineBase {
  public:
   using Protocol = ProtocolOf<Sync>;
   using WorkerType = WorkerOf<Sync, ProtocolOf>;
@@ -66,19 +67,19 @@ class EngineOf final : public EngineBase<Sync> {
   static_assert(Protocol::kTakesPolicy, "the protocol does not run under this sync policy");
 
   EngineOf(const Options& options, SyncPolicy sync, HtmBackend htm = HtmBackend::kNone)
-      : EngineBase<Sync>(options, sync, htm, Protocol::kCellBytes,
-                         [this](WorkerPool& pool, Worker& worker) {
-                           return std::make_unique<WorkerType>(pool, *this, this->store_, protocol_, worker);
-                         }),
+      : EngineBase(options, {sync, htm, !Sync::kConcurrent, {&txn::make_table<Sync>, Protocol::kCellBytes}},
+                   [this](WorkerPool& pool, Worker& worker) {
+                     return std::make_unique<WorkerType>(pool, *this, store_, protocol_, worker);
+                   }),
         protocol_(store_) {
     if constexpr (Sync::kRegions) {
       htm::leave_regions_at_test_points<typename Sync::Backend>();
       if constexpr (requires { requires Sync::Backend::kFetchesCode; }) htm::read_code_pages();
     }
   }
-  // Background checkpoints call virtual functions of the base class, so they must end before the
-  // destructor does.
-  ~EngineOf() override { this->data_.close(); }
+  // Closing the log calls the callbacks of when_durable(). They may call the engine, so this must
+  // happen before the destructor of the base class.
+  ~EngineOf() override { data_.close(); }
 
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
@@ -89,28 +90,56 @@ class EngineOf final : public EngineBase<Sync> {
   void rollback_active(WorkerType& worker);
 
  private:
-  using typename EngineBase<Sync>::Begun;
   class Stay;
 
   void for_each_site(FunctionRef<void(std::string_view, const htm::SiteCounts&)> f) const override {
     protocol_.for_each_site(f);
-    if (kCalls && this->execution() != nullptr)
-      for (const txn::ExecutableProcedure& procedure : this->execution()->procedures)
+    if (kCalls && execution() != nullptr)
+      for (const txn::ExecutableProcedure& procedure : execution()->procedures)
         if (procedure.site != nullptr) f("call of " + procedure.name, procedure.site->counts());
   }
+  // Like ThreadCheck's functions, but without cost under a policy that allows several threads.
+  [[gnu::always_inline]] inline bool may_begin() { return Sync::kConcurrent || threads_.may_begin(); }
+  [[gnu::always_inline]] inline void finished() {
+    if constexpr (!Sync::kConcurrent) threads_.finished();
+  }
+  // Calls finished() in its destructor, unless keep() has been called.
+  class Begun {
+   public:
+    explicit Begun(EngineOf& engine) : engine_(&engine) {}
+    ~Begun() {
+      if (engine_ != nullptr) engine_->finished();
+    }
+    Begun(const Begun&) = delete;
+    Begun& operator=(const Begun&) = delete;
+    void keep() { engine_ = nullptr; }
+
+   private:
+    EngineOf* engine_;
+  };
+  // Takes a checkpoint that is due. Under a single-threaded policy, a thread that has just ended a
+  // transaction does this, because the database's own threads must not access the rows.
+  void take_due_checkpoint() {
+    if constexpr (!Sync::kConcurrent) {
+      if (!data_.checkpoint_due() || !may_begin()) [[likely]] return;
+      const Begun begun(*this);
+      static_cast<void>(data_.checkpoint());  // the statistics report a failure
+    }
+  }
+
   // Returns true if the thread may run a transaction. The permission lasts until
-  // threads_.finished().
+  // finished().
   [[gnu::always_inline]] inline bool may_run(const RunPolicy& policy) {
     if constexpr (kCalls)
       if (txn::WithinCall::of(store_.id)) [[unlikely]] return false;
-    return policy.procedure_id < txn::kProceduresMax && !store_.refuses(policy.durability) && threads_.may_begin();
+    return policy.procedure_id < txn::kProceduresMax && !store_.refuses(policy.durability) && may_begin();
   }
   // Returns the reason why may_run() returned false.
   [[gnu::noinline]] Status refuse_run(const RunPolicy& policy) const {
     if (store_.process.in_child()) return store_.refusal();
-    if (kCalls && txn::WithinCall::of(store_.id)) return this->refuse_within_call();
+    if (kCalls && txn::WithinCall::of(store_.id)) return refuse_within_call();
     if (policy.procedure_id >= txn::kProceduresMax) return txn::refuse_procedure_id(policy.procedure_id);
-    return store_.refuses(policy.durability) ? store_.refusal() : this->refuse_other_thread();
+    return store_.refuses(policy.durability) ? store_.refusal() : refuse_other_thread();
   }
   static constexpr bool kCalls = txn::RunsCalls<Protocol>;
   // A separate function, so that a read-write transaction does not save registers for this path.
@@ -153,9 +182,6 @@ class EngineOf final : public EngineBase<Sync> {
     requires kCalls;
   void finish_active(WorkerType& worker);
 
-  using EngineBase<Sync>::pool_;
-  using EngineBase<Sync>::store_;
-  using EngineBase<Sync>::threads_;
   Protocol protocol_;
 };
 
@@ -190,7 +216,7 @@ class EngineOf<Sync, ProtocolOf>::Stay {
  public:
   // May throw std::bad_alloc, without effect.
   [[gnu::always_inline]] explicit Stay(EngineOf& engine) : engine_(engine) {
-    Begun begun(engine_.threads_);
+    Begun begun(engine_);
     EngineWorker* const worker = engine_.worker_of_thread();
     if (worker == nullptr) [[unlikely]] return;
     // A worker that the thread does not keep runs a nested transaction, in the outer one's turn.
@@ -227,7 +253,7 @@ class EngineOf<Sync, ProtocolOf>::Stay {
     worker_->busy = false;
     if (!worker_->kept) [[unlikely]] engine_.pool_->give_back(worker_);
     worker_ = nullptr;
-    engine_.threads_.finished();
+    engine_.finished();
   }
 
   EngineOf& engine_;
@@ -245,7 +271,7 @@ template <class Sync, template <class> class ProtocolOf>
 [[gnu::always_inline]] inline Status EngineOf<Sync, ProtocolOf>::run_at_newest(FunctionRef<Status(Transaction&)> procedure,
                                                                                const RunPolicy& policy, bool read_only) {
   Stay stay(*this);
-  if (!stay) [[unlikely]] return this->refuse_worker();
+  if (!stay) [[unlikely]] return refuse_worker();
   Status status = read_only ? run_read_only(*stay, procedure, policy) : run_on(stay->transaction(), *stay, procedure, policy);
   SnapshotNumber number = 0;
   if (store_.log != nullptr) [[unlikely]] {
@@ -261,8 +287,8 @@ template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
   Stay stay(*this);
-  if (!stay) return this->refuse_worker();
-  if (Status refused = this->hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
+  if (!stay) return refuse_worker();
+  if (Status refused = hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
   Status status;
   {
     const txn::ReadingAt reading(stay->snapshot(), hold->number);
@@ -278,13 +304,13 @@ Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> pr
 // Under a protocol without pieces, the call is an ordinary transaction.
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) {
-  const txn::Execution& all = *this->execution();
+  const txn::Execution& all = *execution();
   const auto whole = [&](Transaction& txn) { return txn::run_whole(txn, all, procedure, arguments); };
   if constexpr (kCalls) {
     if (procedure.on_snapshot || policy.snapshot != nullptr) [[unlikely]] return run(whole, policy, procedure.on_snapshot);
     if (!may_run(policy)) [[unlikely]] return refuse_run(policy);
     Stay stay(*this);
-    if (!stay) [[unlikely]] return this->refuse_worker();
+    if (!stay) [[unlikely]] return refuse_worker();
     SnapshotNumber number = 0;
     const auto none = [](Transaction&) { return Status(); };
     Status status = [&]() __attribute__((always_inline)) -> Status {
@@ -368,9 +394,9 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
   if (!may_run(policy)) return refuse(refuse_run(policy));
   std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
   Stay stay(*this);
-  if (!stay) return refuse(this->refuse_worker());
+  if (!stay) return refuse(refuse_worker());
   if (policy.snapshot != nullptr)
-    if (Status status = this->hold_of(*policy.snapshot, true, &hold); !status.ok()) return refuse(status);
+    if (Status status = hold_of(*policy.snapshot, true, &hold); !status.ok()) return refuse(status);
   SnapshotNumber number = 0;
   Status status;
   bool committed = false;
@@ -401,12 +427,12 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
 
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** lent, Transaction** txn) {
-  if (kCalls && txn::WithinCall::of(store_.id)) return this->refuse_within_call();
+  if (kCalls && txn::WithinCall::of(store_.id)) return refuse_within_call();
   if (store_.refuses(Durability::kDefault)) return store_.refusal();
-  if (!threads_.may_begin()) return this->refuse_other_thread();
-  Begun begun(threads_);
+  if (!may_begin()) return refuse_other_thread();
+  Begun begun(*this);
   EngineWorker* worker = pool_->take();
-  if (worker == nullptr) return this->refuse_worker();
+  if (worker == nullptr) return refuse_worker();
   begun.keep();
   worker->busy = true;
   worker->read_only = read_only;
@@ -437,7 +463,7 @@ Status EngineOf<Sync, ProtocolOf>::commit_active(WorkerType& worker, Durability 
     return ended;
   });
   finish_active(worker);
-  this->take_due_checkpoint();
+  take_due_checkpoint();
   if (status.ok()) give_turn_back_to_wait(durability, number);  // this thread may still have the turn of an earlier call
   return status.ok() ? store_.acknowledge(durability, number, commit_number, read_only) : status;
 }
@@ -456,7 +482,7 @@ void EngineOf<Sync, ProtocolOf>::finish_active(WorkerType& worker) {
   worker.snapshot().read_at(0);
   const std::shared_ptr<const SnapshotHold> hold = std::move(worker.hold);  // released at the end
   worker.busy = false;
-  threads_.finished();
+  finished();
   pool_->give_back(&worker);
 }
 

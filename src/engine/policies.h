@@ -1,11 +1,10 @@
 // Code that depends only on the sync policy is compiled once per policy, in policies/NAME.cc:
-// EngineBase, tables, read-only transactions on snapshots, and the lookups of groups. All protocols
-// share this code. An engine's file names its policies with ELIDER_USES_POLICY. The engine's
-// registration tells CMake which policy files the engine needs.
+// tables, read-only transactions on snapshots, and the lookups of groups. All protocols share this
+// code. An engine's file names its policies with ELIDER_USES_POLICY. The engine's registration
+// tells CMake which policy files the engine needs.
 // Thread safety: this header contains only declarations.
 #pragma once
 
-#include "engine/engine_base.h"
 #include "index/policies.h"
 #include "txn/make_table.h"
 #include "txn/snapshot_transaction.h"
@@ -13,7 +12,6 @@
 
 // `linkage` is `extern` in files that use the code, and empty in the file that compiles the code.
 #define ELIDER_OF_POLICY(linkage, policy)                                                                                         \
-  linkage template class elider::detail::EngineBase<elider::policy>;                                                              \
   linkage template class elider::txn::SnapshotTransaction<elider::policy>;                                                        \
   linkage template class elider::txn::Reads<elider::policy, elider::txn::SnapshotTransaction<elider::policy>>;                    \
   linkage template std::unique_ptr<elider::txn::AnyTable> elider::txn::make_table<elider::policy>(                                 \

@@ -10,11 +10,13 @@
 
 namespace elider::detail {
 
-template <class Sync>
 class ThreadCheck {
  public:
-  // Calls finished() in its destructor, so finished() is called after an exception as well. After
-  // keep(), the destructor does not call finished(), and the caller must do so.
+  // `one_thread` is whether the policy is single-threaded.
+  explicit ThreadCheck(bool one_thread) : one_thread_(one_thread) {}
+
+  // Calls finished() in its destructor, and therefore also after an exception. After keep(), the
+  // caller must call finished() itself.
   class Begun {
    public:
     explicit Begun(ThreadCheck& check) : check_(&check) {}
@@ -28,20 +30,20 @@ class ThreadCheck {
   };
 
   bool may_begin() {
-    if constexpr (!Sync::kConcurrent) {
-      const uint64_t self = reinterpret_cast<uint64_t>(&thread_mark_);
-      if (open_.load(std::memory_order_relaxed) != 0 && owner_.load(std::memory_order_relaxed) != self) return false;
-      owner_.store(self, std::memory_order_relaxed);
-      open_.store(open_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
+    if (!one_thread_) return true;
+    const uint64_t self = reinterpret_cast<uint64_t>(&thread_mark_);
+    if (open_.load(std::memory_order_relaxed) != 0 && owner_.load(std::memory_order_relaxed) != self) return false;
+    owner_.store(self, std::memory_order_relaxed);
+    open_.store(open_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return true;
   }
   void finished() {
-    if constexpr (!Sync::kConcurrent) open_.store(open_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    if (one_thread_) open_.store(open_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   }
 
  private:
   inline static thread_local char thread_mark_ = 0;
+  const bool one_thread_;
   std::atomic<uint32_t> open_{0};
   std::atomic<uint64_t> owner_{0};
 };

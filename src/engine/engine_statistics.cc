@@ -1,15 +1,14 @@
-// The parts of EngineBase for statistics, garbage collection and memory figures.
-#pragma once
-
+// EngineBase::statistics().
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "engine/engine_base.h"
 
 namespace elider::detail {
 
-template <class Sync>
-Statistics EngineBase<Sync>::statistics() const {
+Statistics EngineBase::statistics() const {
   Statistics s;
   s.procedures.resize(store_.procedures.count());
   for (uint32_t i = 0; i < s.procedures.size(); ++i) s.procedures[i].name = store_.procedures.name(i);
@@ -83,8 +82,7 @@ Statistics EngineBase<Sync>::statistics() const {
 
 // Sets the table's name and memory figures. Row blocks and index nodes that are unlinked and wait
 // for their grace period are counted only in Statistics::Memory.
-template <class Sync>
-void EngineBase<Sync>::add_memory(const txn::AnyTable& table, Statistics& s) const {
+void EngineBase::add_memory(const txn::AnyTable& table, Statistics& s) const {
   // A sum may be negative, because its counters are not read at one instant.
   const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };
   const storage::Layout& layout = table.layout();
@@ -104,8 +102,7 @@ void EngineBase<Sync>::add_memory(const txn::AnyTable& table, Statistics& s) con
 
 // Adds the counts of all places where hardware transactions may run (htm/site.h). Skips those that
 // have not been used.
-template <class Sync>
-void EngineBase<Sync>::add_elision(Statistics& s) const {
+void EngineBase::add_elision(Statistics& s) const {
   const auto add = [&](std::string site, std::string table, const htm::SiteCounts& counts) {
     if (counts.attempts() + counts.fallbacks + counts.direct == 0) return;
     s.elision.push_back(
@@ -123,20 +120,6 @@ void EngineBase<Sync>::add_elision(Statistics& s) const {
     add("commit", "", store_.elision->commit.counts());
   }
   for_each_site([&](std::string_view site, const htm::SiteCounts& counts) { add(std::string(site), "", counts); });
-}
-
-template <class Sync>
-void EngineBase<Sync>::collect_garbage() {
-  // The memory of a removed row needs three grace periods: until the row is unlinked, until its
-  // memory may be retired, and until the memory is freed.
-  constexpr int kRoundsMax = 16;
-  for (int round = 0; round < kRoundsMax && store_.workers.retired_objects() != 0; ++round) store_.workers.collect();
-}
-
-template <class Sync>
-Status EngineBase<Sync>::prefault(uint64_t bytes) {
-  if (memory_.prefault(bytes)) return {};
-  return Status(Code::kMemoryLimit, "Options::prefault_bytes is " + std::to_string(bytes) + ", more memory than the system can provide");
 }
 
 }  // namespace elider::detail

@@ -1,0 +1,166 @@
+#include "engine/engine_base.h"
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/thread_ends.h"
+#include "engine/verify.h"
+
+namespace elider::detail {
+
+EngineBase::EngineBase(const Options& options, const OfPolicy& of_policy, WorkerPool::Make make_worker)
+    : sync_(of_policy.sync),
+      htm_(of_policy.htm),
+      memory_(options.memory_limit_bytes, options.huge_pages, laboratory_of(options).parts.own_allocators),
+      catalog_(memory_, store_, of_policy.tables),
+      store_(memory_, options, next_database_id()),
+      threads_(of_policy.one_thread),
+      pool_(std::make_shared<WorkerPool>(store_, std::move(make_worker))),
+      data_(catalog_, store_, of_policy.one_thread) {}
+
+EngineBase::~EngineBase() = default;
+
+Result<TableRef> EngineBase::create_table(const Schema& schema) {
+  Result<txn::AnyTable*> made = catalog_.create(schema);
+  if (!made.ok()) return made.status();
+  return TableRef(*made);
+}
+
+std::vector<TableRef> EngineBase::tables() const {
+  std::vector<TableRef> all;
+  for (txn::AnyTable* const table : catalog_.tables()) all.emplace_back(table);
+  return all;
+}
+
+// -- data folders ---------------------------------------------------------------------------------
+
+// Under a single-threaded policy, a checkpoint must not read rows while another thread runs a
+// transaction.
+Status EngineBase::checkpoint() {
+  if (!threads_.may_begin()) return refuse_other_thread();
+  if (Status status = may_read_all(); !status.ok()) return status;
+  const ThreadCheck::Begun begun(threads_);
+  Status status = data_.checkpoint();
+  return status.ok() ? may_read_all() : status;
+}
+
+Status EngineBase::backup(const std::string& folder) {
+  if (!threads_.may_begin()) return refuse_other_thread();
+  if (Status status = may_read_all(); !status.ok()) return status;
+  const ThreadCheck::Begun begun(threads_);
+  return data_.backup(folder);
+}
+
+Status EngineBase::wait_durable(SnapshotNumber commit_number) {
+  if (txn::WithinCall::of(store_.id))
+    return Status::invalid_argument(
+        "an operation of a chopped procedure cannot wait for durability: its call becomes durable only after it has ended");
+  if (store_.process.in_child()) return store_.refusal();
+  if (store_.log == nullptr) return {};
+  if (store_.log->durable() < commit_number) give_turn_back(store_.id);
+  return store_.log->wait_durable(commit_number);
+}
+
+void EngineBase::when_durable(SnapshotNumber commit_number, std::function<void(const Status&)> told) {
+  if (store_.process.in_child()) return told(store_.refusal());
+  if (store_.log == nullptr) return told(Status());
+  store_.log->when_durable(commit_number, std::move(told));
+}
+
+// -- held snapshots -------------------------------------------------------------------------------
+
+class EngineBase::Hold final : public SnapshotHold {
+ public:
+  Hold(EngineBase& engine, EngineWorker& worker, SnapshotNumber at)
+      : SnapshotHold(engine.store_.id, at), engine_(engine), worker_(worker) {}
+  ~Hold() override { engine_.end_hold(worker_); }
+
+ private:
+  EngineBase& engine_;
+  EngineWorker& worker_;
+};
+
+void EngineBase::end_hold(EngineWorker& worker) {
+  if (store_.process.in_child()) return;
+  store_.snapshots.end_reading(worker.base.id());
+  worker.base.leave();
+  worker.busy = false;
+  threads_.finished();
+  pool_->give_back(&worker);
+}
+
+Status EngineBase::hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) {
+  if (txn::WithinCall::of(store_.id)) return refuse_within_call();
+  if (store_.process.in_child() || store_.stopped()) return store_.refusal();
+  if (!threads_.may_begin()) return refuse_other_thread();
+  ThreadCheck::Begun begun(threads_);
+  try {
+    EngineWorker* const worker = pool_->take(WorkerPool::Use::kHolds);
+    if (worker == nullptr) return refuse_worker();
+    begun.keep();
+    worker->busy = true;
+    worker->base.enter();
+    const SnapshotNumber n = store_.snapshots.announce_reader(worker->base.id());
+    try {
+      *hold = std::make_shared<Hold>(*this, *worker, n);
+    } catch (...) {
+      end_hold(*worker);
+      throw;
+    }
+    if (when == WhenHalfDone::kWait) store_.snapshots.await_closed(n);
+    return {};
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+}
+
+Status EngineBase::hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const {
+  if (!read_only) return Status::invalid_argument("a transaction that may write cannot run at a held snapshot; use a read-only one");
+  *hold = held.hold();
+  if (*hold == nullptr) return Status::invalid_argument("the HeldSnapshot is empty; Database::hold_snapshot() returns a usable one");
+  if ((*hold)->database != store_.id) return Status::invalid_argument("the HeldSnapshot belongs to another database");
+  return {};
+}
+
+// -- verification and memory ----------------------------------------------------------------------
+
+Status EngineBase::verify() {
+  EngineWorker* worker = pool_->take();
+  if (worker == nullptr) return refuse_worker();
+  worker->base.enter();
+  Status status;
+  try {
+    for (txn::AnyTable* const table : catalog_.tables())
+      if (status.ok()) status = verify_table(*table);
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  } catch (const std::exception& error) {  // thrown by a key function
+    status = Status(Code::kProcedureThrew, std::string("a key function threw: ") + error.what());
+  } catch (...) {
+    if (thread_ends()) {
+      worker->base.leave();
+      pool_->give_back(worker);
+      throw;
+    }
+    status = Status(Code::kProcedureThrew, "a key function threw an exception that is not a std::exception");
+  }
+  worker->base.leave();
+  pool_->give_back(worker);
+  return status;
+}
+
+void EngineBase::collect_garbage() {
+  // The memory of a removed row needs three grace periods: until the row is unlinked, until its
+  // memory may be retired, and until the memory is freed.
+  constexpr int kRoundsMax = 16;
+  for (int round = 0; round < kRoundsMax && store_.workers.retired_objects() != 0; ++round) store_.workers.collect();
+}
+
+Status EngineBase::prefault(uint64_t bytes) {
+  if (memory_.prefault(bytes)) return {};
+  return Status(Code::kMemoryLimit, "Options::prefault_bytes is " + std::to_string(bytes) + ", more memory than the system can provide");
+}
+
+}  // namespace elider::detail
