@@ -40,10 +40,10 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   uint32_t worker_id() const { return worker_.id(); }
   // Sets whether this commit is only a part of its call (true) or the entire call (false).
   void set_of_call(bool of_call) { claims_.of_call = of_call; }
-  size_t reads() const { return this->reads_.size(); }
+  size_t reads() const { return this->tracking_.reads().size(); }
   // Drops the recorded reads after the first `count`. They cannot conflict, so they need not be
   // validated.
-  void forget_reads_after(size_t count) { this->reads_.shrink_to(count); }
+  void forget_reads_after(size_t count) { this->tracking_.forget_reads_after(count); }
   bool has_writes() const { return !writes_.empty(); }
   SnapshotNumber number() const { return claims_.number; }
   bool adds() const { return claims_.adds_in_order; }
@@ -189,7 +189,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
         this->commit_number_ = n;
         return this->finish_piece(n, order, 0);
       }
-      if (repaired || !this->repair_after_failure(Base::Locks::kHeld)) return this->give_up(0);
+      if (repaired || !this->repair_after_failure(Locks::kHeld)) return this->give_up(0);
     }
   }
 
@@ -204,7 +204,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
         this->record_end(true, Cause::kNone, n, order);
         return this->finish_reads();
       }
-      if (repaired || !this->repair_after_failure(Base::Locks::kHeld)) return this->give_up(0);
+      if (repaired || !this->repair_after_failure(Locks::kHeld)) return this->give_up(0);
     }
   }
   // Rolls back a call that must first see a publisher's deferred part, so that the call begins

@@ -100,31 +100,12 @@ template <class Sync, class Claims>
 template <class Sync, class Claims>
 template <bool kHeld>
 bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
-  if (ELIDER_MUTANT(kSkipPairValidation) && reads_.size() + nodes_.size() == 2) return true;
-  if (!ELIDER_MUTANT(kSkipReadValidation)) {
-    for (const ReadEntry& read : reads_) {
-      if (Claims::kReads && !some_validated_) break;
-      if (read.cell == nullptr) continue;  // the row's write compares the word
-      const uint64_t w = read.cell->load();
-      if (w == read.word) [[likely]] continue;
-      if (word::locked(w) && (!kHeld || (w & ~word::kLocked) == read.word)) {
-        if (kHeld && (writes_.has(read.cell) || ELIDER_MUTANT(kIgnoreLockBit))) continue;  // locked by this commit
-        return failed(Cause::kReadLocked, read.table, read.key);
-      }
-      return failed(word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, read.table, read.key);
-    }
-    for (const WriteEntry& write : writes_) {
-      if (kHeld ? write.kind != WriteKind::kNone : write.expected == word::kUnknown) [[likely]] continue;
-      const uint64_t w = write.cell->load();
-      if (w == write.expected) [[likely]] continue;
-      if (!kHeld && word::locked(w)) return failed(Cause::kWriteLocked, write.table, write.key);
-      return failed(!kHeld && word::removed(w) ? Cause::kRowRemoved : Cause::kWriteChanged, write.table, write.key);
-    }
-  }
-  for (const NodeEntry& node : nodes_)
-    if (!node.witness.holds() && !ELIDER_MUTANT(kKeepLeafVersion)) [[unlikely]]
-      return failed(Cause::kPhantom, node.table, node.key());
-  return true;
+  if (ELIDER_MUTANT(kSkipPairValidation) && tracking_.size() == 2) return true;
+  const OwnWrites own(writes_);
+  Conflict conflict;
+  const bool rows = ELIDER_MUTANT(kSkipReadValidation) ||
+                    (tracking_.template rows_hold<kHeld>(own, &conflict) && own.template hold<kHeld>(&conflict));
+  return (rows && tracking_.leaves_hold(&conflict)) || failed(conflict);
 }
 
 // Called after reads_stand() has returned false. Returns true if only data that the transaction did
@@ -134,15 +115,12 @@ bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
 template <class Sync, class Claims>
 [[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
   if (!may_be_repaired()) return false;
-  repairing_under_ = locks;
-  bool repaired = false;
+  Conflict conflict;
   try {
-    repaired = repair();
+    return repair_under(locks).run(&conflict) || failed(conflict);
   } catch (const std::bad_alloc&) {
-    failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // an exception must not leave this function, because rows may be locked
+    return failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // an exception must not leave this function, because rows may be locked
   }
-  repairing_under_ = Locks::kNone;
-  return repaired;
 }
 
 // Validates the reads of a transaction that ends without a commit. Such a transaction has not
@@ -209,7 +187,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::take_place() {
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_reads() {
   fence_between_loads();  // makes transactions that only read agree on the order of the commits that they saw; partner: itself
-  if (reads_.size() != 1 || !nodes_.empty() || recorder_.on()) return commit_validated_reads();
+  if (!tracking_.is_one_read() || recorder_.on()) return commit_validated_reads();
   return finish_reads();
 }
 
@@ -345,9 +323,26 @@ Status ReadWriteTransaction<Sync, Claims>::finish_piece(SnapshotNumber n, uint64
   if (!late_unlinks_.empty()) [[unlikely]] late_unlinks_.unlink(store_, worker_);
   writes_.clear();
   index_changes_.clear();
-  reads_.clear();
-  if (!nodes_.empty()) forget_nodes();
+  tracking_.clear();
   return {};
+}
+
+// Clears all records of the transaction, but keeps their memory for the next transaction.
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end() {
+  // A region that writes rows in place notes their table without adding write entries.
+  if (RunsInRegion<Claims> || !writes_.empty()) {
+    writes_.clear();
+    index_changes_.clear();
+  }
+  end_without_writes();
+}
+
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end_without_writes() {
+  tracking_.clear();
+  if constexpr (Claims::kWrites) claims_.end();
+  this->end_attempt();
 }
 
 template <class Sync, class Claims>

@@ -24,7 +24,7 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g,
                                                                                    uint64_t w) {
   if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
-  push_read({&cell, w, key, &table});
+  tracking_.read({&cell, w, key, &table});
   recorder_.read(table, key, g, true, word::sequence(w));
   return {};
 }
@@ -36,9 +36,17 @@ template <class Sync, class Claims>
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
-  push_validated({&cell, w & ~word::kRemoved, key, &table});
+  tracking_.read_unclaimed({&cell, w & ~word::kRemoved, key, &table});
   recorder_.read(table, key, removed ? 0 : g, false, removed ? 0 : word::sequence(w));
   return table.error(Code::kNotFound, Cause::kNone, key);
+}
+
+template <class Sync, class Claims>
+void ReadWriteTransaction<Sync, Claims>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
+  recorder_.read(table, key, 0, false, 0);
+  if (RunsInRegion<Claims> || ELIDER_MUTANT(kSkipAbsentRead)) return;
+  claim_leaf_read(table, witness, key);
+  tracking_.track_key(table, witness, key);
 }
 
 // Reads a column group that this transaction has written.
@@ -127,13 +135,13 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
     *status = read_group(table, row, header->key, layout.none(), 0, nullptr);
     if (!status->ok()) return true;
     const storage::Block* const block = row->cell(layout, 0).block();
-    if (RunsInRegion<Claims> || row->cell(layout, 0).unchanged(reads_.newest().word)) {
+    if (RunsInRegion<Claims> || row->cell(layout, 0).unchanged(tracking_.reads().newest().word)) {
       header->groups = 1;
       header->bytes = static_cast<uint32_t>(block->size);
       *view = RawView(block->payload(), header);
       return true;
     }
-    reads_.pop();
+    tracking_.forget_reads_after(tracking_.reads().size() - 1);
     recorder_.take_back_to(recorded);
   }
 }

@@ -100,7 +100,7 @@ template <Purpose kPurpose>
 template <class Sync, class Claims>
 auto ReadWriteTransaction<Sync, Claims>::reach_of_region() const -> Reach {
   const ElisionPolicy& policy = store_.laboratory.elision;
-  const size_t lines_read = 4 * writes_.size() + 2 * (reads_.size() + nodes_.size()) + store_.workers.ids_used_max();
+  const size_t lines_read = 4 * writes_.size() + 2 * tracking_.size() + store_.workers.ids_used_max();
   if (writes_.size() > policy.write_lines_max || lines_read > policy.read_lines_max) return Reach::kNone;
   size_t lines_written = 0;
   for (const WriteEntry& write : writes_) {
@@ -210,7 +210,7 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
 template <class Sync, class Claims>
 bool ReadWriteTransaction<Sync, Claims>::validate_in_region() {
   htm::Site& site = store_.elision->commit;
-  if (2 * (reads_.size() + nodes_.size()) > store_.laboratory.elision.read_lines_max) {
+  if (2 * tracking_.size() > store_.laboratory.elision.read_lines_max) {
     site.mine().went_direct();
     return reads_stand();
   }

@@ -1,6 +1,6 @@
-// Repair: the second check of ReadWriteTransaction, if validation has failed because an index node
-// has changed or an absent row block has been unlinked. Only if this check also fails does the
-// transaction have a conflict. (DBX, section 5.3, aborts in these cases.)
+// Repair: the second check of a transaction's reads (read_tracking.h), if validation has failed
+// because an index node has changed or an absent row block has been unlinked. Only if this check
+// also fails does the transaction have a conflict. (DBX, section 5.3, aborts in these cases.)
 //
 // A leaf's version increases with every change of the leaf, even if the change does not affect the
 // scanned range: an insert next to the range, the delayed unlinking of a removed row, or a split.
@@ -41,30 +41,68 @@
 // Thread safety: the same as the transaction. The repair never waits.
 #pragma once
 
+#include <new>
+#include <vector>
+
 #include "base/bits.h"
-#include "txn/read_write/transaction.h"
+#include "base/test_points.h"
+#include "txn/arena.h"
+#include "txn/conflict.h"
+#include "txn/hints.h"
+#include "txn/history_recorder.h"
+#include "txn/read_write/own_writes.h"
+#include "txn/read_write/read_tracking.h"
+#include "txn/table.h"
 
 namespace elider::txn {
 
-// Returns false if this transaction does not write the row. Otherwise returns true, and sets
-// *presence to whether the row existed before this transaction's writes. The commit will verify
-// this.
-template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::own_presence(TableType& table, Row* row, Presence* presence) {
-  for (uint32_t g = 0; g < table.layout().group_count(); ++g) {
-    const WriteEntry* write = writes_.find(row, table.layout(), g);
-    if (write == nullptr) continue;
-    if (write->expected == word::kUnknown) *presence = Presence::kUnknown;
-    else *presence = word::absent(write->expected) ? Presence::kAbsent : Presence::kPresent;
-    return true;
-  }
-  return false;
-}
+// kHeld: the caller is a commit that holds the locks of all rows that it writes, so any other
+// locked cell is locked by another transaction.
+enum class Locks : uint8_t { kNone, kHeld };
 
-// Returns false if the reads do not match the current state, and records the cause, table and key
-// of the difference.
-template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::repair() {
+template <class Sync, Recording kRecording>
+class Repair {
+ public:
+  using TableType = Table<Sync>;
+
+  Repair(ReadTracking<kRecording>& tracking, const OwnWrites& own, Locks locks, Arena& arena, Hints<Sync>& hints,
+         HistoryRecorder& recorder)
+      : reads_(tracking.reads_), nodes_(tracking.nodes_), index_ranges_(tracking.index_ranges_), tracking_(tracking), own_(own),
+        locks_(locks), arena_(arena), hints_(hints), recorder_(recorder) {}
+
+  // Reads everything again whose index nodes have changed. Returns false and sets *conflict if the
+  // reads do not match the current state.
+  bool run(Conflict* conflict);
+
+  // Returns kPresent if the row exists and has this value in secondary index i, and kAbsent
+  // otherwise. Ignores this transaction's own writes. Returns kUnknown if another transaction has
+  // locked the row or is changing it. If `track` is not null, *track is the row's key, and a row
+  // that is absent or has another value is tracked in that state.
+  Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
+
+ private:
+  bool repair_node(size_t position);
+  bool repair_index_node(size_t position);
+  template <class Index>
+  bool look_again_at_keys(TableType& table, Index& index, size_t position);
+  template <class Index>
+  bool look_again_at_range(TableType& table, Index& index, uint32_t range);
+  index::Witness find_again(TableType& table, KeyRef key, uint32_t* there);
+  bool look_again(TableType& table, Row* row, KeyRef key, uint32_t* there);
+
+  ReadSet& reads_;
+  std::vector<NodeEntry>& nodes_;
+  std::vector<ScannedEntries>& index_ranges_;
+  ReadTracking<kRecording>& tracking_;
+  const OwnWrites own_;
+  const Locks locks_;
+  Arena& arena_;
+  Hints<Sync>& hints_;
+  HistoryRecorder& recorder_;
+};
+
+template <class Sync, Recording kRecording>
+bool Repair<Sync, kRecording>::run(Conflict* conflict) {
   ELIDER_TEST_POINT("occ.repair");
   // Entries that are added during the loop need not be checked, because they have just been read.
   for (size_t i = 0, count = reads_.size(); i < count; ++i) {
@@ -72,20 +110,20 @@ bool ReadWriteTransaction<Sync, Claims>::repair() {
     if (read.cell == nullptr || !word::absent(read.word) || !word::removed(read.cell->load())) continue;
     auto& table = static_cast<TableType&>(*read.table);
     uint32_t there = 0;
-    track_key(table, find_again(table, read.key, &there), read.key);
-    if (there != 0) return failed(Cause::kPhantom, read.table, read.key);
+    tracking_.track_key(table, find_again(table, read.key, &there), read.key);
+    if (there != 0) return conflict->found(Cause::kPhantom, read.table, read.key);
     reads_[i].cell = nullptr;
     recorder_.absent_anew(table, read.key);
   }
   for (size_t i = 0, count = nodes_.size(); i < count; ++i)
     if (!nodes_[i].witness.holds() && !repair_node(i))
-      return failed(Cause::kPhantom, nodes_[i].table, nodes_[i].key());
+      return conflict->found(Cause::kPhantom, nodes_[i].table, nodes_[i].key());
   ELIDER_TEST_POINT("occ.repaired");
   return true;
 }
 
-template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::repair_node(size_t position) {
+template <class Sync, Recording kRecording>
+bool Repair<Sync, kRecording>::repair_node(size_t position) {
   const NodeEntry old = nodes_[position];
   if (old.kind == NodeEntry::Kind::kIndexRanges) return repair_index_node(position);
   if (old.kind == NodeEntry::Kind::kMoreWitness) {
@@ -108,9 +146,9 @@ bool ReadWriteTransaction<Sync, Claims>::repair_node(size_t position) {
 
 // Reads a range of keys again, and tracks the leaves that contain it now. Returns false if the
 // number of rows differs or is uncertain.
-template <class Sync, class Claims>
+template <class Sync, Recording kRecording>
 template <class Index>
-bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, Index& index, size_t position) {
+bool Repair<Sync, kRecording>::look_again_at_keys(TableType& table, Index& index, size_t position) {
   using IndexKey = typename Index::Key;
   const NodeEntry old = nodes_[position];
   uint32_t there = 0;
@@ -118,8 +156,7 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, In
   index::scan_leaves(
       index, index::Range<IndexKey>{index::key_of<IndexKey>(old.from), {index::key_of<IndexKey>(old.to), old.to_end}},
       index::Direction::kForward, kNoLimit, [&](const auto& witnesses, const auto& covered) {
-        const uint32_t added = track_scanned(table, witnesses, covered);
-        nodes_[added].seen = NodeEntry::kUnknown;
+        tracking_.count_row(tracking_.track_range(table, witnesses, covered), Presence::kUnknown);
       },
       [](index::Handle) {},
       [&](const IndexKey& entry, index::Handle handle) {
@@ -131,8 +168,8 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_keys(TableType& table, In
   return certain && there == old.seen;
 }
 
-template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::repair_index_node(size_t position) {
+template <class Sync, Recording kRecording>
+bool Repair<Sync, kRecording>::repair_index_node(size_t position) {
   auto& table = static_cast<TableType&>(*nodes_[position].table);
   for (uint32_t range = nodes_[position].seen; range != ScannedEntries::kNone; range = index_ranges_[range].next)
     if (!table.secondary(index_ranges_[range].index).visit([&](auto& index) { return look_again_at_range(table, index, range); }))
@@ -143,9 +180,9 @@ bool ReadWriteTransaction<Sync, Claims>::repair_index_node(size_t position) {
 
 // Reads a range of secondary entries again, and tracks the leaves that contain it now. Returns
 // false if the number of matching rows differs or is uncertain.
-template <class Sync, class Claims>
+template <class Sync, Recording kRecording>
 template <class Index>
-bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
+bool Repair<Sync, kRecording>::look_again_at_range(TableType& table, Index& index, uint32_t position) {
   using IndexKey = typename Index::Key;
   const ScannedEntries range = index_ranges_[position];
   if (range.seen == NodeEntry::kUnknown) return false;
@@ -170,12 +207,8 @@ bool ReadWriteTransaction<Sync, Claims>::look_again_at_range(TableType& table, I
   return ELIDER_MUTANT(kSkipSecondLook) || (certain && there == range.seen);
 }
 
-// Returns kPresent if the row exists and has this index value, and kAbsent otherwise. Ignores this
-// transaction's own writes. Returns kUnknown if another transaction has locked the row or is
-// changing it. If `track` is not null, *track is the row's key, and a row that is absent or has
-// another value is tracked in that state.
-template <class Sync, class Claims>
-auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
+template <class Sync, Recording kRecording>
+auto Repair<Sync, kRecording>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
     -> Presence {
   const Layout& layout = table.layout();
   const ColumnSet& set = layout.index_columns(i);
@@ -188,10 +221,9 @@ auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* 
     Cell& cell = row->cell(layout, g);
     const uint64_t w = cell.load();
     if (word::removed(w)) return Presence::kAbsent;  // if the key has a row, that row has another entry
-    const WriteEntry* write = word::locked(w) && repairing_under_ == Locks::kHeld ? writes_.find(row, layout, g) : nullptr;
-    const bool mine = write != nullptr && write->kind != WriteKind::kNone;
+    const bool mine = word::locked(w) && locks_ == Locks::kHeld && own_.locks(row, layout, g);
     if (word::locked(w) && !mine) return Presence::kUnknown;
-    if (!mine && track != nullptr) push_validated({&cell, w, *track, &table});
+    if (!mine && track != nullptr) tracking_.read_unclaimed({&cell, w, *track, &table});
     there = !word::absent(w);
     if (!there) break;
     storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
@@ -212,8 +244,8 @@ auto ReadWriteTransaction<Sync, Claims>::committed_match(TableType& table, Row* 
 
 // Looks up the key and increments *there if the key's row exists. Returns the witness of the leaf
 // or bucket that contains the key, or would contain it.
-template <class Sync, class Claims>
-index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, KeyRef key, uint32_t* there) {
+template <class Sync, Recording kRecording>
+index::Witness Repair<Sync, kRecording>::find_again(TableType& table, KeyRef key, uint32_t* there) {
   index::Witness witness;
   Row* row = table.find_in_index(key, hints_.primary(table, key), witness);
   if (row != nullptr && !look_again(table, row, key, there)) *there = NodeEntry::kUnknown;
@@ -222,10 +254,10 @@ index::Witness ReadWriteTransaction<Sync, Claims>::find_again(TableType& table, 
 
 // Increments *there if the block's row exists, ignoring this transaction's own writes. Returns
 // false if this is uncertain.
-template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
+template <class Sync, Recording kRecording>
+bool Repair<Sync, kRecording>::look_again(TableType& table, Row* row, KeyRef key, uint32_t* there) {
   Presence presence;
-  if (own_presence(table, row, &presence)) {
+  if (own_.presence(row, table.layout(), &presence)) {
     *there += presence == Presence::kPresent;
     return presence != Presence::kUnknown;
   }
@@ -233,7 +265,7 @@ bool ReadWriteTransaction<Sync, Claims>::look_again(TableType& table, Row* row, 
   const uint64_t w = cell.load();
   if (word::locked(w) || word::removed(w)) return false;
   if (!word::absent(w)) ++*there;
-  else push_validated({&cell, w, key, &table});
+  else tracking_.read_unclaimed({&cell, w, key, &table});
   return true;
 }
 

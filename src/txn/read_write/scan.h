@@ -12,32 +12,16 @@ class ReadWriteTransaction<Sync, Claims>::KeyScan {
   KeyScan(ReadWriteTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
-    if (RunsInRegion<Claims>) return;
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
-    node_ = txn_.track_scanned(table_, witnesses, covered);
+    node_ = txn_.tracking_.track_range(table_, witnesses, covered);
   }
   void row(Row* row, bool there) {
-    if (RunsInRegion<Claims>) return;
-    NodeEntry& node = txn_.nodes_[node_];
-    Presence presence;
-    if (!txn_.writes_.empty() && txn_.own_presence(table_, row, &presence)) {
-      if (presence == Presence::kUnknown) node.seen = NodeEntry::kUnknown;
-      there = presence == Presence::kPresent;
-    }
-    if (there && node.seen != NodeEntry::kUnknown) ++node.seen;
+    if (kRecording == Recording::kNone) return;
+    Presence presence = there ? Presence::kPresent : Presence::kAbsent;
+    if (!txn_.writes_.empty()) OwnWrites(txn_.writes_).presence(row, table_.layout(), &presence);
+    txn_.tracking_.count_row(node_, presence);
   }
-  template <class IndexKey>
-  void stop(const IndexKey& key, index::Direction direction) {
-    if (RunsInRegion<Claims>) return;
-    NodeEntry& node = txn_.nodes_[node_];
-    if (direction == index::Direction::kBackward) {
-      node.from = kept_key(txn_.arena_, key);
-    } else {
-      const index::Bound<IndexKey> to = behind(txn_.arena_, key);
-      node.to = index::ref_of(to.key);
-      node.to_end = to.end;
-    }
-  }
+  void stop(const auto& key, index::Direction direction) { txn_.tracking_.end_range(node_, key, direction); }
 
  private:
   ReadWriteTransaction& txn_;
@@ -51,33 +35,20 @@ class ReadWriteTransaction<Sync, Claims>::IndexScan {
   IndexScan(ReadWriteTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
-    if (RunsInRegion<Claims>) return;
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
-    range_ = txn_.track_index_range(table_, index_, witnesses, covered);
+    range_ = txn_.tracking_.track_entries(table_, index_, witnesses, covered);
   }
   // If this transaction has written the row, checks whether the row had the value before these
   // writes.
   void entry(Row* row, uint64_t value, bool matches) {
-    if (RunsInRegion<Claims>) return;
-    if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr) {
-      const Presence committed = txn_.committed_match(table_, row, index_, value, nullptr);
-      if (committed == Presence::kUnknown) txn_.index_ranges_[range_].seen = NodeEntry::kUnknown;
-      matches = committed == Presence::kPresent;
-    }
-    if (matches && txn_.index_ranges_[range_].seen != NodeEntry::kUnknown) ++txn_.index_ranges_[range_].seen;
-  }
-  template <class IndexKey>
-  void stop(const IndexKey& entry, index::Direction direction) {
-    if (RunsInRegion<Claims>) return;
-    ScannedEntries& range = txn_.index_ranges_[range_];
-    if (direction == index::Direction::kBackward) {
-      range.from = kept_entry(txn_.arena_, entry);
-    } else {
-      const index::Bound<IndexKey> to = behind(txn_.arena_, entry);
-      range.to = kept_entry(txn_.arena_, to.key);
-      range.to_end = to.end;
+    if constexpr (kRecording != Recording::kNone) {
+      Presence presence = matches ? Presence::kPresent : Presence::kAbsent;
+      if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr)
+        presence = txn_.repair_under(Locks::kNone).committed_match(table_, row, index_, value, nullptr);
+      txn_.tracking_.count_entry(range_, presence);
     }
   }
+  void stop(const auto& entry, index::Direction direction) { txn_.tracking_.end_entries(range_, entry, direction); }
 
  private:
   ReadWriteTransaction& txn_;

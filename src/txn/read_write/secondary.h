@@ -56,17 +56,14 @@ Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, 
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
   KeyRef holder;
-  const size_t looked_at = nodes_.size();
+  const size_t looked_at = tracking_.leaves();
   const auto visit = [&](KeyRef found, uint64_t, const RawView& view) {
     taken = view.header()->row != row;
     holder = found;
     return !taken;
   };
   Status status = scan_secondary(table, i, IndexRange(value, value), {}, table.layout().index_columns(i), visit);
-  if (ELIDER_MUTANT(kForgetUniqueCheck)) {
-    static const std::atomic<uint64_t> never_changes{0};
-    for (size_t n = looked_at; n < nodes_.size(); ++n) nodes_[n].witness = {&never_changes, 0};
-  }
+  if (ELIDER_MUTANT(kForgetUniqueCheck)) tracking_.ignore_leaves_after(looked_at);
   if (status.ok() && taken)
     return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value,
                         table.key_text(holder));
@@ -170,7 +167,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row,
   if (result.handle != handle) return doom(table, Code::kConflict, Cause::kRowRemoved, key);
   if (result.inserted) {
     change.inserted = true;
-    track_own_insert(result);
+    tracking_.track_own_insert(result);
   }
   index_changes_.settle();
   return result.inserted ? claim_leaves_written(table, result, key) : Status();

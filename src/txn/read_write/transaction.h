@@ -36,7 +36,6 @@
 #include <bit>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/test_points.h"
 #include "elider/snapshot_number.h"
@@ -49,8 +48,9 @@
 #include "txn/install.h"
 #include "txn/kept_key.h"
 #include "txn/late_unlinks.h"
-#include "txn/read_write/read_set.h"
-#include "txn/pointer_map.h"
+#include "txn/read_write/own_writes.h"
+#include "txn/read_write/read_tracking.h"
+#include "txn/read_write/repair.h"
 #include "txn/reads.h"
 #include "txn/reclaim.h"
 #include "txn/write_set.h"
@@ -106,27 +106,12 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   // The members below are used by the operations of this class, and by the pieces of a call
   // (txn/chopping/piece_transaction.h).
   static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
+  static constexpr Recording kRecording = RunsInRegion<Claims> ? Recording::kNone
+                                          : Claims::kReads     ? Recording::kClaimed
+                                                               : Recording::kValidated;
   // How long to wait for a lock. kShort: a few processor pauses. kLong: long enough that a
   // preempted holder of the lock can run again.
   enum class Patience : bool { kShort, kLong };
-
-  // -- tracking.h: leaves and buckets -------------------------------------------------------------
-  static bool same_key(const TableType& table, KeyRef a, KeyRef b) {
-    return a == b || (table.byte_keys() && ByteKey{a.bytes()} == ByteKey{b.bytes()});
-  }
-  void track_key(TableType& table, const index::Witness& witness, KeyRef key);
-  uint32_t add_node(const NodeEntry& node, bool is_new);
-  template <class Witnesses, class IndexKey>
-  uint32_t track_scanned(TableType& table, const Witnesses& witnesses, const index::Range<IndexKey>& covered);
-  template <class Witnesses, class IndexKey>
-  uint32_t track_index_range(TableType& table, uint32_t i, const Witnesses& witnesses, const index::Range<IndexKey>& covered);
-  template <class Witnesses>
-  void track_more(TableType& table, const Witnesses& witnesses, uint32_t position);
-  void track_own_insert(const index::InsertResult& result);
-  void track_absent(TableType& table, const index::Witness& witness, KeyRef key);
-  void end();
-  void end_without_writes();
-  [[gnu::noinline]] void forget_nodes();
 
   // -- claiming.h: under a protocol that claims what it touches -----------------------------------
   template <Purpose kPurpose>
@@ -142,16 +127,6 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status claim_leaves_written(TableType& table, const index::InsertResult& result, KeyRef key);
   [[gnu::noinline]] Status refuse_claim(TableType& table, KeyRef key);
   [[gnu::noinline]] Status ended_by_another();
-  // Records a read. Within a region nothing is recorded, because the hardware detects conflicts
-  // with the region's reads.
-  void push_read(const ReadEntry& read) {
-    if constexpr (!RunsInRegion<Claims>) reads_.push(read);
-  }
-  // Like push_read(), but the commit must validate the read, because no claim covers it.
-  void push_validated(const ReadEntry& read) {
-    push_read(read);
-    if constexpr (Claims::kReads) some_validated_ = true;
-  }
   // Waits until the cell's commit word is unlocked, and returns the word. A region aborts instead
   // of waiting.
   static uint64_t unlocked_word(const Cell& cell) {
@@ -173,6 +148,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   Status read_group(TableType& table, Row* row, KeyRef key, const ColumnSet& set, uint32_t g, std::byte* image);
   Status note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w);
   [[gnu::noinline]] Status note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w);
+  void track_absent(TableType& table, const index::Witness& witness, KeyRef key);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
@@ -180,13 +156,13 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   uint64_t version_read(const detail::ImageHeader& header) const {
     if (header.read_index == ~0u) return 0;
     if constexpr (RunsInRegion<Claims>) return recorder_.last_version();
-    else return word::sequence(reads_[header.read_index].word);
+    else return word::sequence(tracking_.reads()[header.read_index].word);
   }
   // Returns the position in the read set at which the view's reads begin. Within a region, reads
   // are not recorded, and the result identifies the table and the call instead.
   uint32_t read_index_of(const TableType& table) const {
     if constexpr (RunsInRegion<Claims>) return table.id() | claims_.call << kTableBits;
-    else return static_cast<uint32_t>(reads_.size());
+    else return static_cast<uint32_t>(tracking_.reads().size());
   }
   static constexpr uint32_t kTableBits = 10;
   static_assert(kTablesMax <= 1u << kTableBits);
@@ -264,11 +240,13 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   bool prepare_blocks();
   bool prepare_versions(SnapshotNumber newest_reader);
   bool validate_reads();
-  // kHeld: the caller is a commit that holds the locks of all rows that it writes, so any other
-  // locked cell is locked by another transaction.
-  enum class Locks : uint8_t { kNone, kHeld };
   template <bool kHeld = true>
   bool reads_stand();
+  using Base::failed;
+  bool failed(const Conflict& conflict) { return failed(conflict.cause, conflict.table, conflict.key); }
+  auto repair_under(Locks locks) {
+    return Repair<Sync, kRecording>(tracking_, OwnWrites(writes_), locks, arena_, hints_, recorder_);
+  }
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   Status finish(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
@@ -276,6 +254,8 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   // entire call.
   Status finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader);
   Status give_up(size_t locked);
+  void end();
+  void end_without_writes();
   Status refuse_commit(const Status& status);
   void publish(SnapshotNumber n);
   void retire_rows(SnapshotNumber n, bool read);
@@ -284,20 +264,6 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
     if (!recorder_.on()) [[likely]] return;
     recorder_.end({committed, false, cause, n, order, this->attempt_, procedure_}, &writes_, &index_changes_);
   }
-
-  // -- repair.h: changes that do not concern what was read ----------------------------------------
-  enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
-  bool own_presence(TableType& table, Row* row, Presence* presence);
-  Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
-  bool repair();
-  bool repair_node(size_t position);
-  bool repair_index_node(size_t position);
-  template <class Index>
-  bool look_again_at_keys(TableType& table, Index& index, size_t position);
-  template <class Index>
-  bool look_again_at_range(TableType& table, Index& index, uint32_t range);
-  index::Witness find_again(TableType& table, KeyRef key, uint32_t* there);
-  bool look_again(TableType& table, Row* row, KeyRef key, uint32_t* there);
 
   // -- region.h: hardware transactions, under a policy that has them ------------------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
@@ -350,7 +316,6 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   using Base::doom;
   using Base::doom_;
   using Base::edited_table_;
-  using Base::failed;
   using Base::find;
   using Base::guarded;
   using Base::hints_;
@@ -365,13 +330,7 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
   sync::SpinLatch* const spinlock_;
   std::byte* log_place_ = nullptr;          // during the commit: the space reserved for its record
 
-  ReadSet reads_;
-  bool some_validated_ = !Claims::kReads;   // whether some reads must be validated; all other reads are claimed
-  std::vector<NodeEntry> nodes_;
-  std::vector<ScannedEntries> index_ranges_;    // the ranges that were read in leaves of secondary indexes
-  Locks repairing_under_ = Locks::kNone;
-  bool node_repeated_ = false;              // some leaf has several entries
-  PointerMap node_positions_;               // positions in nodes_, by the address of the leaf's version
+  ReadTracking<kRecording> tracking_{arena_};
   WriteSet writes_{arena_};
   IndexChanges index_changes_;
   struct PendingEdit {                      // used while kEditing: an edit of columns that a secondary index reads
@@ -396,8 +355,6 @@ class ReadWriteTransaction : public Reads<Sync, ReadWriteTransaction<Sync, Claim
 #include "txn/read_write/commit.h"
 #include "txn/read_write/read.h"
 #include "txn/read_write/region.h"
-#include "txn/read_write/repair.h"
 #include "txn/read_write/scan.h"
 #include "txn/read_write/secondary.h"
-#include "txn/read_write/tracking.h"
 #include "txn/read_write/write.h"

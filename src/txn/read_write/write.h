@@ -46,7 +46,7 @@ template <class Sync, class Claims>
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
   recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
   if (word::absent(w)) [[unlikely]] {
-    push_validated({&row->cell(layout, g), w, key, &table});
+    tracking_.read_unclaimed({&row->cell(layout, g), w, key, &table});
     return table.error(Code::kNotFound, Cause::kNone, key);
   }
   writes_.add(table, row, key, g, WriteKind::kUpdate, set, w, image);
@@ -61,9 +61,7 @@ template <class Sync, class Claims>
                                                                                        uint32_t g) {
   if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
   const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
-  if (position >= reads_.size() || reads_[position].cell != &cell) [[unlikely]] return word::kUnknown;
-  reads_[position].cell = nullptr;  // the write expects the same word, so the read need not be validated as well
-  return reads_[position].word;
+  return tracking_.leave_to_write(position, cell);
 }
 
 // Copies the current values of the columns to an image, and adds a write for each group that
@@ -253,8 +251,8 @@ bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail
   if (groups == 0) return false;
   if constexpr (RunsInRegion<Claims>)  // only this transaction creates views in its arena
     if (arena_.holds(&view) && view.read_index == read_index_of(table)) return true;
-  if (view.read_index < reads_.size()) {
-    const ReadEntry& read = reads_[view.read_index];
+  if (view.read_index < tracking_.reads().size()) {
+    const ReadEntry& read = tracking_.reads()[view.read_index];
     const auto g = static_cast<uint32_t>(std::countr_zero(groups));
     if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
   }
@@ -452,7 +450,7 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
   ELIDER_TEST_POINT("occ.insert.after_index");
   const size_t earlier = writes_.size();
   try {
-    track_own_insert(result);
+    tracking_.track_own_insert(result);
     writes_.make_present(table, row, key, words, source.bytes, source.size, true);
   } catch (...) {
     // Retire the row block here if a rollback would not find it.
@@ -504,7 +502,7 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
       if (WriteEntry* write = writes_.find(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
         return doom(table, Code::kConflict, Cause::kReadChanged, key);  // the row existed when the earlier write was made
     recorder_.read(table, key, 0, present, word::sequence(words[0]));
-    if (present && !replace) push_read({&row->cell(layout, 0), words[0], key, &table});
+    if (present && !replace) tracking_.read({&row->cell(layout, 0), words[0], key, &table});
   }
   if (present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
   const auto* image = static_cast<const std::byte*>(source.bytes);
