@@ -1,22 +1,22 @@
-// How ReadWriteTransaction claims rows when it accesses them, under a protocol with claims
+// How TrackedReads claims rows when it accesses them, under a protocol with claims
 // (txn/claims.h). Under other protocols these functions compile to nothing.
 #pragma once
 
 #include "base/bits.h"
 #include "elider/laboratory.h"
-#include "txn/read_write/transaction.h"
+#include "txn/read_write/tracked_reads.h"
 
 namespace elider::txn {
 
 // Dooms the transaction because a claim was refused and the transaction may not wait for it.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
+Status TrackedReads<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
   return doom(table, Code::kConflict, Cause::kClaimed, key);
 }
 
 template <class Sync, class Claims>
 template <Purpose kPurpose>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::claim(TableType& table, Cell& cell, KeyRef key) {
+[[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::claim(TableType& table, Cell& cell, KeyRef key) {
   constexpr bool kWrites = kPurpose == Purpose::kWrite;
   if constexpr (kWrites ? Claims::kWrites : Claims::kReads) {
     while (!(kWrites ? claims_.write(cell) : claims_.read(cell))) [[unlikely]]
@@ -27,7 +27,7 @@ template <Purpose kPurpose>
 
 template <class Sync, class Claims>
 template <Purpose kPurpose>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::claim_groups(TableType& table, Row* row, KeyRef key,
+[[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::claim_groups(TableType& table, Row* row, KeyRef key,
                                                                                       uint32_t groups) {
   if constexpr (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads)
     for (const uint32_t g : Bits(groups))
@@ -37,19 +37,19 @@ template <Purpose kPurpose>
 
 // Claims all groups of a row block that no other transaction can reach yet.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::claim_new(TableType& table, Row* row) {
+[[gnu::always_inline]] inline void TrackedReads<Sync, Claims>::claim_new(TableType& table, Row* row) {
   if constexpr (Claims::kWrites)
     for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.write_new(row->cell(table.layout(), g));
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::keep_claims_of_new(TableType& table, Row* row) {
+[[gnu::always_inline]] inline void TrackedReads<Sync, Claims>::keep_claims_of_new(TableType& table, Row* row) {
   if constexpr (Claims::kWrites)
     for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.keep_new(row->cell(table.layout(), g));
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::claim_leaf_read(TableType& table, const index::Witness& witness,
+[[gnu::always_inline]] inline void TrackedReads<Sync, Claims>::claim_leaf_read(TableType& table, const index::Witness& witness,
                                                                                        KeyRef key) {
   if constexpr (Claims::kLeaves) {
     ELIDER_TEST_POINT("locks.leaf_looked_at");
@@ -62,7 +62,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::claim_leaves_written(TableType& table,
+[[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::claim_leaves_written(TableType& table,
                                                                                               const index::InsertResult& result,
                                                                                               KeyRef key) {
   if constexpr (Claims::kLeaves)
@@ -75,7 +75,7 @@ template <class Sync, class Claims>
 // Returns the error of a transaction whose claims were revoked. The data that it has read may have
 // changed since.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::ended_by_another() {
+Status TrackedReads<Sync, Claims>::ended_by_another() {
   return Status(Code::kConflict, Cause::kClaimed, Status(),
                 "another transaction that needed the same rows has ended this one; an open transaction can lose its rows after "
                 "LaboratoryOptions::open_patience_us (" +

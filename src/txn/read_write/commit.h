@@ -92,47 +92,6 @@ template <class Sync, class Claims>
   return without == nullptr || failed(Cause::kMemoryLimit, without->table, without->key);
 }
 
-// -- validation -----------------------------------------------------------------------------------
-
-// Returns true if everything that the transaction has read is unchanged at the instant of the call.
-// The read of an update is recorded only in the update's write, so a commit validates this read
-// when it locks the row.
-template <class Sync, class Claims>
-template <bool kHeld>
-bool ReadWriteTransaction<Sync, Claims>::reads_stand() {
-  if (ELIDER_MUTANT(kSkipPairValidation) && tracking_.size() == 2) return true;
-  const OwnWrites own(writes_);
-  Conflict conflict;
-  const bool rows = ELIDER_MUTANT(kSkipReadValidation) ||
-                    (tracking_.template rows_hold<kHeld>(own, &conflict) && own.template hold<kHeld>(&conflict));
-  return (rows && tracking_.leaves_hold(&conflict)) || failed(conflict);
-}
-
-// Called after reads_stand() has returned false. Returns true if only data that the transaction did
-// not read has changed (repair.h). The caller must then call reads_stand() again. Before that, a
-// commit must read the snapshot number again, because the repair may have read the effects of a
-// commit with a larger number.
-template <class Sync, class Claims>
-[[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::repair_after_failure(Locks locks) {
-  if (!may_be_repaired()) return false;
-  Conflict conflict;
-  try {
-    return repair_under(locks).run(&conflict) || failed(conflict);
-  } catch (const std::bad_alloc&) {
-    return failed(Cause::kMemoryLimit, cause_table_, cause_key_);  // an exception must not leave this function, because rows may be locked
-  }
-}
-
-// Validates the reads of a transaction that ends without a commit. Such a transaction has not
-// locked anything.
-template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::reads_hold() {
-  if constexpr (Claims::kWrites)
-    if (!claims_.stand()) [[unlikely]] return ended_by_another();
-  if (reads_stand<false>() || (repair_after_failure(Locks::kNone) && reads_stand<false>())) return {};
-  return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
-}
-
 // -- the complete commit --------------------------------------------------------------------------
 
 // Rolls back a commit that could not acquire all locks, or whose validation failed. No row has been
@@ -234,7 +193,7 @@ Status ReadWriteTransaction<Sync, Claims>::refuse_to_commit() {
   Status status = state_ == State::kEditing ? refuse_pending_edit(TableRef(edited_table_)) : doom_;
   // The procedure may have thrown because it read an inconsistent state.
   if (status.code() == Code::kProcedureThrew)
-    if (Status held = reads_hold(); !held.ok()) status = std::move(held);
+    if (Status held = this->reads_hold(); !held.ok()) status = std::move(held);
   rollback(status.cause() == Cause::kNone ? Cause::kUser : status.cause());
   return status;
 }

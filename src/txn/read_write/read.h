@@ -1,9 +1,9 @@
-// How ReadWriteTransaction reads a row (DBX, Algorithm 2), including its own writes. The callers
-// are in txn/reads.h.
+// How TrackedReads reads a row (DBX, Algorithm 2), including the transaction's own writes. The
+// callers are in txn/reads.h.
 #pragma once
 
 #include "base/bits.h"
-#include "txn/read_write/transaction.h"
+#include "txn/read_write/tracked_reads.h"
 
 #include <bit>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace elider::txn {
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::read_group(TableType& table, Row* row, KeyRef key,
+[[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::read_group(TableType& table, Row* row, KeyRef key,
                                                                                     const ColumnSet& set, uint32_t g, std::byte* image) {
   const Layout& layout = table.layout();
   Cell& cell = row->cell(layout, g);
@@ -21,7 +21,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g,
+[[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::note_read(TableType& table, Cell& cell, KeyRef key, uint32_t g,
                                                                                    uint64_t w) {
   if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
   tracking_.read({&cell, w, key, &table});
@@ -34,7 +34,7 @@ template <class Sync, class Claims>
 // recorded commit word is one that the block will never have again. So the validation at the commit
 // fails, and the repair looks up the key again (repair.h).
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
+Status TrackedReads<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
   tracking_.read_unclaimed({&cell, w & ~word::kRemoved, key, &table});
   recorder_.read(table, key, removed ? 0 : g, false, removed ? 0 : word::sequence(w));
@@ -42,7 +42,7 @@ Status ReadWriteTransaction<Sync, Claims>::note_absent(TableType& table, Cell& c
 }
 
 template <class Sync, class Claims>
-void ReadWriteTransaction<Sync, Claims>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
+void TrackedReads<Sync, Claims>::track_absent(TableType& table, const index::Witness& witness, KeyRef key) {
   recorder_.read(table, key, 0, false, 0);
   if (RunsInRegion<Claims> || ELIDER_MUTANT(kSkipAbsentRead)) return;
   claim_leaf_read(table, witness, key);
@@ -51,7 +51,7 @@ void ReadWriteTransaction<Sync, Claims>::track_absent(TableType& table, const in
 
 // Reads a column group that this transaction has written.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
+Status TrackedReads<Sync, Claims>::read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   const uint32_t g = write.group;
   const bool covered = (set.columns & ~write.columns->columns) == 0 && (!set.whole || write.columns->whole);
@@ -74,7 +74,7 @@ Status ReadWriteTransaction<Sync, Claims>::read_own(TableType& table, WriteEntry
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::read_row(TableType& table, Row* row, KeyRef key,
+[[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::read_row(TableType& table, Row* row, KeyRef key,
                                                                                   const ColumnSet& set, std::byte* image,
                                                                                   detail::ImageHeader* header) {
   const uint32_t groups = set.read_groups;
@@ -88,7 +88,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-[[gnu::noinline]] Status ReadWriteTransaction<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+[[gnu::noinline]] Status TrackedReads<Sync, Claims>::read_groups(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                                          uint32_t groups, std::byte* image, detail::ImageHeader* header) {
   ReadTogether together;
   if (Status status = claim_and_read_together<Purpose::kRead>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
@@ -116,7 +116,7 @@ template <class Sync, class Claims>
 // the grace period ends. Returns false if the caller must copy the row, because it is not stored as
 // one block, or because this transaction has written it and it has a fixed size.
 template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
+bool TrackedReads<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
                                                     Status* status) {
   const Layout& layout = table.layout();
   if (layout.group_count() != 1) return false;
@@ -149,7 +149,7 @@ bool ReadWriteTransaction<Sync, Claims>::view_block(TableType& table, Row* row, 
 // Points the view at a copy of a variable-size row that this transaction has written. A copy is
 // needed because later writes must not change what the view shows.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
+Status TrackedReads<Sync, Claims>::view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   const size_t bytes = WriteSet::image_bytes(table.layout(), write.image);
   std::byte* const copy = arena_.allocate(bytes);
@@ -159,6 +159,43 @@ Status ReadWriteTransaction<Sync, Claims>::view_own(TableType& table, const Writ
   header->bytes = static_cast<uint32_t>(bytes);
   *view = RawView(copy, header);
   return {};
+}
+
+// Returns true if the view shows a row of this table that this transaction has read or written. The
+// header may belong to another transaction, or may have been overwritten since its transaction
+// ended, so the pointers in the header are not followed. Another transaction's view of the same row
+// is accepted. This is harmless, because the update reads the row itself.
+template <class Sync, class Claims>
+bool TrackedReads<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
+  const Layout& layout = table.layout();
+  const uint32_t groups = view.groups & layout.all_groups();
+  if (groups == 0) return false;
+  if constexpr (RunsInRegion<Claims>)  // only this transaction creates views in its arena
+    if (arena_.holds(&view) && view.read_index == read_index_of(table)) return true;
+  if (view.read_index < tracking_.reads().size()) {
+    const ReadEntry& read = tracking_.reads()[view.read_index];
+    const auto g = static_cast<uint32_t>(std::countr_zero(groups));
+    if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
+  }
+  // A write of the row shows that this transaction has written the row, or that an update has taken
+  // over the validation of the read.
+  for (const uint32_t g : Bits(groups)) {
+    const WriteEntry* write = writes_.find(view.row, layout, g);
+    if (write != nullptr && write->table == &table && write->key == view.key) return true;
+  }
+  return false;
+}
+
+// Calls the key function of secondary index i. If the function throws, the operation is incomplete,
+// so the transaction is doomed.
+template <class Sync, class Claims>
+uint64_t TrackedReads<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
+  try {
+    return table.index_value(i, image);
+  } catch (...) {
+    static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
+    throw;
+  }
 }
 
 }  // namespace elider::txn

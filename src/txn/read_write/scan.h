@@ -1,15 +1,15 @@
-// What ReadWriteTransaction records of a scan, leaf by leaf (txn/reads.h; DBX, section 5.3, "range
+// What TrackedReads records of a scan, leaf by leaf (txn/reads.h; DBX, section 5.3, "range
 // query").
 #pragma once
 
-#include "txn/read_write/transaction.h"
+#include "txn/read_write/tracked_reads.h"
 
 namespace elider::txn {
 
 template <class Sync, class Claims>
-class ReadWriteTransaction<Sync, Claims>::KeyScan {
+class TrackedReads<Sync, Claims>::KeyScan {
  public:
-  KeyScan(ReadWriteTransaction& txn, TableType& table) : txn_(txn), table_(table) {}
+  KeyScan(TrackedReads& txn, TableType& table) : txn_(txn), table_(table) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
@@ -24,15 +24,15 @@ class ReadWriteTransaction<Sync, Claims>::KeyScan {
   void stop(const auto& key, index::Direction direction) { txn_.tracking_.end_range(node_, key, direction); }
 
  private:
-  ReadWriteTransaction& txn_;
+  TrackedReads& txn_;
   TableType& table_;
   uint32_t node_ = 0;  // the entry of the current leaf
 };
 
 template <class Sync, class Claims>
-class ReadWriteTransaction<Sync, Claims>::IndexScan {
+class TrackedReads<Sync, Claims>::IndexScan {
  public:
-  IndexScan(ReadWriteTransaction& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
+  IndexScan(TrackedReads& txn, TableType& table, uint32_t index) : txn_(txn), table_(table), index_(index) {}
 
   void leaf(const auto& witnesses, const auto& covered) {
     for (const index::Witness& witness : witnesses) txn_.claim_leaf_read(table_, witness, {});
@@ -51,14 +51,14 @@ class ReadWriteTransaction<Sync, Claims>::IndexScan {
   void stop(const auto& entry, index::Direction direction) { txn_.tracking_.end_entries(range_, entry, direction); }
 
  private:
-  ReadWriteTransaction& txn_;
+  TrackedReads& txn_;
   TableType& table_;
   const uint32_t index_;
   uint32_t range_ = 0;  // the range of the current leaf
 };
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_scan_rows(const TableRef& table, const RowScanOptions& options,
+Status TrackedReads<Sync, Claims>::do_scan_rows(const TableRef& table, const RowScanOptions& options,
                                                         FunctionRef<bool(Key, RawView, unsigned)>) {
   if (this->template check<Purpose::kRead>(table, options.columns) == nullptr) return refuse(table, options.columns);
   return refuse_scan_of_rows_in_writing();

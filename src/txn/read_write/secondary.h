@@ -1,4 +1,4 @@
-// How ReadWriteTransaction updates secondary indexes. The updates are part of the same transaction.
+// How BufferedWrites updates secondary indexes. The updates are part of the same transaction.
 //
 // An entry maps (value, primary key) to the row block itself. Invariant: the index contains an
 // entry for each version of a row that belongs to the newest state or to a snapshot that is being
@@ -12,25 +12,13 @@
 #pragma once
 
 #include "base/bits.h"
-#include "txn/read_write/transaction.h"
+#include "txn/read_write/buffered_writes.h"
 
 namespace elider::txn {
 
-// Calls the key function of secondary index i. If the function throws, the operation is incomplete,
-// so the transaction is doomed.
-template <class Sync, class Claims>
-uint64_t ReadWriteTransaction<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
-  try {
-    return table.index_value(i, image);
-  } catch (...) {
-    static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
-    throw;
-  }
-}
-
 // Returns the secondary indexes that read any of these columns, one bit per index.
 template <class Sync, class Claims>
-uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, uint64_t columns) const {
+uint64_t BufferedWrites<Sync, Claims>::indexes_reading(TableType& table, uint64_t columns) const {
   uint64_t indexes = 0;
   if ((columns & table.layout().indexed_columns()) == 0) return 0;
   for (uint32_t i = 0; i < table.secondary_count(); ++i)
@@ -40,7 +28,7 @@ uint64_t ReadWriteTransaction<Sync, Claims>::indexes_reading(TableType& table, u
 
 // Computes the row's current index values as this transaction sees them, including its own writes.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
+Status BufferedWrites<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
   std::byte* image = arena_.allocate(table.layout().column_image_bytes());
   detail::ImageHeader header;
   for (const uint32_t i : Bits(affected)) {
@@ -52,7 +40,7 @@ Status ReadWriteTransaction<Sync, Claims>::old_index_values(TableType& table, Ro
 
 // Returns kDuplicateKey if the index is unique and another row has this value.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
+Status BufferedWrites<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
   if (!table.schema().indexes[i].unique) return {};
   bool taken = false;
   KeyRef holder;
@@ -76,7 +64,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_check_unique(TableType& table, 
 // locked, because skipping a row that turns out to be unchanged would leave its entries in the
 // indexes forever.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
+Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();
   *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
@@ -98,7 +86,7 @@ Status ReadWriteTransaction<Sync, Claims>::former_index_values(TableType& table,
 // Adds the entries of a row that is inserted into an absent row block. Uniqueness has already been
 // checked, unless the block is new.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
+Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
   uint64_t former[kSecondaryIndexesMax];
   bool had_row = false;
   if (Status status = former_index_values(table, row, key, former, &had_row); !status.ok()) return status;
@@ -118,7 +106,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_insert(TableType& table, Row* r
 // Updates the entries of a row whose index values have changed from `old_values` to its current
 // values.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values,
+Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values,
                                                         uint64_t affected) {
   uint64_t new_values[kSecondaryIndexesMax];
   if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
@@ -134,7 +122,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_update(TableType& table, Row* r
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
+Status BufferedWrites<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
                                                      uint64_t new_value) {
   // Record the change before the entry is in the index. Otherwise an exception could leave an entry
   // that is never removed.
@@ -179,7 +167,7 @@ Status ReadWriteTransaction<Sync, Claims>::index_add(TableType& table, Row* row,
 // state still needs it. If the commit fails, the new listings are harmless, because the rows still
 // match their entries.
 template <class Sync, class Claims>
-void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
+void BufferedWrites<Sync, Claims>::retire_old_entries() {
   for (const IndexChange& change : index_changes_)
     if (change.has_old)
       retire_entry(worker_, static_cast<TableType&>(*change.table), change.row, change.key, change.index, change.old_value);
@@ -188,7 +176,7 @@ void ReadWriteTransaction<Sync, Claims>::retire_old_entries() {
 // Schedules the removal of the entries that this transaction has inserted but that are not used:
 // all of them if it did not commit.
 template <class Sync, class Claims>
-void ReadWriteTransaction<Sync, Claims>::index_finish(bool committed) {
+void BufferedWrites<Sync, Claims>::index_finish(bool committed) {
   for (const IndexChange& change : index_changes_) {
     auto& table = static_cast<TableType&>(*change.table);
     if (!change.inserted) continue;

@@ -1,18 +1,18 @@
-// How ReadWriteTransaction buffers writes (DBX, section 5.2) and inserts absent row blocks (section
+// How BufferedWrites buffers writes (DBX, section 5.2) and inserts absent row blocks (section
 // 5.3).
 #pragma once
 
 #include "base/bits.h"
-#include "txn/read_write/transaction.h"
+#include "txn/read_write/buffered_writes.h"
 
 namespace elider::txn {
 
 // Claims a column group for a write, and sets *w to its commit word. Returns kNotFound if the row
 // is absent.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
+Status BufferedWrites<Sync, Claims>::present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w) {
   Cell& cell = row->cell(table.layout(), g);
-  if (Status status = claim<Purpose::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
+  if (Status status = this->template claim<Purpose::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   *w = unlocked_word(cell);
   return word::absent(*w) ? note_absent(table, cell, key, g, *w) : Status();
 }
@@ -21,7 +21,7 @@ Status ReadWriteTransaction<Sync, Claims>::present_word(TableType& table, Row* r
 
 // Extends an update by the columns of `set`, with their current values.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
+Status BufferedWrites<Sync, Claims>::widen(TableType& table, WriteEntry& write, const ColumnSet& set) {
   if (write.leaves_none()) return table.error(Code::kNotFound, Cause::kNone, write.key);
   if (write.kind == WriteKind::kPresent) return {};
   const Layout& layout = table.layout();
@@ -38,7 +38,7 @@ Status ReadWriteTransaction<Sync, Claims>::widen(TableType& table, WriteEntry& w
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::edit_group(TableType& table, Row* row, KeyRef key,
+[[gnu::always_inline]] inline Status BufferedWrites<Sync, Claims>::edit_group(TableType& table, Row* row, KeyRef key,
                                                                                     const ColumnSet& set, uint32_t g, uint64_t w,
                                                                                     uint64_t expected, std::byte* image) {
   const Layout& layout = table.layout();
@@ -57,7 +57,7 @@ template <class Sync, class Claims>
 // that read. The commit then validates this word with the write instead of the read. Otherwise
 // returns kUnknown. `read` is the header of a view of the row, or null.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline uint64_t ReadWriteTransaction<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
+[[gnu::always_inline]] inline uint64_t BufferedWrites<Sync, Claims>::expected_by(const detail::ImageHeader* read, const Cell& cell,
                                                                                        uint32_t g) {
   if (read == nullptr || read->read_index == ~0u || !(read->groups >> g & 1)) return word::kUnknown;
   const uint64_t position = uint64_t{read->read_index} + static_cast<uint64_t>(std::popcount(read->groups & ((1u << g) - 1)));
@@ -67,15 +67,15 @@ template <class Sync, class Claims>
 // Copies the current values of the columns to an image, and adds a write for each group that
 // contains one of these columns.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
+[[gnu::always_inline]] inline Status BufferedWrites<Sync, Claims>::copy_to_edit(TableType& table, Row* row, KeyRef key,
                                                                                       const ColumnSet& set, const detail::ImageHeader* read,
                                                                                       std::byte** image_out) {
   const Layout& layout = table.layout();
   std::byte* image = writes_.image_of(table, row);
   const uint32_t groups = set.read_groups;
   ReadTogether together;
-  if (Status status = claim_and_read_together<Purpose::kWrite>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
-    return status;
+  Status claimed = this->template claim_and_read_together<Purpose::kWrite>(table, row, key, set, groups, image, &together);
+  if (!claimed.ok()) [[unlikely]] return claimed;
   for (const uint32_t g : Bits(groups)) {
     if (!writes_.empty()) {
       if (WriteEntry* write = writes_.find(row, layout, g)) {
@@ -93,7 +93,7 @@ template <class Sync, class Claims>
 
 // Like copy_to_edit(), but copies a variable-size row, which is edited as a whole.
 template <class Sync, class Claims>
-[[gnu::noinline]] Status ReadWriteTransaction<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key,
+[[gnu::noinline]] Status BufferedWrites<Sync, Claims>::copy_sized_to_edit(TableType& table, Row* row, KeyRef key,
                                                                                 const detail::ImageHeader* read, std::byte** image) {
   const Layout& layout = table.layout();
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
@@ -102,7 +102,7 @@ template <class Sync, class Claims>
     return {};
   }
   Cell& cell = row->cell(layout, 0);
-  if (Status status = claim<Purpose::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
+  if (Status status = this->template claim<Purpose::kWrite>(table, cell, key); !status.ok()) [[unlikely]] return status;
   const uint64_t expected = expected_by(read, cell, 0);
   for (;;) {
     const uint64_t w = unlocked_word(cell);
@@ -115,7 +115,7 @@ template <class Sync, class Claims>
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
+Status BufferedWrites<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                     const detail::ImageHeader* read, void** image_out) {
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
@@ -148,7 +148,7 @@ Status ReadWriteTransaction<Sync, Claims>::edit_row(TableType& table, Row* row, 
 // contains a write of the row, or if the row is stored as a block, because a change replaces the
 // block.
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
+[[gnu::always_inline]] inline bool BufferedWrites<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
   const Layout& layout = table.layout();
   if (!claims_.in_place || image_in_place_ != nullptr || table.id() >= WriteSet::kTablesWithBit) return false;
   for (uint32_t g = 0; g < layout.group_count(); ++g)
@@ -159,7 +159,7 @@ template <class Sync, class Claims>
 // The application edits an image, because the layout of a row differs from the layout of its cells.
 // do_edited() then copies the image's columns to the cells.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
+Status BufferedWrites<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
   const Layout& layout = table.layout();
   std::byte* const image = arena_.allocate(layout.row_bytes());
   for (const uint32_t g : Bits(set.read_groups)) {
@@ -176,7 +176,7 @@ Status ReadWriteTransaction<Sync, Claims>::edit_in_place(TableType& table, Row* 
 }
 
 template <class Sync, class Claims>
-[[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::write_in_place(Cell& cell, const ColumnSet& set, uint32_t g,
+[[gnu::always_inline]] inline void BufferedWrites<Sync, Claims>::write_in_place(Cell& cell, const ColumnSet& set, uint32_t g,
                                                                                       const std::byte* image, uint64_t w) {
   storage::copy_to_payload(set, g, cell.payload_inside(), image);
   cell.set_snapshot(claims_.number);
@@ -185,7 +185,7 @@ template <class Sync, class Claims>
 
 // Copies the columns that the pending edit may change, or the entire row if it has variable size.
 template <class Sync, class Claims>
-void ReadWriteTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
+void BufferedWrites<Sync, Claims>::copy_edited(std::byte* to, const std::byte* from) const {
   const Layout& layout = edit_.table->layout();
   if (layout.sized_rows()) {
     const WriteEntry* const write = writes_.find(edit_.row, layout, 0);
@@ -196,7 +196,7 @@ void ReadWriteTransaction<Sync, Claims>::copy_edited(std::byte* to, const std::b
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
+Status BufferedWrites<Sync, Claims>::do_edit(const TableRef& ref, KeyRef key, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
@@ -208,7 +208,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_edit(const TableRef& ref, KeyRef k
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
+Status BufferedWrites<Sync, Claims>::do_edit_view(const TableRef& ref, const RawView& view, const ColumnsRef& columns, void** image) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   if (!view) return Status::invalid_argument("update: the view does not show a row");
@@ -226,7 +226,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_edit_view(const TableRef& ref, con
 // (txn/chopping/execution.h) has read it, the view's row block is used, unless the block has been
 // removed. Otherwise the row is looked up.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
+Status BufferedWrites<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
                                                               void** image) {
   auto& table = static_cast<TableType&>(*ref.base());
   KeyRef key = view.key;
@@ -240,35 +240,10 @@ Status ReadWriteTransaction<Sync, Claims>::edit_view_of_piece(const TableRef& re
   });
 }
 
-// Returns true if the view shows a row of this table that this transaction has read or written. The
-// header may belong to another transaction, or may have been overwritten since its transaction
-// ended, so the pointers in the header are not followed. Another transaction's view of the same row
-// is accepted. This is harmless, because the update reads the row itself.
-template <class Sync, class Claims>
-bool ReadWriteTransaction<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
-  const Layout& layout = table.layout();
-  const uint32_t groups = view.groups & layout.all_groups();
-  if (groups == 0) return false;
-  if constexpr (RunsInRegion<Claims>)  // only this transaction creates views in its arena
-    if (arena_.holds(&view) && view.read_index == read_index_of(table)) return true;
-  if (view.read_index < tracking_.reads().size()) {
-    const ReadEntry& read = tracking_.reads()[view.read_index];
-    const auto g = static_cast<uint32_t>(std::countr_zero(groups));
-    if (read.cell == Row::cell_address(view.row, layout, g) && read.table == &table && read.key == view.key) [[likely]] return true;
-  }
-  // A write of the row shows that this transaction has written the row, or that an update has taken
-  // over the validation of the read.
-  for (const uint32_t g : Bits(groups)) {
-    const WriteEntry* write = writes_.find(view.row, layout, g);
-    if (write != nullptr && write->table == &table && write->key == view.key) return true;
-  }
-  return false;
-}
-
 // Updates the secondary indexes after the application has changed the image. If a unique value is
 // already taken, restores the image.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
+Status BufferedWrites<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
   if constexpr (RunsInRegion<Claims>)
     if (image_in_place_ != nullptr && image_in_place_ == image) {
       const Layout& layout = edit_.table->layout();
@@ -295,7 +270,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_edited(const TableRef& ref, void* 
 }
 
 template <class Sync, class Claims>
-void ReadWriteTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key) {
+void BufferedWrites<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyRef key) {
   // If change() ended the attempt before it threw, the earlier reason is kept.
   if (state_ == State::kActive || state_ == State::kEditing)
     static_cast<void>(doom(*ref.base(), Code::kProcedureThrew, Cause::kException, key));
@@ -303,7 +278,7 @@ void ReadWriteTransaction<Sync, Claims>::do_edit_threw(const TableRef& ref, KeyR
 
 // A blind write: it reads only the columns that determine a secondary index's value.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
+Status BufferedWrites<Sync, Claims>::do_write(const TableRef& ref, KeyRef key, const ColumnsRef& columns, const void* row_bytes) {
   const ColumnSet* set = this->template check<Purpose::kWrite>(ref, columns);
   if (set == nullptr) [[unlikely]] return refuse(ref, columns);
   auto& table = static_cast<TableType&>(*ref.base());
@@ -311,7 +286,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_write(const TableRef& ref, KeyRef 
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set,
+Status BufferedWrites<Sync, Claims>::write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set,
                                                      const std::byte* source) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, set);
@@ -345,7 +320,7 @@ Status ReadWriteTransaction<Sync, Claims>::write_row(const TableRef& ref, TableT
 
 // Not a blind write: the size of the new block depends on the current row.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key,
+Status BufferedWrites<Sync, Claims>::write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key,
                                                            const ColumnSet& set, const std::byte* source) {
   if (set.whole) return refuse_whole_write(ref);
   void* image;
@@ -355,7 +330,7 @@ Status ReadWriteTransaction<Sync, Claims>::write_sized_row(const TableRef& ref, 
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
+Status BufferedWrites<Sync, Claims>::do_add(const TableRef& ref, KeyRef key, uint32_t offset, ColumnType type, const void* delta) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]]
     if (!may_add_to_some(ref)) return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
@@ -367,12 +342,12 @@ Status ReadWriteTransaction<Sync, Claims>::do_add(const TableRef& ref, KeyRef ke
 // Returns true if the table accepts additions to the columns that no index reads, although it does
 // not accept writes of whole rows. Layout::number_at() finds only these columns.
 template <class Sync, class Claims>
-[[gnu::noinline]] bool ReadWriteTransaction<Sync, Claims>::may_add_to_some(const TableRef& ref) const {
+[[gnu::noinline]] bool BufferedWrites<Sync, Claims>::may_add_to_some(const TableRef& ref) const {
   return ref && this->template check<Purpose::kWrite>(ref, ColumnsRef(&ref.base()->layout().none())) != nullptr;
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
+Status BufferedWrites<Sync, Claims>::add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, layout.none());
   if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
@@ -395,14 +370,14 @@ Status ReadWriteTransaction<Sync, Claims>::add_to_row(TableType& table, KeyRef k
 // -- whole rows -----------------------------------------------------------------------------------
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
+Status BufferedWrites<Sync, Claims>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return insert_row(table, key, {row, bytes}, false); });
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
+Status BufferedWrites<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
@@ -414,7 +389,7 @@ Status ReadWriteTransaction<Sync, Claims>::do_put(const TableRef& ref, KeyRef ke
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
+Status BufferedWrites<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
   if constexpr (Claims::kWrites) claims_.make_room_for_new();
   // The new block is locked, so that other transactions do not use it before its sequence number is
   // set.
@@ -466,12 +441,13 @@ Status ReadWriteTransaction<Sync, Claims>::insert_row(TableType& table, KeyRef k
 // Replaces the row in an existing row block, which may be absent. Returns kDuplicateKey if the row
 // exists and `replace` is false.
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
+Status BufferedWrites<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
   const Layout& layout = table.layout();
   uint64_t words[kCommitGroupsMax] = {};
   bool present;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
-    if (Status status = claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
+    if (Status status = this->template claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]]
+      return status;
     present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
       WriteEntry* of_group = writes_.find(row, layout, g);
@@ -488,8 +464,8 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
   } else {
     // An insert that fails because the row exists only reads the row, so it claims only a read.
     for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
-      Status claimed = writes ? claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups())
-                              : claim_groups<Purpose::kRead>(table, row, key, 1);
+      Status claimed = writes ? this->template claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups())
+                              : this->template claim_groups<Purpose::kRead>(table, row, key, 1);
       if (!claimed.ok()) [[unlikely]] return claimed;
       for (uint32_t g = 0; g < layout.group_count(); ++g) {
         words[g] = unlocked_word(row->cell(layout, g));
@@ -522,18 +498,19 @@ Status ReadWriteTransaction<Sync, Claims>::replace_row(TableType& table, Row* ro
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::do_remove(const TableRef& ref, KeyRef key) {
+Status BufferedWrites<Sync, Claims>::do_remove(const TableRef& ref, KeyRef key) {
   if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] { return remove_row(table, key); });
 }
 
 template <class Sync, class Claims>
-Status ReadWriteTransaction<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
+Status BufferedWrites<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
   const Layout& layout = table.layout();
   Row* row = find(table, key, table.layout().all());
   if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
-  if (Status status = claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]] return status;
+  if (Status status = this->template claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]]
+    return status;
   WriteKind kind = WriteKind::kRemove;
   uint64_t w = word::kUnknown;
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
