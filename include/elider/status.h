@@ -32,8 +32,8 @@ enum class Code : uint8_t {
   kUnsupported = 10,     // not supported by this table, build or machine, such as a key scan of a hashed table
   kFinished = 11,        // the transaction has already committed or rolled back
   kIoError = 12,         // a file cannot be opened, read, written or synced; the message names it
-  // A file is damaged; the message names the file and the offset. Or a call of a chopped procedure
-  // is incomplete, and the database has stopped.
+  // Either a file is damaged, and the message names the file and the offset. Or a chopped procedure
+  // failed after some of its pieces had committed, and the database has stopped.
   kCorrupt = 13,
 };
 inline constexpr int kCodeCount = 14;

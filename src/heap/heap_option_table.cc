@@ -27,8 +27,9 @@ constexpr option_entry::Entry<Member> kHeapOptionEntries[] = {
             "Whether a transaction returns after it is durable (wait) or before (later)"),
      &HeapOptions::durability},
     {choice("wait", "pruned, total, own",
-            "Which transactions must be durable before a transaction returns. total (as in SPHT) and own (as in Pisces, software only) are "
-            "for comparison"),
+            "What a transaction waits for before it returns: itself and the transactions that it may have read from (pruned), "
+            "also all earlier and concurrent ones (total, as in SPHT), or only itself (own, as in Pisces). total and own are for "
+            "comparison, and own requires the software backend"),
      &HeapOptions::wait},
     {choice("backend", "automatic, rtm, none, emulated",
             "Backend that executes update transactions; automatic and none use software"),

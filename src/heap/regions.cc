@@ -34,8 +34,8 @@ template <class B>
   }
 }
 
-// Takes the region's number and waits for readers. Called between the region's last access to the
-// heap and its commit.
+// Assigns the region's number and waits for readers, in the order that the backend requires. Called
+// between the region's last access to the heap and its commit.
 template <class B>
 void wait_and_number(HeapAttempt& attempt) {
   Slots& slots = attempt.heap().slots();

@@ -1,5 +1,5 @@
-// Site: a place in the code that runs regions. It counts the outcomes of its regions, and decides
-// whether regions are still worthwhile.
+// Site: a place in the code that executes hardware transactions (regions). It counts the outcomes
+// of its regions, and decides whether regions are still worthwhile.
 //
 // Each thread counts in its own Part, before or after a region and never inside. Threads thus do
 // not share the cache lines of counters, and counting does not enlarge a region. Sums are exact

@@ -127,8 +127,8 @@ bool TrackedReads<Sync, Claims>::view_block(TableType& table, Row* row, detail::
   }
   *status = claim_groups<Purpose::kRead>(table, row, header->key, 1);
   if (!status->ok()) [[unlikely]] return true;
-  // A read of zero columns returns only the commit word. If the word is unchanged after the block
-  // pointer was read, the block belongs to that version.
+  // A read of zero columns copies nothing; it only adds the commit word to the read set. If the
+  // word is unchanged after the block pointer was read, the block belongs to that version.
   for (;;) {
     header->read_index = read_index_of(table);
     const size_t recorded = recorder_.count();

@@ -127,8 +127,8 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   // -- region_reads.h: hardware transactions, under a policy that has them ------------------------
   uint64_t copy_cell(const Cell& cell, const storage::Group& group, const ColumnSet& set, uint32_t g, std::byte* image);
   // The column groups of a row that one region has read together, with their commit words. Does not
-  // include groups that this transaction has written. Without claims, it is used only if several
-  // groups are read.
+  // include groups that this transaction has written. If the protocol does not use claims, this
+  // struct is used only for reads of several groups.
   struct ReadTogether {
     uint32_t groups = 0;
     uint64_t words[kCommitGroupsMax] = {};

@@ -6,10 +6,10 @@
 // group. A reader raises the read timestamp and then checks the write timestamp. A writer sets the
 // write timestamp and then checks the read timestamp. Reader and writer each continue only if the
 // timestamp that they check is their own or belongs to transactions that have ended. So if a reader
-// and a writer use the same group concurrently, at least one of them sees the other. In a hardware
-// transaction, both steps happen at one instant. If this instant lies before the other
-// transaction's first step, the other transaction's second step sees this transaction. If it lies
-// after that first step, this transaction sees the other one.
+// and a writer use the same group concurrently, at least one of them sees the other. If a
+// transaction T performs both steps in one hardware transaction, the steps take effect at one
+// instant. If that instant precedes the other transaction's first step, the other transaction sees
+// T's timestamp in its second step. Otherwise T sees the other transaction's timestamp.
 //
 // Invariant: while a transaction T runs, no other transaction writes a group that T has claimed for
 // reading, and no other transaction reads or writes a group that T has claimed for writing. So a

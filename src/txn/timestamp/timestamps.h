@@ -16,12 +16,12 @@
 // means that the reader with this timestamp may not be the only running reader: older readers may
 // also be running (timestamp_claims.h).
 //
-// Invariant: every transaction that is running, or begins later, has a timestamp above each safe
-// timestamp that was computed. The computation of a safe timestamp reads the clock first and then
-// the slots. If the computation misses a running transaction T, T's slot was written after the
-// computation had read the slot. After that write, the clock still had the value c that T's worker
-// had put into the slot. So c is not below the value of the clock that the computation read, and
-// T's timestamp is above the computed safe timestamp.
+// Invariant: at any time, the timestamp of every running or future transaction is greater than
+// every safe timestamp that was computed before. The computation of a safe timestamp reads the
+// clock first and then the slots. If the computation misses a running transaction T, T's slot was
+// written after the computation had read the slot. After that write, the clock still had the value
+// c that T's worker had put into the slot. So c is not below the value of the clock that the
+// computation read, and T's timestamp is above the computed safe timestamp.
 //
 // Deviations from the paper: the safe timestamp is not computed at the start of each transaction,
 // but only if a comparison needs a newer one. This is correct because a safe timestamp stays safe.
