@@ -25,11 +25,16 @@
 
 namespace elider::txn {
 
+// The locks, as the claims of a transaction (txn/claims.h).
+struct LockClaims : RowLocks, TransactionHooks {
+  using RowLocks::RowLocks;
+};
+
 template <class SyncPolicy>
 class TwoPhaseLocking {
  public:
   using Sync = SyncPolicy;
-  using Transaction = ReadWriteTransaction<Sync, RowLocks>;
+  using Transaction = ReadWriteTransaction<Sync, LockClaims>;
   using Snapshot = SnapshotTransaction<Sync>;
   static constexpr elider::Protocol kName = elider::Protocol::kTwoPhaseLocking;
   static constexpr bool kTakesPolicy = Sync::kConcurrent && !sync::kElides<Sync>;
@@ -39,7 +44,7 @@ class TwoPhaseLocking {
 
   Transaction make_transaction(Worker& worker, Counters& counters) {
     const uint64_t patience_ns = uint64_t{store_.laboratory.open_patience_us} * 1000;
-    return Transaction(store_, worker, counters, nullptr, RowLocks(leaves_, worker.id(), patience_ns));
+    return Transaction(store_, worker, counters, nullptr, LockClaims(leaves_, worker.id(), patience_ns));
   }
 
   template <RunnableTransaction Txn>

@@ -14,13 +14,50 @@
 
 #include <concepts>
 
+#include "elider/snapshot_number.h"
+#include "elider/status.h"
+#include "elider/table.h"
 #include "storage/record.h"
+#include "storage/table.h"
+#include "txn/store.h"
 
 namespace elider::txn {
 
-// Optimistic transactions do not claim anything.
-struct NoClaims {
+// TransactionHooks: the points at which a transaction asks its claims about the call that it
+// belongs to. These are the answers of a transaction that is a complete unit of work. A piece of a
+// procedure's call (txn/chopping/piece.h) gives other answers. All claims derive from this struct.
+struct TransactionHooks {
+  // Returns true if the commit counts and records the transaction. A piece leaves this to the end
+  // of its call.
+  static constexpr bool ends_call() { return true; }
+  // Called when a commit that holds its locks has read the snapshot number n. Returns kNone, or the
+  // reason why the transaction must not commit with this number.
+  static constexpr Cause refuses_number(const Store&, uint32_t /*worker*/, SnapshotNumber /*n*/) { return Cause::kNone; }
+  // Returns the position that histories record for the commit: its position in the serial order of
+  // all commits with the same number.
+  static uint64_t place(Store& store) { return store.commit_order.fetch_add(1); }
+  // Called after the commit, with its number and its position.
+  static constexpr void committed(SnapshotNumber /*n*/, uint64_t /*order*/) {}
+  // Called before an operation acquires a mutex, which it cannot do in a hardware transaction.
+  static constexpr void before_mutex() {}
+  // Returns true if the transaction may update a row through a view that another piece of the same
+  // call has read.
+  static constexpr bool uses_views_of_call() { return false; }
+  // Returns the row block of such a view, or null if the row must be looked up.
+  static constexpr storage::Row* row_of_call(const detail::TableBase&, const detail::ImageHeader&) { return nullptr; }
+};
+
+// Optimistic transactions do not claim anything. The functions are those that `Claims` describes.
+struct NoClaims : TransactionHooks {
   static constexpr bool kReads = false, kWrites = false, kLeaves = false;
+  static constexpr void begin(uint32_t /*attempt*/) {}
+  static constexpr void make_room_for_new() {}
+  static constexpr void write_new(storage::Cell&) {}
+  static constexpr void keep_new(storage::Cell&) {}
+  static constexpr bool begin_commit() { return true; }
+  static constexpr bool stand() { return true; }
+  static constexpr void stays_open() {}
+  static constexpr void end() {}
 };
 // Satisfied by the claims of transactions that are pieces of a procedure (txn/chopping/piece.h).
 // Like optimistic transactions, pieces do not claim anything, but they commit in a different way.
@@ -43,7 +80,7 @@ template <class C>
 concept ClaimsInRegions = requires { requires C::kInRegions; };
 
 template <class C>
-concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {
+concept Claims = std::derived_from<C, NoClaims> || requires(C claims, const C& seen, storage::Cell& cell, uint32_t attempt) {
   // kReads: whether the transaction claims the groups that it reads; otherwise it validates them.
   // kWrites: whether it claims the groups that it writes.
   { C::kReads } -> std::convertible_to<bool>;
@@ -73,6 +110,6 @@ concept Claims = std::same_as<C, NoClaims> || RunsPieces<C> || requires(C claims
   // open until the application ends it.
   claims.stays_open();
   claims.end();
-};
+} && std::derived_from<C, TransactionHooks>;
 
 }  // namespace elider::txn

@@ -6,13 +6,14 @@
 #include <array>
 #include <cstdint>
 
+#include "base/test_points.h"
 #include "elider/snapshot_number.h"
+#include "txn/claims.h"
 #include "txn/chopping/publications.h"
 
 namespace elider::txn {
 
-struct Piece {
-  static constexpr bool kReads = false, kWrites = false, kLeaves = false;
+struct Piece : NoClaims {
   static constexpr bool kPieces = true;
 
   bool piece = false;          // the transaction runs a part of a call, or an entire call
@@ -32,6 +33,20 @@ struct Piece {
   // The snapshot number of the commit, and the commit's position in the serial order.
   SnapshotNumber number = 0;
   uint64_t order = 0;
+
+  // The hooks of TransactionHooks.
+  bool ends_call() const { return !of_call; }
+  Cause refuses_number(const Store& store, uint32_t worker, SnapshotNumber n) {
+    if (adds_in_order && store.snapshots.call_before(n - 1, worker) && !ELIDER_MUTANT(kAddBeforeOlder)) [[unlikely]]
+      return Cause::kWriteLocked;
+    return misses_publisher(n) ? Cause::kReadChanged : Cause::kNone;
+  }
+  uint64_t place(Store& store) const { return late != nullptr ? late->place() : store.commit_order.fetch_add(1); }
+  void committed(SnapshotNumber n, uint64_t its_order) {
+    number = n;
+    order = its_order;
+  }
+  bool uses_views_of_call() const { return piece; }
 };
 
 // Core and tail of a call, run within one region of the backend B (txn/chopping/direct.h).
@@ -44,6 +59,12 @@ struct PieceInRegion : Piece {
   // of the writes nor an old version for a snapshot reader is required. `number` then contains the
   // snapshot number that was read before the region.
   bool in_place = false;
+
+  static void before_mutex() { B::template abort<kUnsuitedForRegion>(); }
+  // If the call's head (txn/chopping/execution.h) has read the view, its row block is used.
+  storage::Row* row_of_call(const detail::TableBase& table, const detail::ImageHeader& view) const {
+    return head != nullptr && head->has_view(table, view) ? static_cast<storage::Row*>(view.row) : nullptr;
+  }
   // The number of rows inserted in place, by table.
   struct Inserted {
     uint32_t table, rows;

@@ -35,7 +35,9 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
 
  public:
   PieceTransaction(Store& store, Worker& worker, Counters& counters)
-      : Base(store, worker, counters, nullptr, Piece{.piece = true, .of_call = true}) {}
+      : Base(store, worker, counters, nullptr) {
+    claims_.piece = claims_.of_call = true;
+  }
 
   uint32_t worker_id() const { return worker_.id(); }
   // Sets whether this commit is only a part of its call (true) or the entire call (false).
@@ -137,7 +139,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     this->recorder_.end({true, false, Cause::kNone, number(), claims_.order, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
   // Returns true if this transaction created the view and has read its row.
-  bool has_view(typename Base::TableType& table, const detail::ImageHeader& view) {
+  bool has_view(const detail::TableBase& table, const detail::ImageHeader& view) {
     return this->arena_.holds(&view) && this->has_read(table, view);
   }
   // Moves the head's recorded reads to the recorder of the transaction that runs the other parts of
@@ -180,7 +182,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     for (bool repaired = false;; repaired = true) {
       const SnapshotNumber n = store_.snapshots.current();
-      const uint64_t order = this->recorder_.on() ? this->take_place() : 0;
+      const uint64_t order = this->recorder_.on() ? claims_.place(store_) : 0;
       if (claims_.misses_publisher(n)) [[unlikely]] {
         if (store_.log != nullptr) store_.log->end_commit(worker_.id());
         return begin_again();
@@ -198,7 +200,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   Status commit_reads_of_subscriber() {
     for (bool repaired = false;; repaired = true) {
       const SnapshotNumber n = store_.snapshots.current();
-      const uint64_t order = this->recorder_.on() ? this->take_place() : 0;
+      const uint64_t order = this->recorder_.on() ? claims_.place(store_) : 0;
       if (claims_.misses_publisher(n)) [[unlikely]] return begin_again();
       if (this->reads_stand()) [[likely]] {
         this->record_end(true, Cause::kNone, n, order);
@@ -216,7 +218,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   // Rolls back a tail that has not written anything yet. The call's number remains announced to the
   // log.
   Status give_up_tail(size_t locked) {
-    this->unlock_writes(locked);
+    unlock(writes_, locked);
     free_unused(worker_, writes_);
     const bool memory = this->cause_ == Cause::kMemoryLimit;
     return this->cause_table_->error(memory ? Code::kMemoryLimit : Code::kConflict, this->cause_, this->cause_key_);
@@ -224,7 +226,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
   Status refuse_order(const WriteEntry& write) {
     const detail::TableBase& table = *write.table;
     const KeyRef key = write.key;         // a byte key is stored in the row, which outlives this call
-    this->unlock_writes(writes_.size());  // first, because composing the message may throw
+    unlock(writes_, writes_.size());  // first, because composing the message may throw
     free_unused(worker_, writes_);
     return Status(Code::kCorrupt, "table '" + table.schema().name + "', key " + table.key_text(key) +
                                       ": another call has written this row with a larger snapshot number, but the declarations do not "

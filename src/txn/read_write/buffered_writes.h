@@ -50,7 +50,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   bool may_write_in_place(TableType& table, Row* row) const;
   Status edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image);
   void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
-  Status edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image);
+  Status edit_view_of_call(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image);
   Status write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source);
   bool may_add_to_some(const TableRef& ref) const;
   Status add_to_row(TableType& table, KeyRef key, const storage::Number& number, const void* delta);

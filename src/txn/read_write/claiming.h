@@ -18,7 +18,7 @@ template <class Sync, class Claims>
 template <Purpose kPurpose>
 [[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::claim(TableType& table, Cell& cell, KeyRef key) {
   constexpr bool kWrites = kPurpose == Purpose::kWrite;
-  if constexpr (kWrites ? Claims::kWrites : Claims::kReads) {
+  if constexpr (kClaims<kPurpose>) {
     while (!(kWrites ? claims_.write(cell) : claims_.read(cell))) [[unlikely]]
       if (!claims_.await()) return refuse_claim(table, key);
   }
@@ -29,7 +29,7 @@ template <class Sync, class Claims>
 template <Purpose kPurpose>
 [[gnu::always_inline]] inline Status TrackedReads<Sync, Claims>::claim_groups(TableType& table, Row* row, KeyRef key,
                                                                                       uint32_t groups) {
-  if constexpr (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads)
+  if constexpr (kClaims<kPurpose>)
     for (const uint32_t g : Bits(groups))
       if (Status status = claim<kPurpose>(table, row->cell(table.layout(), g), key); !status.ok()) [[unlikely]] return status;
   return {};
@@ -38,14 +38,12 @@ template <Purpose kPurpose>
 // Claims all groups of a row block that no other transaction can reach yet.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void TrackedReads<Sync, Claims>::claim_new(TableType& table, Row* row) {
-  if constexpr (Claims::kWrites)
-    for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.write_new(row->cell(table.layout(), g));
+  for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.write_new(row->cell(table.layout(), g));
 }
 
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void TrackedReads<Sync, Claims>::keep_claims_of_new(TableType& table, Row* row) {
-  if constexpr (Claims::kWrites)
-    for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.keep_new(row->cell(table.layout(), g));
+  for (uint32_t g = 0; g < table.layout().group_count(); ++g) claims_.keep_new(row->cell(table.layout(), g));
 }
 
 template <class Sync, class Claims>

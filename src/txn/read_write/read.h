@@ -166,7 +166,7 @@ Status TrackedReads<Sync, Claims>::view_own(TableType& table, const WriteEntry& 
 // ended, so the pointers in the header are not followed. Another transaction's view of the same row
 // is accepted. This is harmless, because the update reads the row itself.
 template <class Sync, class Claims>
-bool TrackedReads<Sync, Claims>::has_read(TableType& table, const detail::ImageHeader& view) {
+bool TrackedReads<Sync, Claims>::has_read(const detail::TableBase& table, const detail::ImageHeader& view) {
   const Layout& layout = table.layout();
   const uint32_t groups = view.groups & layout.all_groups();
   if (groups == 0) return false;

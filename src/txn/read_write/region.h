@@ -112,12 +112,11 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
   htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
   if (reach == Reach::kNone) site.mine().went_direct();
-  else if (!index_changes_.empty()) retire_old_entries();
+  else if (!index_changes_.empty()) this->retire_old_entries();
   for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
     // Read the expected commit words before the region begins, because this may wait until they are
     // unlocked.
-    for (WriteEntry& write : writes_)
-      if (write.kind != WriteKind::kNone && !await_word<false>(write, Patience::kLong)) [[unlikely]] return give_up(0);
+    if (Conflict conflict; !await_all<Sync>(writes_, &conflict)) [[unlikely]] return failed(conflict), give_up(0);
     ELIDER_TEST_POINT("occ.commit.before_announcement");
     if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
     const AtOnce done = htm::run_region<typename Sync::Backend>(

@@ -49,6 +49,8 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override;
 
   static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
+  template <Purpose kPurpose>
+  static constexpr bool kClaims = kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads;
   static constexpr Recording kRecording = RunsInRegion<Claims> ? Recording::kNone
                                           : Claims::kReads     ? Recording::kClaimed
                                                                : Recording::kValidated;
@@ -91,7 +93,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   void track_absent(TableType& table, const index::Witness& witness, KeyRef key);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
-  bool has_read(TableType& table, const detail::ImageHeader& view);
+  bool has_read(const detail::TableBase& table, const detail::ImageHeader& view);
   uint64_t index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image);
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
   // Returns the version that was read, or 0 if it was the transaction's own write.
@@ -102,7 +104,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   }
   // Returns the position in the read set at which the view's reads begin. Within a region, reads
   // are not recorded, and the result identifies the table and the call instead.
-  uint32_t read_index_of(const TableType& table) const {
+  uint32_t read_index_of(const detail::TableBase& table) const {
     if constexpr (RunsInRegion<Claims>) return table.id() | claims_.call << kTableBits;
     else return static_cast<uint32_t>(tracking_.reads().size());
   }
@@ -136,7 +138,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   };
   template <Purpose kPurpose>
   static constexpr bool kClaimsInRegions =
-      Sync::kRegions && ClaimsInRegions<Claims> && (kPurpose == Purpose::kWrite ? Claims::kWrites : Claims::kReads);
+      Sync::kRegions && ClaimsInRegions<Claims> && kClaims<kPurpose>;
   template <Purpose kPurpose>
   ReadTogether read_together(TableType& table, Row* row, const ColumnSet& set, uint32_t groups, std::byte* image);
   // Claims the groups of a row. If a region can copy them at one instant, *together contains the

@@ -14,10 +14,6 @@
 // no transaction that changes this data has its instant between the read and the reader's own
 // instant. Everything that it writes is locked at its instant.
 //
-// Why deadlock is impossible: a transaction that waits for a lock does not hold a lock with a
-// greater address (lock_writes). In addition, an attempt ends if a lock is not released for a long
-// time.
-//
 // Deviations from the paper. A read of an absent key records the version of the leaf or bucket; the
 // paper inserts a row for the key. Additions (DBX-TC) are writes that do not require a particular
 // commit word.
@@ -44,6 +40,8 @@
 #include "txn/install.h"
 #include "txn/late_unlinks.h"
 #include "txn/read_write/buffered_writes.h"
+#include "txn/read_write/retired_rows.h"
+#include "txn/read_write/write_locks.h"
 
 namespace elider::txn {
 
@@ -63,38 +61,36 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
 
   // The caller's worker must be inside the epoch until after commit() or rollback().
   void begin(uint32_t attempt, uint32_t procedure) {
-    if constexpr (Claims::kWrites) claims_.begin(attempt);
+    claims_.begin(attempt);
     this->begin_attempt(attempt, procedure);
   }
   // Declares that the current transaction is an open one (Database::begin), which the application
   // will end.
-  void stays_open() {
-    if constexpr (Claims::kWrites) claims_.stays_open();
-  }
+  void stays_open() { claims_.stays_open(); }
   // Ends the transaction. Returns ok if it has committed. Otherwise none of its writes took effect.
   Status commit();
   void rollback(Cause cause);
 
  protected:
   // The members below are also used by the pieces of a call (txn/chopping/piece_transaction.h).
-  // How long to wait for a lock. kShort: a few processor pauses. kLong: long enough that a
-  // preempted holder of the lock can run again.
-  enum class Patience : bool { kShort, kLong };
-
   // -- commit.h -----------------------------------------------------------------------------------
   Status commit_reads();
   [[gnu::noinline]] Status commit_validated_reads();
-  uint64_t take_place();
   Status finish_reads();
   [[gnu::noinline]] Status commit_writes();
   [[gnu::noinline]] Status refuse_to_commit();
   Status commit_by_locks(bool old_entries_retired = false);
-  template <bool kTake>
-  bool await_word(WriteEntry& write, Patience patience);
+  // The numbers that a commit reads: its own, its position in the serial order (for histories), and
+  // the newest snapshot that is being read.
+  struct Numbers {
+    SnapshotNumber n;
+    uint64_t order;
+    SnapshotNumber newest_reader;
+  };
+  bool take_numbers_and_validate(log::Log* log, Numbers* numbers);
+
+  // -- commit_steps.h -----------------------------------------------------------------------------
   size_t lock_writes();
-  size_t lock_in_order(size_t locked);
-  size_t lock_each(Patience patience);
-  void unlock_writes(size_t count);
   bool prepare_blocks();
   bool prepare_versions(SnapshotNumber newest_reader);
   bool validate_reads();
@@ -107,8 +103,6 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
   void end_without_writes();
   Status refuse_commit(const Status& status);
   void publish(SnapshotNumber n);
-  void retire_rows(SnapshotNumber n, bool read);
-  void give_up_rows();
   void record_end(bool committed, Cause cause, SnapshotNumber n, uint64_t order) {
     if (!recorder_.on()) [[likely]] return;
     recorder_.end({committed, false, cause, n, order, this->attempt_, this->procedure_}, &writes_, &index_changes_);
@@ -154,7 +148,6 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
   using Base::reads_stand;
   using Base::recorder_;
   using Base::repair_after_failure;
-  using Base::retire_old_entries;
   using Base::state_;
   using Base::store_;
   using Base::tracking_;
@@ -169,4 +162,5 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
 }  // namespace elider::txn
 
 #include "txn/read_write/commit.h"
+#include "txn/read_write/commit_steps.h"
 #include "txn/read_write/region.h"

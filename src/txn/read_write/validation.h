@@ -41,8 +41,7 @@ template <class Sync, class Claims>
 // locked anything.
 template <class Sync, class Claims>
 Status TrackedReads<Sync, Claims>::reads_hold() {
-  if constexpr (Claims::kWrites)
-    if (!claims_.stand()) [[unlikely]] return ended_by_another();
+  if (!claims_.stand()) [[unlikely]] return ended_by_another();
   if (reads_stand<false>() || (repair_after_failure(Locks::kNone) && reads_stand<false>())) return {};
   return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
 }

@@ -214,26 +214,22 @@ Status BufferedWrites<Sync, Claims>::do_edit_view(const TableRef& ref, const Raw
   if (!view) return Status::invalid_argument("update: the view does not show a row");
   auto& table = static_cast<TableType&>(*ref.base());
   if (!has_read(table, *view.header())) [[unlikely]] {
-    if constexpr (RunsPieces<Claims>)
-      if (claims_.piece && view.shows()) return edit_view_of_piece(ref, *set, *view.header(), image);
+    if (claims_.uses_views_of_call() && view.shows()) return edit_view_of_call(ref, *set, *view.header(), image);
     return refuse_view(ref);
   }
   return guarded(table, view.header()->key,
                  [&] { return edit_row(table, static_cast<Row*>(view.header()->row), view.header()->key, *set, view.header(), image); });
 }
 
-// Edits a row through a view that another piece of the same call may have read. If the call's head
-// (txn/chopping/execution.h) has read it, the view's row block is used, unless the block has been
-// removed. Otherwise the row is looked up.
+// Edits a row through a view that another piece of the same call may have read. Looks up the row if
+// the view's row block is unknown or has been removed.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::edit_view_of_piece(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
+Status BufferedWrites<Sync, Claims>::edit_view_of_call(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
                                                               void** image) {
   auto& table = static_cast<TableType&>(*ref.base());
   KeyRef key = view.key;
   return guarded(table, key, [&]() -> Status {
-    Row* row = nullptr;
-    if constexpr (RunsInRegion<Claims>)
-      if (claims_.head != nullptr && claims_.head->has_view(table, view)) row = static_cast<Row*>(view.row);
+    Row* row = claims_.row_of_call(table, view);
     if (row == nullptr || word::removed(row->cell(table.layout(), 0).load())) row = find(table, key, set);
     if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
     return edit_row(table, row, key, set, nullptr, image);
@@ -390,7 +386,7 @@ Status BufferedWrites<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, con
 
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
-  if constexpr (Claims::kWrites) claims_.make_room_for_new();
+  claims_.make_room_for_new();
   // The new block is locked, so that other transactions do not use it before its sequence number is
   // set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);

@@ -49,6 +49,7 @@
 #include "base/spin.h"
 #include "base/worker.h"
 #include "storage/record.h"
+#include "txn/claims.h"
 #include "txn/timestamp/timestamps.h"
 
 namespace elider::txn {
@@ -56,7 +57,7 @@ namespace elider::txn {
 // If kReadsToo is true, reads are claimed as well as writes. If it is false, reads are validated at
 // the commit, as in the optimistic protocol. The paper leaves this second variant to future work.
 template <bool kReadsToo>
-class TimestampClaims {
+class TimestampClaims : public TransactionHooks {
  public:
   static constexpr bool kReads = kReadsToo, kWrites = true, kLeaves = false, kInRegions = true;
   static constexpr uint32_t kCellBytes = 16;
