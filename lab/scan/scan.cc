@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/random.h"
+#include "elider/laboratory.h"
 
 namespace elider::bench {
 
@@ -205,7 +206,7 @@ Result<double> measure_inserts(uint64_t rows, uint32_t threads, const InsertTarg
   Options of_database;
   of_database.threads_at_once = std::max(threads, 4u);
   if (target.prefaulted) of_database.prefault_bytes = rows * kBytesAnInsert + (uint64_t{64} << 20);
-  of_database.parts.own_allocators = target.own_allocators;
+  change_laboratory(of_database).parts.own_allocators = target.own_allocators;
   ELIDER_ASSIGN(Database db, Database::open(of_database));
   ELIDER_ASSIGN(const Table<ScannedRow> table, db.create_table(schema_of("inserts", target.zones)));
   const uint64_t each = std::max<uint64_t>(1, rows / threads);
