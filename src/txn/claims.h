@@ -36,10 +36,17 @@ struct TransactionHooks {
   // Returns the position that histories record for the commit: its position in the serial order of
   // all commits with the same number.
   static uint64_t place(Store& store) { return store.commit_order.fetch_add(1); }
-  // Called after the commit, with its number and its position.
+  // Called after a commit that does not end its call, with its number and its position.
   static constexpr void committed(SnapshotNumber /*n*/, uint64_t /*order*/) {}
-  // Called before an operation acquires a mutex, which it cannot do in a hardware transaction.
-  static constexpr void before_mutex() {}
+  // Called before a step that cannot be executed in a hardware transaction, such as the acquisition
+  // of a mutex. If the transaction runs in one (a region), aborts the region.
+  static constexpr void leave_region() {}
+  // Returns true if the transaction may write rows in place at once, because it runs in a region.
+  // number_in_place() is then the snapshot number of these writes. count_inserted() counts a row
+  // that is inserted in place, and returns false if the row must be buffered instead.
+  static constexpr bool writes_in_place() { return false; }
+  static constexpr SnapshotNumber number_in_place() { return 0; }
+  static constexpr bool count_inserted(uint32_t /*table*/) { return false; }
   // Returns true if the transaction may update a row through a view that another piece of the same
   // call has read.
   static constexpr bool uses_views_of_call() { return false; }

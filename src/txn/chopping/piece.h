@@ -60,7 +60,9 @@ struct PieceInRegion : Piece {
   // snapshot number that was read before the region.
   bool in_place = false;
 
-  static void before_mutex() { B::template abort<kUnsuitedForRegion>(); }
+  static void leave_region() { B::template abort<kUnsuitedForRegion>(); }
+  bool writes_in_place() const { return in_place; }
+  SnapshotNumber number_in_place() const { return number; }
   // If the call's head (txn/chopping/execution.h) has read the view, its row block is used.
   storage::Row* row_of_call(const detail::TableBase& table, const detail::ImageHeader& view) const {
     return head != nullptr && head->has_view(table, view) ? static_cast<storage::Row*>(view.row) : nullptr;

@@ -46,10 +46,6 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
                     uint64_t expected, std::byte* image);
   void copy_edited(std::byte* to, const std::byte* from) const;
   Status widen(TableType& table, WriteEntry& write, const ColumnSet& set);
-  // Within a region, if claims_.in_place is set, changes are written to the row at once.
-  bool may_write_in_place(TableType& table, Row* row) const;
-  Status edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image);
-  void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
   Status edit_view_of_call(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view, void** image);
   Status write_row(const TableRef& ref, TableType& table, KeyRef key, const ColumnSet& set, const std::byte* source);
   bool may_add_to_some(const TableRef& ref) const;
@@ -58,15 +54,38 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   Status copy_to_edit(TableType& table, Row* row, KeyRef key, const ColumnSet& set, const detail::ImageHeader* read, std::byte** image);
   Status copy_sized_to_edit(TableType& table, Row* row, KeyRef key, const detail::ImageHeader* read, std::byte** image);
   Status write_sized_row(const TableRef& ref, TableType& table, Row* row, KeyRef key, const ColumnSet& set, const std::byte* source);
+  Status present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
+
+  // -- write_rows.h -------------------------------------------------------------------------------
   // A complete row that the application has passed.
   struct GivenRow {
     const void* bytes;
     size_t size;
   };
+  // The state of a row block before its row is replaced: whether the row exists, and the commit
+  // word that the new write of each group must expect.
+  struct RowState {
+    uint64_t words[kCommitGroupsMax] = {};
+    bool present = false;
+  };
   Status insert_row(TableType& table, KeyRef key, GivenRow row, bool replace);
+  Status fill_inserted(TableType& table, Row* row, KeyRef key, GivenRow source, const index::InsertResult& result);
+  [[gnu::noinline]] Status replace_without_block(TableType& table, KeyRef key, GivenRow source, bool replace);
   Status replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace);
+  Status replace_indexed_row(TableType& table, Row* row, KeyRef key, GivenRow source, const RowState& before);
+  Status state_of_written(TableType& table, Row* row, KeyRef key, RowState* state);
+  Status state_of_unwritten(TableType& table, Row* row, KeyRef key, bool replace, RowState* state);
+  Status expect_written(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
+  bool updates_other_groups(Row* row, const Layout& layout) const;
   Status remove_row(TableType& table, KeyRef key);
-  Status present_word(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
+  Status remove_group(TableType& table, Row* row, KeyRef key, uint32_t g, WriteKind kind, uint64_t w);
+
+  // -- in_place.h: pieces that run in a region ----------------------------------------------------
+  bool may_write_in_place(TableType& table, Row* row) const;
+  Status edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image);
+  bool end_edit_in_place(const void* image);
+  bool insert_in_place(TableType& table, Row* row, GivenRow source, uint64_t w);
+  void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
 
   // -- secondary.h: secondary indexes -------------------------------------------------------------
   uint64_t indexes_reading(TableType& table, uint64_t columns) const;
@@ -121,5 +140,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
 
 }  // namespace elider::txn
 
+#include "txn/read_write/in_place.h"
 #include "txn/read_write/secondary.h"
 #include "txn/read_write/write.h"
+#include "txn/read_write/write_rows.h"

@@ -106,39 +106,12 @@ bool ReadWriteTransaction<Sync, Claims>::settles(const AtOnce& done) const {
 
 template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
-  // If the expected words have changed this often before a region could compare them, the commit
-  // acquires locks.
-  constexpr unsigned kMovesMax = 16;
-  htm::Site& site = store_.elision->commit;
   const Reach reach = reach_of_region();
-  if (reach == Reach::kNone) site.mine().went_direct();
-  else if (!index_changes_.empty()) this->retire_old_entries();
-  for (unsigned moves = reach == Reach::kNone ? kMovesMax : 0; moves < kMovesMax; ++moves) {
-    // Read the expected commit words before the region begins, because this may wait until they are
-    // unlocked.
-    if (Conflict conflict; !await_all<Sync>(writes_, &conflict)) [[unlikely]] return failed(conflict), give_up(0);
-    ELIDER_TEST_POINT("occ.commit.before_announcement");
-    if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
-    const AtOnce done = htm::run_region<typename Sync::Backend>(
-        site, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; },
-        [this](const AtOnce& at_once) { return settles(at_once); });
-    const bool ended = done.end == AtOnce::End::kLocked || done.end == AtOnce::End::kWritten;
-    if (!ended && store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // else it would delay durability
-    if (done.end == AtOnce::End::kMoved) continue;
-    if (done.end == AtOnce::End::kUnsuited) break;
-    if (done.end == AtOnce::End::kFailed) {
-      if (may_be_repaired()) break;  // repair does not run in a region
-      return give_up(0);
-    }
-    const bool locked = done.end == AtOnce::End::kLocked;
-    if (locked && done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
-    if (store_.log != nullptr) [[unlikely]] publish(done.n);
-    this->count_committed_by(locked ? CommittedBy::kLockBits : CommittedBy::kRegion);
-    for (WriteEntry& write : writes_) {
-      locked ? install(worker_, counters_, write, done.n) : count_row(counters_, write);
-      ELIDER_TEST_POINT("occ.commit.written_one");
-    }
-    return finish(done.n, done.order, done.newest_reader);
+  if (reach == Reach::kNone) {
+    store_.elision->commit.mine().went_direct();
+  } else {
+    if (!index_changes_.empty()) this->retire_old_entries();
+    if (Status status; try_regions(reach, &status)) return status;
   }
   // If a region was tried, retire_old_entries() has listed the old entries as stale. They need not
   // be listed again: this worker has been inside the epoch since then, so their grace periods have
@@ -147,6 +120,52 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
   Status status = commit_by_locks(reach != Reach::kNone);
   if (status.ok()) this->count_committed_by(CommittedBy::kLocks);
   return status;
+}
+
+// Returns true if the commit has ended, with *status. Returns false if it must acquire its locks.
+template <class Sync, class Claims>
+bool ReadWriteTransaction<Sync, Claims>::try_regions(Reach reach, Status* status) {
+  // If the expected words have changed this often before a region could compare them, the commit
+  // acquires locks.
+  constexpr unsigned kMovesMax = 16;
+  for (unsigned moves = 0; moves < kMovesMax; ++moves) {
+    // Read the expected commit words before the region begins, because this may wait until they are
+    // unlocked.
+    if (Conflict conflict; !await_all<Sync>(writes_, &conflict)) [[unlikely]] {
+      failed(conflict);
+      *status = give_up(0);
+      return true;
+    }
+    ELIDER_TEST_POINT("occ.commit.before_announcement");
+    if (store_.log != nullptr) [[unlikely]] store_.log->begin_commit(worker_.id());
+    const AtOnce done = htm::run_region<typename Sync::Backend>(
+        store_.elision->commit, htm::SubscribedWithin{}, [&]() -> AtOnce { return commit_at_once(reach); }, []() -> AtOnce { return {}; },
+        [this](const AtOnce& at_once) { return settles(at_once); });
+    if (done.end == AtOnce::End::kLocked || done.end == AtOnce::End::kWritten) {
+      *status = finish_region(done);
+      return true;
+    }
+    if (store_.log != nullptr) [[unlikely]] store_.log->end_commit(worker_.id());  // else it would delay durability
+    if (done.end == AtOnce::End::kMoved) continue;
+    if (done.end == AtOnce::End::kUnsuited || may_be_repaired()) return false;  // repair does not run in a region
+    *status = give_up(0);
+    return true;
+  }
+  return false;
+}
+
+// Ends a commit whose region has set all lock bits, or has written everything.
+template <class Sync, class Claims>
+Status ReadWriteTransaction<Sync, Claims>::finish_region(const AtOnce& done) {
+  const bool locked = done.end == AtOnce::End::kLocked;
+  if (locked && done.newest_reader != 0 && !prepare_versions(done.newest_reader)) [[unlikely]] return give_up(writes_.size());
+  if (store_.log != nullptr) [[unlikely]] publish(done.n);
+  this->count_committed_by(locked ? CommittedBy::kLockBits : CommittedBy::kRegion);
+  for (WriteEntry& write : writes_) {
+    locked ? install(worker_, counters_, write, done.n) : count_row(counters_, write);
+    ELIDER_TEST_POINT("occ.commit.written_one");
+  }
+  return finish(done.n, done.order, done.newest_reader);
 }
 
 // Validates a commit without writes: all its reads must be valid at one instant. If the region

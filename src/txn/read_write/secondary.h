@@ -132,7 +132,7 @@ Status BufferedWrites<Sync, Claims>::index_add(TableType& table, Row* row, KeyRe
   const auto put = [&] { return table.secondary(i).get_or_insert(worker_, new_value, key, handle, hints_.secondary(table, i)); };
   index::InsertResult result = put();
   if (!result.inserted && result.handle == handle) {
-    claims_.before_mutex();
+    claims_.leave_region();  // because a mutex is acquired next
     ELIDER_TEST_POINT("occ.index.entry_found");
     // A stale entry may be removed at any time, so this transaction takes it over. If the entry is
     // not listed as stale, it is in use, or it has been removed in the meantime.
@@ -141,7 +141,7 @@ Status BufferedWrites<Sync, Claims>::index_add(TableType& table, Row* row, KeyRe
     if (!change.inserted) result = put();
   }
   if (result.handle != handle && result.handle != index::kNoHandle) [[unlikely]] {
-    claims_.before_mutex();
+    claims_.leave_region();
     // The entry refers to an unlinked row block of this key. It was inserted by a transaction that
     // can no longer commit but may stay open for a long time. The block is valid as long as the
     // entry exists, because that transaction is still inside the epoch.

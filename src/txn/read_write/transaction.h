@@ -129,6 +129,8 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
   bool settles(const AtOnce& done) const;
   bool validate_in_region();
   Status commit_in_region();
+  bool try_regions(Reach reach, Status* status);
+  Status finish_region(const AtOnce& done);
 
   using Base::alone;
   using Base::cause_;

@@ -1,5 +1,4 @@
-// How BufferedWrites buffers writes (DBX, section 5.2) and inserts absent row blocks (section
-// 5.3).
+// How BufferedWrites buffers changes of some columns of a row (DBX, section 5.2).
 #pragma once
 
 #include "base/bits.h"
@@ -16,8 +15,6 @@ Status BufferedWrites<Sync, Claims>::present_word(TableType& table, Row* row, Ke
   *w = unlocked_word(cell);
   return word::absent(*w) ? note_absent(table, cell, key, g, *w) : Status();
 }
-
-// -- changes of some columns ----------------------------------------------------------------------
 
 // Extends an update by the columns of `set`, with their current values.
 template <class Sync, class Claims>
@@ -119,8 +116,7 @@ Status BufferedWrites<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef
                                                     const detail::ImageHeader* read, void** image_out) {
   const Layout& layout = table.layout();
   const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
-  if constexpr (RunsInRegion<Claims>)
-    if (affected == 0 && may_write_in_place(table, row)) return edit_in_place(table, row, key, set, image_out);
+  if (affected == 0 && may_write_in_place(table, row)) return edit_in_place(table, row, key, set, image_out);
   std::byte* image = nullptr;
   if (Status status = layout.sized_rows() ? copy_sized_to_edit(table, row, key, read, &image)
                                           : copy_to_edit(table, row, key, set, read, &image);
@@ -142,46 +138,7 @@ Status BufferedWrites<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef
   return {};
 }
 
-// -- in place -------------------------------------------------------------------------------------
-
-// Returns true if a region may write to the row at once. Returns false if the write set already
-// contains a write of the row, or if the row is stored as a block, because a change replaces the
-// block.
-template <class Sync, class Claims>
-[[gnu::always_inline]] inline bool BufferedWrites<Sync, Claims>::may_write_in_place(TableType& table, Row* row) const {
-  const Layout& layout = table.layout();
-  if (!claims_.in_place || image_in_place_ != nullptr || table.id() >= WriteSet::kTablesWithBit) return false;
-  for (uint32_t g = 0; g < layout.group_count(); ++g)
-    if (layout.group(g).block || (!writes_.empty() && writes_.find(row, layout, g) != nullptr)) return false;
-  return true;
-}
-
-// The application edits an image, because the layout of a row differs from the layout of its cells.
-// do_edited() then copies the image's columns to the cells.
-template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::edit_in_place(TableType& table, Row* row, KeyRef key, const ColumnSet& set, void** image_out) {
-  const Layout& layout = table.layout();
-  std::byte* const image = arena_.allocate(layout.row_bytes());
-  for (const uint32_t g : Bits(set.read_groups)) {
-    Cell& cell = row->cell(layout, g);
-    const uint64_t w = copy_cell(cell, layout.group(g), set, g, image);
-    if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
-  }
-  edit_.table = &table;
-  edit_.row = row;
-  edit_.set = &set;
-  image_in_place_ = image;
-  *image_out = image;
-  return {};
-}
-
-template <class Sync, class Claims>
-[[gnu::always_inline]] inline void BufferedWrites<Sync, Claims>::write_in_place(Cell& cell, const ColumnSet& set, uint32_t g,
-                                                                                      const std::byte* image, uint64_t w) {
-  storage::copy_to_payload(set, g, cell.payload_inside(), image);
-  cell.set_snapshot(claims_.number);
-  cell.unlock(word::next(w, false));
-}
+// -- edits ----------------------------------------------------------------------------------------
 
 // Copies the columns that the pending edit may change, or the entire row if it has variable size.
 template <class Sync, class Claims>
@@ -240,20 +197,7 @@ Status BufferedWrites<Sync, Claims>::edit_view_of_call(const TableRef& ref, cons
 // already taken, restores the image.
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
-  if constexpr (RunsInRegion<Claims>)
-    if (image_in_place_ != nullptr && image_in_place_ == image) {
-      const Layout& layout = edit_.table->layout();
-      if (!writes_.empty() && writes_.find_any(edit_.row, layout) != nullptr) [[unlikely]]  // change() itself wrote to the row
-        Claims::Region::template abort<kUnsuitedForRegion>();
-      for (const uint32_t g : Bits(edit_.set->groups)) {
-        Cell& cell = edit_.row->cell(layout, g);
-        write_in_place(cell, *edit_.set, g, image_in_place_, cell.load());
-      }
-      writes_.note_table(*edit_.table);
-      arena_.give_back(image_in_place_, layout.row_bytes());
-      image_in_place_ = nullptr;
-      return {};
-    }
+  if (end_edit_in_place(image)) return {};
   if (state_ == State::kActive) [[likely]] return {};
   if (state_ != State::kEditing) return refuse(ref, {});
   auto& table = *edit_.table;
@@ -360,175 +304,6 @@ Status BufferedWrites<Sync, Claims>::add_to_row(TableType& table, KeyRef key, co
   }
   if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
   writes_.add_number(*write, number, delta);
-  return {};
-}
-
-// -- whole rows -----------------------------------------------------------------------------------
-
-template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::do_insert(const TableRef& ref, KeyRef key, const void* row, size_t bytes) {
-  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
-  auto& table = static_cast<TableType&>(*ref.base());
-  return guarded(table, key, [&] { return insert_row(table, key, {row, bytes}, false); });
-}
-
-template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, const void* source, size_t bytes) {
-  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
-  auto& table = static_cast<TableType&>(*ref.base());
-  return guarded(table, key, [&] {
-    index::Witness unneeded;  // if the row does not exist, the insert itself tracks the leaf
-    Row* row = table.find(key, hints_.primary(table, key), unneeded);
-    const GivenRow given{source, bytes};
-    return row != nullptr ? replace_row(table, row, table.key_of(row, key), given, true) : insert_row(table, key, given, true);
-  });
-}
-
-template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
-  claims_.make_room_for_new();
-  // The new block is locked, so that other transactions do not use it before its sequence number is
-  // set.
-  Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
-  if (candidate == nullptr) [[unlikely]] {
-    // If the key already has a row block, absent or not, the leaf's witness is not needed.
-    index::Witness unneeded;
-    if (Row* row = table.find(key, hints_.primary(table, key), unneeded))
-      return replace_row(table, row, table.key_of(row, key), source, replace);
-    return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
-  }
-  claim_new(table, candidate);
-  const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints_.primary(table, key));
-  if (!result.inserted) [[unlikely]] storage::free_row_block(worker_, table.layout(), candidate);
-  if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
-  Row* row = TableType::as_row(result.handle);
-  key = table.key_of(row, key);
-  if (result.inserted) [[likely]] keep_claims_of_new(table, row);
-  if (!result.inserted) return replace_row(table, row, key, source, replace);
-
-  // Read the floor after the insert: if there was an older block of this key, it was unlinked
-  // before the insert, and the floor was raised before that.
-  const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
-  uint64_t words[kCommitGroupsMax] = {};
-  if constexpr (RunsInRegion<Claims>)
-    if (table.secondary_count() == 0 && may_write_in_place(table, row) && claims_.count_inserted(table.id())) {
-      for (uint32_t g = 0; g < table.layout().group_count(); ++g)
-        write_in_place(row->cell(table.layout(), g), table.layout().all(), g, static_cast<const std::byte*>(source.bytes), w);
-      writes_.note_table(table);
-      return {};
-    }
-  for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
-  ELIDER_TEST_POINT("occ.insert.after_index");
-  const size_t earlier = writes_.size();
-  try {
-    tracking_.track_own_insert(result);
-    writes_.make_present(table, row, key, words, source.bytes, source.size, true);
-  } catch (...) {
-    // Retire the row block here if a rollback would not find it.
-    if (writes_.size() == earlier || !writes_[earlier].created) retire_row(worker_, table, row, key, w);
-    throw;
-  }
-  recorder_.read(table, key, 0, false, word::sequence(w));
-  if (Status status = claim_leaves_written(table, result, key); !status.ok()) [[unlikely]] return status;
-  if (table.secondary_count() == 0) [[likely]] return {};
-  return index_insert(table, row, key, static_cast<const std::byte*>(source.bytes));
-}
-
-// Replaces the row in an existing row block, which may be absent. Returns kDuplicateKey if the row
-// exists and `replace` is false.
-template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::replace_row(TableType& table, Row* row, KeyRef key, GivenRow source, bool replace) {
-  const Layout& layout = table.layout();
-  uint64_t words[kCommitGroupsMax] = {};
-  bool present;
-  if (WriteEntry* write = writes_.find(row, layout, 0)) {
-    if (Status status = this->template claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]]
-      return status;
-    present = write->kind == WriteKind::kPresent || write->kind == WriteKind::kUpdate;
-    for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      WriteEntry* of_group = writes_.find(row, layout, g);
-      words[g] = of_group != nullptr ? of_group->expected : word::kUnknown;
-      if (of_group == nullptr || words[g] != word::kUnknown || of_group->kind == WriteKind::kPresent) continue;
-      if (g != 0 && table.secondary_count() == 0) continue;
-      // An earlier blind write assumed that the row exists. The row must still exist, because
-      // otherwise this write would recreate it. In addition, the secondary indexes depend on the
-      // row's current values.
-      if (Status status = present_word(table, row, key, g, &words[g]); !status.ok())
-        return status.not_found() ? doom(table, Code::kConflict, Cause::kReadChanged, key) : status;
-      of_group->expected = words[g];
-    }
-  } else {
-    // An insert that fails because the row exists only reads the row, so it claims only a read.
-    for (bool writes = replace || word::absent(row->cell(layout, 0).load());; writes = true) {
-      Status claimed = writes ? this->template claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups())
-                              : this->template claim_groups<Purpose::kRead>(table, row, key, 1);
-      if (!claimed.ok()) [[unlikely]] return claimed;
-      for (uint32_t g = 0; g < layout.group_count(); ++g) {
-        words[g] = unlocked_word(row->cell(layout, g));
-        if (word::removed(words[g])) [[unlikely]] return doom(table, Code::kConflict, Cause::kRowRemoved, key);
-      }
-      present = !word::absent(words[0]);
-      if (present || writes) [[likely]] break;
-    }
-    for (uint32_t g = 1; g < layout.group_count() && !present; ++g)
-      if (WriteEntry* write = writes_.find(row, layout, g); write != nullptr && write->kind == WriteKind::kUpdate)
-        return doom(table, Code::kConflict, Cause::kReadChanged, key);  // the row existed when the earlier write was made
-    recorder_.read(table, key, 0, present, word::sequence(words[0]));
-    if (present && !replace) tracking_.read({&row->cell(layout, 0), words[0], key, &table});
-  }
-  if (present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
-  const auto* image = static_cast<const std::byte*>(source.bytes);
-  if (table.secondary_count() != 0) {
-    const uint64_t all = (uint64_t{1} << table.secondary_count()) - 1;
-    uint64_t old_values[kSecondaryIndexesMax];
-    if (present)
-      if (Status status = old_index_values(table, row, key, all, old_values); !status.ok()) return status;
-    // Uniqueness is checked first, because nothing may change if it is violated.
-    for (uint32_t i = 0; i < table.secondary_count(); ++i)
-      if (Status status = index_check_unique(table, row, key, i, index_value(table, i, key, image)); !status.ok()) return status;
-    writes_.make_present(table, row, key, words, source.bytes, source.size, false);
-    return present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image);
-  }
-  writes_.make_present(table, row, key, words, source.bytes, source.size, false);
-  return {};
-}
-
-template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::do_remove(const TableRef& ref, KeyRef key) {
-  if (this->template check<Purpose::kWrite>(ref, {}) == nullptr) [[unlikely]] return refuse(ref, {});
-  auto& table = static_cast<TableType&>(*ref.base());
-  return guarded(table, key, [&] { return remove_row(table, key); });
-}
-
-template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
-  const Layout& layout = table.layout();
-  Row* row = find(table, key, table.layout().all());
-  if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
-  if (Status status = this->template claim_groups<Purpose::kWrite>(table, row, key, layout.all_groups()); !status.ok()) [[unlikely]]
-    return status;
-  WriteKind kind = WriteKind::kRemove;
-  uint64_t w = word::kUnknown;
-  if (WriteEntry* write = writes_.find(row, layout, 0)) {
-    if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
-    if (write->kind == WriteKind::kPresent && write->expected != word::kUnknown && word::absent(write->expected)) kind = WriteKind::kNone;
-  } else {
-    if (Status status = present_word(table, row, key, 0, &w); !status.ok()) [[unlikely]] return status;
-    recorder_.read(table, key, 0, true, word::sequence(w));
-  }
-  for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    WriteEntry* write = writes_.find(row, layout, g);
-    if (write == nullptr) {
-      // A later insert into a table with secondary indexes depends on the row's current values.
-      if (g != 0) w = word::kUnknown;
-      if (g != 0 && table.secondary_count() != 0)
-        if (Status status = present_word(table, row, key, g, &w); !status.ok())
-          return doom(table, Code::kConflict, Cause::kReadChanged, key);
-      write = &writes_.add(table, row, key, g, kind, layout.all(), w, nullptr);
-    }
-    write->kind = kind;
-    write->additions = nullptr;
-  }
   return {};
 }
 
