@@ -1,5 +1,5 @@
 // IndexChanges: the changes that a transaction has made to secondary indexes
-// (txn/read_write/secondary.h).
+// (txn/read_write/index_entries.h).
 //
 // Thread safety: none. An IndexChanges object belongs to one transaction.
 #pragma once

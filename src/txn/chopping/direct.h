@@ -62,7 +62,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
     if (has_room_) [[likely]]
       return;
     writes_.make_room(kWrites, kAdditions);
-    this->index_changes_.make_room(kWrites);
+    this->index_entries_.make_room(kWrites);
     for (const TableRef& table : execution.tables) this->hints_.make_room(static_cast<typename Base::TableType&>(*table.base()));
     has_room_ = true;
   }
@@ -158,7 +158,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
 
   Committed write_all() {
-    for (const auto& change : this->index_changes_)
+    for (const auto& change : this->index_entries_)
       if (change.has_old) [[unlikely]]
         decline();  // listing old entries requires a mutex, which a region cannot acquire
     for (WriteEntry& write : writes_) {

@@ -118,7 +118,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
     const SnapshotNumber newest_reader = store_.snapshots.newest_reader_before(n, store_.workers.ids_used_max());
     if (newest_reader != 0 && !this->prepare_versions(newest_reader)) [[unlikely]] return give_up_tail(locked);
     if (logged) this->publish(n);
-    if (!this->index_changes_.empty()) this->retire_old_entries();
+    if (!this->index_entries_.empty()) this->index_entries_.retire_old();
     for (WriteEntry& write : writes_) {
       install(worker_, this->counters_, write, n);
       ELIDER_TEST_POINT("chopped.tail_written_one");

@@ -11,9 +11,9 @@
 #include <cstdint>
 
 #include "txn/claims.h"
-#include "txn/index_changes.h"
 #include "txn/install.h"
 #include "txn/kept_key.h"
+#include "txn/read_write/index_entries.h"
 #include "txn/read_write/tracked_reads.h"
 #include "txn/reclaim.h"
 #include "txn/write_set.h"
@@ -88,15 +88,12 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
 
   // -- secondary.h: secondary indexes -------------------------------------------------------------
-  uint64_t indexes_reading(TableType& table, uint64_t columns) const;
   Status old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values);
   Status former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row);
   Status index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image);
   Status index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected);
   Status index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
   Status index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value);
-  void retire_old_entries();
-  void index_finish(bool committed);
 
   using Base::arena_;
   using Base::claim_leaves_written;
@@ -124,7 +121,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   using Base::worker_;
   using Base::writes_;
 
-  IndexChanges index_changes_;
+  IndexEntries<Sync> index_entries_{worker_, hints_};
   struct PendingEdit {                      // used while kEditing: an edit of columns that a secondary index reads
     TableType* table = nullptr;
     Row* row = nullptr;

@@ -92,7 +92,7 @@ template <class Sync, class Claims>
   if (!take_numbers_and_validate(log, &numbers)) [[unlikely]] return give_up(locked);
   if (numbers.newest_reader != 0 && !prepare_versions(numbers.newest_reader)) [[unlikely]] return give_up(locked);
   if (log != nullptr) [[unlikely]] publish(numbers.n);
-  if (!old_entries_retired && !index_changes_.empty()) this->retire_old_entries();
+  if (!old_entries_retired && !index_entries_.empty()) index_entries_.retire_old();
   ELIDER_TEST_POINT("occ.commit.before_write");
   for (WriteEntry& write : writes_) {
     install(worker_, counters_, write, numbers.n);

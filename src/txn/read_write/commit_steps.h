@@ -54,7 +54,7 @@ template <class Sync, class Claims>
   writes_.count_tables(counters_);
   record_end(true, Cause::kNone, n, order);
   retire_removed_rows<Sync>(store_, worker_, writes_, n, newest_reader != 0, late_unlinks_);
-  if (!index_changes_.empty()) index_finish(true);
+  if (!index_entries_.empty()) index_entries_.retire_unused(true, writes_);
   if (!late_unlinks_.empty()) [[unlikely]] late_unlinks_.unlink(store_, worker_);
   end();
   return {};
@@ -64,12 +64,12 @@ template <class Sync, class Claims>
 Status ReadWriteTransaction<Sync, Claims>::finish_piece(SnapshotNumber n, uint64_t order, SnapshotNumber newest_reader) {
   claims_.committed(n, order);
   writes_.count_tables(counters_);
-  recorder_.keep_writes(writes_, index_changes_);
+  recorder_.keep_writes(writes_, index_entries_);
   retire_removed_rows<Sync>(store_, worker_, writes_, n, newest_reader != 0, late_unlinks_);
-  if (!index_changes_.empty()) index_finish(true);
+  if (!index_entries_.empty()) index_entries_.retire_unused(true, writes_);
   if (!late_unlinks_.empty()) [[unlikely]] late_unlinks_.unlink(store_, worker_);
   writes_.clear();
-  index_changes_.clear();
+  index_entries_.clear();
   tracking_.clear();
   return {};
 }
@@ -114,7 +114,7 @@ void ReadWriteTransaction<Sync, Claims>::rollback(Cause cause) {
   count_abort(cause);
   record_end(false, cause, 0, 0);
   if (!writes_.empty()) retire_created_rows<Sync>(worker_, writes_);
-  if (!index_changes_.empty()) index_finish(false);
+  if (!index_entries_.empty()) index_entries_.retire_unused(false, writes_);
   end();
 }
 
@@ -124,7 +124,7 @@ template <class Sync, class Claims>
   // A region that writes rows in place notes their table without adding write entries.
   if (RunsInRegion<Claims> || !writes_.empty()) {
     writes_.clear();
-    index_changes_.clear();
+    index_entries_.clear();
   }
   end_without_writes();
 }

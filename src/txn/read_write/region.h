@@ -110,13 +110,13 @@ Status ReadWriteTransaction<Sync, Claims>::commit_in_region() {
   if (reach == Reach::kNone) {
     store_.elision->commit.mine().went_direct();
   } else {
-    if (!index_changes_.empty()) this->retire_old_entries();
+    if (!index_entries_.empty()) index_entries_.retire_old();
     if (Status status; try_regions(reach, &status)) return status;
   }
-  // If a region was tried, retire_old_entries() has listed the old entries as stale. They need not
-  // be listed again: this worker has been inside the epoch since then, so their grace periods have
-  // not ended. If another transaction has taken over an entry, it will list the entry again, or it
-  // has committed a change of the row. In the latter case this commit fails.
+  // If a region was tried, IndexEntries::retire_old() has listed the old entries as stale. They
+  // need not be listed again: this worker has been inside the epoch since then, so their grace
+  // periods have not ended. If another transaction has taken over an entry, it will list the entry
+  // again, or it has committed a change of the row. In the latter case this commit fails.
   Status status = commit_by_locks(reach != Reach::kNone);
   if (status.ok()) this->count_committed_by(CommittedBy::kLocks);
   return status;

@@ -81,6 +81,8 @@ class Repair {
   Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
 
  private:
+  Presence copy_committed(TableType& table, Row* row, const ColumnSet& set, const KeyRef* track, std::byte* image);
+  static Presence match(const TableType& table, uint32_t i, uint64_t value, const std::byte* image);
   bool repair_node(size_t position);
   bool repair_index_node(size_t position);
   template <class Index>
@@ -208,38 +210,48 @@ bool Repair<Sync, kRecording>::look_again_at_range(TableType& table, Index& inde
 }
 
 template <class Sync, Recording kRecording>
-auto Repair<Sync, kRecording>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track)
-    -> Presence {
-  const Layout& layout = table.layout();
-  const ColumnSet& set = layout.index_columns(i);
-  const uint32_t groups = set.read_groups;
-  std::byte* image = arena_.allocate(layout.column_image_bytes());
+Presence Repair<Sync, kRecording>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) {
+  std::byte* image = arena_.allocate(table.layout().column_image_bytes());
   const size_t reads_before = reads_.size();
-  bool there = true;
-  for (const uint32_t g : Bits(groups)) {
-    if (!there) break;
+  Presence found = copy_committed(table, row, table.layout().index_columns(i), track, image);
+  if (found == Presence::kPresent) found = match(table, i, value, image);
+  // If the row matches, these reads need not be kept, because the transaction has already recorded
+  // a read of every row that it counts.
+  if (found == Presence::kPresent) reads_.shrink_to(reads_before);
+  return found;
+}
+
+// Copies columns of the committed row to the image, and tracks the groups if `track` is not null.
+// Returns whether the row exists, or kUnknown if another transaction has locked it or is changing
+// it.
+template <class Sync, Recording kRecording>
+Presence Repair<Sync, kRecording>::copy_committed(TableType& table, Row* row, const ColumnSet& set, const KeyRef* track,
+                                                  std::byte* image) {
+  const Layout& layout = table.layout();
+  for (const uint32_t g : Bits(set.read_groups)) {
     Cell& cell = row->cell(layout, g);
     const uint64_t w = cell.load();
     if (word::removed(w)) return Presence::kAbsent;  // if the key has a row, that row has another entry
     const bool mine = word::locked(w) && locks_ == Locks::kHeld && own_.locks(row, layout, g);
     if (word::locked(w) && !mine) return Presence::kUnknown;
     if (!mine && track != nullptr) tracking_.read_unclaimed({&cell, w, *track, &table});
-    there = !word::absent(w);
-    if (!there) break;
+    if (word::absent(w)) return Presence::kAbsent;
     storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
     if (!mine && !cell.unchanged(w)) return Presence::kUnknown;
   }
+  return Presence::kPresent;
+}
+
+// Returns kPresent if a row with this image has the index value.
+template <class Sync, Recording kRecording>
+Presence Repair<Sync, kRecording>::match(const TableType& table, uint32_t i, uint64_t value, const std::byte* image) {
   try {
-    there = there && table.index_value(i, image) == value;
+    return table.index_value(i, image) == value ? Presence::kPresent : Presence::kAbsent;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
     return Presence::kUnknown;  // the key function threw; the procedure will get the exception when it runs again
   }
-  // If the row matches, these reads need not be kept, because the transaction has already recorded
-  // a read of every row that it counts.
-  if (there) reads_.shrink_to(reads_before);
-  return there ? Presence::kPresent : Presence::kAbsent;
 }
 
 // Looks up the key and increments *there if the key's row exists. Returns the witness of the leaf

@@ -105,7 +105,7 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
   void publish(SnapshotNumber n);
   void record_end(bool committed, Cause cause, SnapshotNumber n, uint64_t order) {
     if (!recorder_.on()) [[likely]] return;
-    recorder_.end({committed, false, cause, n, order, this->attempt_, this->procedure_}, &writes_, &index_changes_);
+    recorder_.end({committed, false, cause, n, order, this->attempt_, this->procedure_}, &writes_, &index_entries_);
   }
 
   // -- region.h: hardware transactions, under a policy that has them ------------------------------
@@ -144,8 +144,7 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
   using Base::edited_table_;
   using Base::ended_by_another;
   using Base::failed;
-  using Base::index_changes_;
-  using Base::index_finish;
+  using Base::index_entries_;
   using Base::may_be_repaired;
   using Base::reads_stand;
   using Base::recorder_;
