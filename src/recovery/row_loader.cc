@@ -116,7 +116,7 @@ Status RowLoader::load_row(AnyTable& table, KeyRef key, const std::byte* sequenc
   Row* row = new_row(worker_, layout, key, table.sequence_floor() * word::kStep | word::kAbsent, table.regions());
   if (row == nullptr) return no_memory(table, key);
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    std::byte* to = payload(table, row, g, bytes);
+    std::byte* to = payload(layout, row, g, bytes);
     if (to == nullptr) {
       free_row(table, row);
       return no_memory(table, key);
@@ -136,19 +136,13 @@ Status RowLoader::load_row(AnyTable& table, KeyRef key, const std::byte* sequenc
   return inserted.handle == index::kNoHandle ? no_memory(table, key) : wrong(table, key, "occurs twice");
 }
 
-// Returns the address of the row's bytes for column group `g`, after allocating a block for them if
-// necessary. Returns null if memory is exhausted. If the row has a variable size, `bytes` is its
-// size.
-std::byte* RowLoader::payload(AnyTable& table, Row* row, uint32_t g, size_t bytes) {
-  const storage::Group& group = table.layout().group(g);
-  Cell& cell = row->cell(table.layout(), g);
-  if (!group.block) return cell.payload_inside();
-  if (!table.layout().sized_rows()) bytes = group.payload_bytes;
+std::byte* RowLoader::payload_of_block(const Layout& layout, Cell& cell, uint32_t g, size_t bytes) {
+  if (!layout.sized_rows()) bytes = layout.group(g).payload_bytes;
   if (storage::Block* const block = cell.block(); block != nullptr && block->size != bytes) {
-    storage::free_block(worker_, table.layout(), block);  // freed immediately, because no other thread reads it
+    storage::free_block(worker_, layout, block);  // freed immediately, because no other thread reads it
     cell.set_block(nullptr);
   }
-  if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, table.layout(), bytes));
+  if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, layout, bytes));
   return cell.block() == nullptr ? nullptr : cell.block()->payload();
 }
 
@@ -240,7 +234,7 @@ Status RowLoader::apply_change(AnyTable& table, Row* row, const RowChange& chang
   const bool sized = layout.sized_rows();
   if (sized && (change.kind != EntryKind::kWhole || !layout.fits(change.size)))
     return wrong(table, change.key_ref(), "is changed to " + std::to_string(change.size) + " bytes, which is not a possible row size");
-  std::byte* const to = payload(table, row, change.group, change.size);
+  std::byte* const to = payload(layout, row, change.group, change.size);
   if (to == nullptr) return no_memory(table, change.key_ref());
   if (sized) {
     guarded_copy(to, change.bytes(), change.size);

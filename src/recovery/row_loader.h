@@ -45,7 +45,14 @@ class RowLoader {
   static constexpr size_t kBatch = 16;  // number of rows whose cache misses overlap
 
   void free_row(AnyTable& table, Row* row) { storage::free_row(worker_, table.layout(), row); }
-  std::byte* payload(AnyTable& table, Row* row, uint32_t g, size_t bytes);
+  // Returns the address of the row's bytes for column group `g`, after allocating a block for them
+  // if necessary. Returns null if memory is exhausted. If the row has a variable size, `bytes` is
+  // its size.
+  std::byte* payload(const Layout& layout, Row* row, uint32_t g, size_t bytes) {
+    Cell& cell = row->cell(layout, g);
+    return layout.group(g).block ? payload_of_block(layout, cell, g, bytes) : cell.payload_inside();
+  }
+  std::byte* payload_of_block(const Layout& layout, Cell& cell, uint32_t g, size_t bytes);
 
   Status load_fixed(AnyTable& table, std::span<const std::byte> rows, uint32_t count);
   Status load_sized(AnyTable& table, std::span<const std::byte> rows, uint32_t count);

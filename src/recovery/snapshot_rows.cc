@@ -15,6 +15,66 @@ void make_room(size_t bytes, StoredRows* rows) {
   if (rows->bytes.size() < needed) rows->bytes.resize(std::max(needed, rows->bytes.size() * 5 / 4));
 }
 
+// Stores the row as of the snapshot `number`. Returns false if the row did not exist then.
+bool store_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, StoredRows* rows) {
+  std::byte* const to = rows->bytes.data() + rows->used;
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    uint64_t sequence = 0;
+    if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number, to + stored_header_bytes(layout),
+                               &sequence))
+      return false;
+    std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+  }
+  std::memcpy(to, &key, sizeof key);
+  rows->used += stored_row_bytes(layout);
+  return true;
+}
+
+// Stores a row with a byte key, of fixed or variable size.
+bool store_keyed_row(const Layout& layout, Row& row, SnapshotNumber number, StoredRows* rows) {
+  const detail::KeyBytes& key = *row.key(layout);
+  const auto key_size = static_cast<uint16_t>(key.size);
+  const size_t before = sizeof key_size + key_size, sequences = sizeof(uint64_t) * layout.group_count();
+  uint64_t sequence = 0, size = layout.row_bytes();
+  const storage::Block* block = nullptr;
+  if (layout.sized_rows()) {
+    block = storage::find_block_at(row.cell(layout, 0), number, &sequence);
+    if (block == nullptr) return false;
+    size = block->size;
+  }
+  make_room(before + sequences + sizeof size + size, rows);
+  std::byte* const begin = rows->bytes.data() + rows->used;
+  std::byte* to = begin + before;
+  if (block != nullptr) {
+    const uint64_t header[] = {sequence, size};
+    std::memcpy(to, header, sizeof header);
+    std::memcpy(to += sizeof header, block->payload(), size);
+  } else {
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number, to + sequences, &sequence)) return false;
+      std::memcpy(to + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+    }
+    to += sequences;
+  }
+  std::memcpy(begin, &key_size, sizeof key_size);
+  if (key_size != 0) std::memcpy(begin + sizeof key_size, key.data(), key_size);
+  rows->used = static_cast<size_t>(to + size - rows->bytes.data());
+  return true;
+}
+
+bool store_sized_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, StoredRows* rows) {
+  uint64_t sequence = 0;
+  const storage::Block* const block = storage::find_block_at(row.cell(layout, 0), number, &sequence);
+  if (block == nullptr) return false;
+  make_room(stored_header_bytes(layout) + block->size, rows);
+  std::byte* const to = rows->bytes.data() + rows->used;
+  const uint64_t header[] = {key, sequence, block->size};
+  std::memcpy(to, header, sizeof header);
+  std::memcpy(to + sizeof header, block->payload(), block->size);
+  rows->used += sizeof header + block->size;
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<SnapshotRows> SnapshotRows::begin(Catalog& catalog, Store& store) {
@@ -80,72 +140,12 @@ void SnapshotRows::store_rows(const AnyTable& table, const index::Entries& entri
       for (uint32_t line : layout.all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(entries[i + kAhead].second) + line);
     Row& row = *AnyTable::as_row(entries[i].second);
     if (layout.byte_keys()) [[unlikely]] {
-      rows->count += store_keyed_row(layout, row, rows);
+      rows->count += store_keyed_row(layout, row, number_, rows);
       continue;
     }
     const Key key = entries[i].first.number();
-    rows->count += layout.sized_rows() ? store_sized_row(layout, row, key, rows) : store_row(layout, row, key, rows);
+    rows->count += layout.sized_rows() ? store_sized_row(layout, row, key, number_, rows) : store_row(layout, row, key, number_, rows);
   }
-}
-
-// Returns false if the row did not exist at the snapshot.
-bool SnapshotRows::store_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
-  std::byte* const to = rows->bytes.data() + rows->used;
-  for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    uint64_t sequence = 0;
-    if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + stored_header_bytes(layout),
-                               &sequence))
-      return false;
-    std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &sequence, sizeof sequence);
-  }
-  std::memcpy(to, &key, sizeof key);
-  rows->used += stored_row_bytes(layout);
-  return true;
-}
-
-// Stores a row with a byte key, of fixed or variable size.
-bool SnapshotRows::store_keyed_row(const Layout& layout, Row& row, StoredRows* rows) const {
-  const detail::KeyBytes& key = *row.key(layout);
-  const auto key_size = static_cast<uint16_t>(key.size);
-  const size_t before = sizeof key_size + key_size, sequences = sizeof(uint64_t) * layout.group_count();
-  uint64_t sequence = 0, size = layout.row_bytes();
-  const storage::Block* block = nullptr;
-  if (layout.sized_rows()) {
-    block = storage::find_block_at(row.cell(layout, 0), number_, &sequence);
-    if (block == nullptr) return false;
-    size = block->size;
-  }
-  make_room(before + sequences + sizeof size + size, rows);
-  std::byte* const begin = rows->bytes.data() + rows->used;
-  std::byte* to = begin + before;
-  if (block != nullptr) {
-    const uint64_t header[] = {sequence, size};
-    std::memcpy(to, header, sizeof header);
-    std::memcpy(to += sizeof header, block->payload(), size);
-  } else {
-    for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number_, to + sequences, &sequence)) return false;
-      std::memcpy(to + sizeof(uint64_t) * g, &sequence, sizeof sequence);
-    }
-    to += sequences;
-  }
-  std::memcpy(begin, &key_size, sizeof key_size);
-  if (key_size != 0) std::memcpy(begin + sizeof key_size, key.data(), key_size);
-  rows->used = static_cast<size_t>(to + size - rows->bytes.data());
-  return true;
-}
-
-bool SnapshotRows::store_sized_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const {
-  uint64_t sequence = 0;
-  const storage::Block* const block = storage::find_block_at(row.cell(layout, 0), number_, &sequence);
-  if (block == nullptr) return false;
-  make_room(stored_header_bytes(layout) + block->size, rows);
-  std::byte* const to = rows->bytes.data() + rows->used;
-  const uint64_t header[] = {key, sequence, block->size};
-  std::memcpy(to, header, sizeof header);
-  std::memcpy(to + sizeof header, block->payload(), block->size);
-  rows->used += sizeof header + block->size;
-  return true;
 }
 
 }  // namespace elider::recovery

@@ -87,9 +87,6 @@ class SnapshotRows {
   SnapshotRows(Store& store, WorkerLoan worker);
   void set_tables(std::vector<AnyTable*> tables);
   void store_rows(const AnyTable& table, const index::Entries& entries, size_t room, StoredRows* rows) const;
-  bool store_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const;
-  bool store_keyed_row(const Layout& layout, Row& row, StoredRows* rows) const;
-  bool store_sized_row(const Layout& layout, Row& row, Key key, StoredRows* rows) const;
 
   Store& store_;
   const WorkerLoan worker_;
