@@ -46,6 +46,9 @@
 
 #include "base/bits.h"
 #include "base/test_points.h"
+#include "elider/transaction.h"
+#include "index/index.h"
+#include "index/scan.h"
 #include "txn/arena.h"
 #include "txn/conflict.h"
 #include "txn/hints.h"
