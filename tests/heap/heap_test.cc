@@ -124,7 +124,7 @@ TEST_P(HeapTest, MistakesAreRefusedInWords) {
   wrong = options_;
   wrong.wait = HeapWait::kOwn;
   wrong.backend = HtmBackend::kAlwaysAborts;
-  EXPECT_REFUSED(Code::kInvalidArgument, "needs software", Heap::open((folder_.path() / "b.heap").string(), 1 << 20, wrong));
+  EXPECT_REFUSED(Code::kInvalidArgument, "requires backend 'none'", Heap::open((folder_.path() / "b.heap").string(), 1 << 20, wrong));
   wrong = options_;
   wrong.medium = HeapMedium::kDax;
   EXPECT_REFUSED(Code::kUnsupported, "persistent memory", Heap::open((folder_.path() / "b.heap").string(), 1 << 20, wrong));
