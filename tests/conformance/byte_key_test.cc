@@ -317,7 +317,7 @@ TEST_P(ByteKeyTest, AWrongKeyIsRefusedAndChangesNothing) {
     refused(txn.add(numbers_ref, "a", offset_of(&Account::balance), ColumnType::kInt64, &delta), text);
     refused(txn.remove(numbers_ref, "a"), text);
     const Bytes a = "a";
-    refused(txn.multi_get(numbers_ref, &a, 1, {}, &view), text);
+    refused(txn.multi_get(numbers_ref, &a, 1, {}, &view), "table 'numbers' has number keys");
     refused(txn.scan(numbers_ref, ByteRange::all(), {}, FunctionRef<bool(Bytes, RawView)>(stop)), "table 'numbers' has number keys");
     refused(txn.get(TableRef(), "a", {}, &view), "an empty TableRef");
   });

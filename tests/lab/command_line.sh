@@ -33,7 +33,7 @@ expect 0 '"tree_rows_per_s"' "$elider-lab" scan --rows 5000 --seconds 0.05 --jso
 expect 2 "figure.*wishful" "$elider-lab" protocols --figure wishful
 expect 2 "protocol.*wishful" "$elider-lab" protocols --protocol wishful
 expect 2 'requires --sync elided' "$elider-lab" protocols --protocol spinlock
-expect 0 'hyper-12: One number' "$elider-lab" protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
+expect 0 'hyper-12: One counter' "$elider-lab" protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
 expect 0 'hyper-19' "$elider-lab" protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json "$folder/protocols.json"
 # The figures of durability. Nothing is left of their databases, also after an error: here the disk takes no large file.
 mkdir "$folder/logs"
