@@ -105,13 +105,20 @@ template <class T>
 struct KeyFieldOf<Descending<T>> {
   static KeyField field() {
     KeyField field = KeyFieldOf<T>::field();
-    field.descending = true;
-    if (field.null == KeyFieldNull::kFirst) field.null = KeyFieldNull::kLast;
+    field.descending = !field.descending;
+    if (field.null != KeyFieldNull::kNever) field.null = field.null == KeyFieldNull::kFirst ? KeyFieldNull::kLast : KeyFieldNull::kFirst;
     return field;
   }
 };
 template <class T>
+inline constexpr bool kCanBeNull = false;
+template <class T>
+inline constexpr bool kCanBeNull<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kCanBeNull<Descending<T>> = kCanBeNull<T>;
+template <class T>
 struct KeyFieldOf<std::optional<T>> {
+  static_assert(!kCanBeNull<T>, "a field has only one null");
   static KeyField field() {
     KeyField field = KeyFieldOf<T>::field();
     field.null = KeyFieldNull::kFirst;

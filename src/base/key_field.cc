@@ -108,6 +108,7 @@ Status check_fields(TupleReader& reader, std::span<const KeyField> fields, const
 }  // namespace
 
 Status check_key_fields(std::span<const KeyField> fields) {
+  if (fields.empty()) return Status::invalid_argument("its tuple keys do not have fields");
   size_t count = 0;
   return check_fields(fields, 0, &count);
 }

@@ -3,7 +3,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "elider/key_field.h"
 #include "txn/reclaim.h"
 #include "txn/table_cursor.h"
 
@@ -19,6 +21,8 @@ std::string verify_row(txn::AnyTable& table, KeyRef key, index::Handle handle, s
   storage::Row* row = txn::AnyTable::as_row(handle);
   const std::string named = "the row of key " + table.key_text(key);
   if (table.find_row(key) != row) return named + " cannot be found by its key";
+  const std::vector<KeyField>& fields = table.schema().key_fields;
+  if (!fields.empty() && !check_tuple_key(fields, bytes_of(key).span()).ok()) return named + " does not have a key " + text_of(fields);
   const uint64_t w = row->cell(layout, 0).load();
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     const uint64_t of_group = row->cell(layout, g).load();

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
+#include "base/status_words.h"
+#include "elider/key_field.h"
 #include "storage/number.h"
 #include "txn/log_entry.h"
 #include "txn/reclaim.h"
@@ -22,6 +25,15 @@ Status does_not_hold(const AnyTable& table, uint32_t count) {
 }
 Status wrong_kind(const AnyTable& table) {
   return Status(Code::kCorrupt, "table '" + table.schema().name + "' is changed with keys of the wrong kind (numbers or bytes)");
+}
+
+// Checks a tuple key. Typed calls decode the keys of a table without a check, so a wrong key must
+// not enter the table.
+Status check_key(const AnyTable& table, KeyRef key) {
+  const std::vector<KeyField>& fields = table.schema().key_fields;
+  if (fields.empty()) [[likely]] return {};
+  const Status status = check_tuple_key(fields, detail::bytes_of(key).span());
+  return status.ok() ? Status() : wrong(table, key, "is not a key " + text_of(fields) + ": " + words_of(status));
 }
 
 Status add(const AnyTable& table, std::byte* to, const RowChange& change) {
@@ -104,7 +116,8 @@ Status RowLoader::load_keyed(AnyTable& table, std::span<const std::byte> rows, u
     const uint64_t size = layout.sized_rows() ? get<uint64_t>(stored + sequences) : layout.row_bytes();
     rows = rows.subspan(key_size + fixed);
     if (size > rows.size() || !layout.fits(size)) return does_not_hold(table, count);
-    status = load_row(table, key.ref(), stored, rows.data(), size, hint);
+    status = check_key(table, key.ref());
+    if (status.ok()) status = load_row(table, key.ref(), stored, rows.data(), size, hint);
     rows = rows.subspan(size);
   }
   return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
@@ -198,6 +211,7 @@ Status RowLoader::apply_row(AnyTable& table, const ChangedRow& changed, Row* row
   const Layout& layout = table.layout();
   const KeyRef key = changed.key;
   const bool found = row != nullptr;
+  if (Status status = found ? Status() : check_key(table, key); !status.ok()) return status;
   if (!found) row = new_row(worker_, layout, key, table.sequence_floor() * word::kStep | word::kAbsent, table.regions());
   if (row == nullptr) return no_memory(table, key);
   const bool before = !word::absent(row->cell(layout, 0).load());

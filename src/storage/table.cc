@@ -91,7 +91,7 @@ Status check_rows(const Schema& schema) {
   } else if (!schema.key_fields.empty()) {
     return wrong(schema, "its number keys have fields");
   }
-  if (Status status = check_key_fields(schema.key_fields); !status.ok())
+  if (Status status = schema.key_fields.empty() ? Status() : check_key_fields(schema.key_fields); !status.ok())
     return reworded(Code::kInvalidArgument, "table '" + schema.name + "': ", status);
   if (schema.inline_rows != 0) {
     if (schema.key_index != KeyIndex::kHashed) return wrong(schema, "inline_rows needs a hashed table");

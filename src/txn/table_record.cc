@@ -126,6 +126,16 @@ Status take_column(Bytes from, Column* column) {
   return status;
 }
 
+// These numbers are stored, so they must not change.
+static_assert(static_cast<int>(KeyFieldType::kBool) == 0 && static_cast<int>(KeyFieldType::kInt8) == 1 &&
+              static_cast<int>(KeyFieldType::kInt64) == 4 && static_cast<int>(KeyFieldType::kUInt8) == 5 &&
+              static_cast<int>(KeyFieldType::kUInt64) == 8 && static_cast<int>(KeyFieldType::kFloat) == 9 &&
+              static_cast<int>(KeyFieldType::kDouble) == 10 && static_cast<int>(KeyFieldType::kTimestamp) == 11 &&
+              static_cast<int>(KeyFieldType::kText) == 12 && static_cast<int>(KeyFieldType::kBytes) == 13 &&
+              static_cast<int>(KeyFieldType::kUuid) == 14 && static_cast<int>(KeyFieldType::kTuple) == 15);
+static_assert(static_cast<int>(KeyFieldNull::kNever) == 0 && static_cast<int>(KeyFieldNull::kFirst) == 1 &&
+              static_cast<int>(KeyFieldNull::kLast) == 2);
+
 Status take_key_field(Bytes from, size_t depth, KeyField* field) {
   if (depth > kTupleDepthMax) return does_not_fit();
   uint32_t type = 0, descending = 0, null = 0;

@@ -51,6 +51,24 @@ TEST(TableRecord, KeyFieldsAreKept) {
   EXPECT_EQ(read.key_fields, schema.key_fields);
 }
 
+// The fields of a key (uint32, text desc or null last), written by hand.
+TEST(TableRecord, KeyFieldsAreAsTheFormatSays) {
+  Schema schema;
+  schema.name = "t";
+  schema.key_index = KeyIndex::kRadix;
+  schema.row_bytes = 8;
+  schema.key_kind = KeyKind::kBytes;
+  schema.key_fields = {{.type = KeyFieldType::kUInt32}, {.type = KeyFieldType::kText, .descending = true, .null = KeyFieldNull::kLast}};
+  std::vector<std::byte> written;
+  encode_table(1, schema, &written);
+  // clang-format off
+  EXPECT_EQ(written, record_of({3, 7, 1, 1, 1, 3, 1, 't', 5, 1, 2, 7, 1, 8,
+                                19, 1, 1,                               // byte keys
+                                21, 4, 1, 1, 1, 7,                      // uint32
+                                21, 10, 3, 1, 1, 12, 3, 1, 1, 5, 1, 2}));  // text, descending, null last
+  // clang-format on
+}
+
 // Hostile bytes that nest tuples deeply, or have too many fields, are refused.
 TEST(TableRecord, TooManyKeyFieldsAreRefused) {
   Schema schema = cars();

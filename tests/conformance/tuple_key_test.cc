@@ -209,7 +209,23 @@ TEST(KeyField, TypesAreThoseOfTheTuple) {
   EXPECT_REFUSED(Code::kInvalidArgument, "field 6.1 is missing; it should be bytes", check_tuple_key(fields, key.bytes()));
 }
 
+// Null sorts last, but the field is ascending.
+TEST(KeyField, DescendingTwiceIsAscending) {
+  using Tuple = std::tuple<Descending<std::optional<Descending<int32_t>>>>;
+  const std::vector<KeyField> fields = SchemaOf<Order, Tuple>("t").schema().key_fields;
+  EXPECT_EQ(text_of(fields), "(int32 or null last)");
+  EncodedTuple key;
+  std::vector<std::string> keys;
+  for (const std::optional<Descending<int32_t>> value : {std::optional(Descending{-5}), std::optional(Descending{7}), {}}) {
+    ASSERT_OK(key.set_tuple(Tuple(Descending{value})));
+    EXPECT_OK(check_tuple_key(fields, key.bytes()));
+    keys.emplace_back(key.text());
+  }
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+}
+
 TEST(KeyField, WrongFieldsAreRefused) {
+  EXPECT_REFUSED(Code::kInvalidArgument, "do not have fields", check_key_fields({}));
   EXPECT_REFUSED(Code::kInvalidArgument, "unknown type", check_key_fields(std::vector<KeyField>{{.type = static_cast<KeyFieldType>(99)}}));
   const KeyField with_fields{.type = KeyFieldType::kBool, .fields = {{}}};
   EXPECT_REFUSED(Code::kInvalidArgument, "has fields", check_key_fields(std::vector<KeyField>{with_fields}));

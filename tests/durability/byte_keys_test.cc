@@ -207,6 +207,27 @@ TEST_P(ByteKeyFolderTest, TuplesComeFromTheFilesWithTheirTypes) {
   EXPECT_EQ(found, expected);
 }
 
+// Files whose keys are not of the table's types are damaged. Here, a handle of another type has
+// written such a key.
+TEST_P(ByteKeyFolderTest, KeysOfOtherTypesInTheFilesAreDamage) {
+  const auto schema = SchemaOf<Account, std::tuple<uint16_t>>("numbered").column("balance", &Account::balance);
+  for (const bool checkpoint : {false, true}) {
+    std::filesystem::remove_all(folder_ / "data");
+    {
+      Database database = open();
+      auto table = database.create_table(schema);
+      ASSERT_OK(table);
+      const Table<Account, std::tuple<std::string>> other(table->base());
+      transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(other, {"text"}, {1, 1, 1, 1})); });
+      EXPECT_REFUSED(Code::kInvalidArgument, "does not have a key (uint16)", database.verify());
+      if (checkpoint) {
+        ASSERT_OK(database.checkpoint());
+      }
+    }
+    EXPECT_REFUSED(Code::kCorrupt, "field 0 is text instead of uint16", Database::open(options_));
+  }
+}
+
 TEST_P(ByteKeyFolderTest, TheFilesKnowTheKindOfKey) {
   {
     Database database = open();

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "elider/elider.h"
 #include "tests/fuzz/fuzz_support.h"
@@ -33,10 +34,18 @@ inline uint64_t sum_of(Database& db) {
     for (const TableRef& table : db.tables()) {
       sum = checksum(std::as_bytes(std::span(table.schema().name)), sum);
       if (!is_ordered(table.schema().key_index)) continue;
-      Status scanned = txn.scan(table, KeyRange{}, ScanOptions{}, [&](Key key, RawView view) {
-        sum = checksum(std::span(view.bytes(), table.schema().row_bytes), sum ^ key);
+      const std::vector<KeyField>& fields = table.schema().key_fields;
+      const auto add_bytes = [&](Bytes key, RawView view) {
+        demand(fields.empty() || check_tuple_key(fields, key.span()).ok(), "a tuple key has the types of its table");
+        sum = checksum(std::span(view.bytes(), view.size()), checksum(key.span(), sum));
         return true;
-      });
+      };
+      const auto add_number = [&](Key key, RawView view) {
+        sum = checksum(std::span(view.bytes(), view.size()), sum ^ key);
+        return true;
+      };
+      Status scanned = table.byte_keys() ? txn.scan(table, ByteRange::all(), ScanOptions{}, add_bytes)
+                                         : txn.scan(table, KeyRange{}, ScanOptions{}, add_number);
       if (!scanned.ok()) return scanned;
     }
     return {};
