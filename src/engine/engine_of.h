@@ -285,7 +285,7 @@ template <class Sync, template <class> class ProtocolOf>
 // Runs a read-only transaction at a held snapshot.
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
-  std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
+  std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch, but before a wait for the disk
   Stay stay(*this);
   if (!stay) return refuse_worker();
   if (Status refused = hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
@@ -294,9 +294,11 @@ Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> pr
     const txn::ReadingAt reading(stay->snapshot(), hold->number);
     status = run_read_only(*stay, procedure, policy);
   }
-  if (status.ok()) stay.committed(policy, hold->number);
+  const SnapshotNumber number = hold->number;
+  if (status.ok()) stay.committed(policy, number);
   stay.end();
-  return status.ok() ? acknowledge(policy, hold->number, true) : status;
+  hold.reset();
+  return status.ok() ? acknowledge(policy, number, true) : status;
 }
 
 // -- calls of procedures with operations ----------------------------------------------------------
@@ -392,7 +394,7 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
     return why;
   };
   if (!may_run(policy)) return refuse(refuse_run(policy));
-  std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch
+  std::shared_ptr<const SnapshotHold> hold;  // as in run_held()
   Stay stay(*this);
   if (!stay) return refuse(refuse_worker());
   if (policy.snapshot != nullptr)
@@ -415,6 +417,7 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
   }
   if (committed) stay.committed(policy, number);
   stay.end();
+  hold.reset();
   if (!committed) return status;
   Status durable = acknowledge(policy, number, policy.read_only);
   if (durable.ok()) return status;
