@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/test_points.h"
 #include "base/worker.h"
 #include "elider/elision.h"
@@ -155,7 +156,7 @@ class AnyTable : public detail::TableBase {
   const uint32_t secondary_count_;
   const bool regions_;
   std::atomic<int64_t> recovered_rows_{0};
-  StaleEntries stale_;
+  alignas(kCacheLineBytes) StaleEntries stale_;  // its mutex is written often, but every operation reads the members before it
 };
 
 }  // namespace elider::txn
