@@ -56,6 +56,11 @@ class ValueTable {
   template <class Operation>
   [[gnu::always_inline]] inline Status with_key(Key key, Operation&& operation) const {
     if (format_.is_number()) [[likely]] return operation(key);
+    return with_byte_key(key, operation);
+  }
+  // A separate function, so that its buffer does not enlarge the stack frame for number keys.
+  template <class Operation>
+  [[gnu::noinline]] Status with_byte_key(Key key, Operation& operation) const {
     std::byte memory[KeyFormat::kBytesMax];
     return operation(format_.key_of(key, memory));
   }
