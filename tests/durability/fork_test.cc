@@ -115,8 +115,10 @@ TEST_P(ForkTest, AChildThatLivesOnDoesNotKeepTheFolder) {
 
 // A program opens it, forks a helper process and is killed. The helper lives on without the lock.
 TEST_P(ForkTest, AChildOfAKilledProcessDoesNotKeepTheFolder) {
-  int lives[2];
+  int lives[2], runs[2];
   ASSERT_EQ(::pipe(lives), 0);
+  ASSERT_EQ(::pipe(runs), 0);
+  char byte = 0;
   EXPECT_EQ(run_in_child([&] {
               auto database = Database::open(options_);
               if (!database.ok()) return 1;
@@ -124,9 +126,13 @@ TEST_P(ForkTest, AChildOfAKilledProcessDoesNotKeepTheFolder) {
               if (helper != 0) ::_exit(helper > 0 ? 0 : 2);  // no destructor runs
               ::alarm(kChildSeconds);
               ::close(lives[1]);
-              char byte;
+              if (::write(runs[1], "r", 1) != 1) ::_exit(1);
               ::_exit(::read(lives[0], &byte, 1) == 0 ? 0 : 1);
             }), 0);
+  // A helper that has not run yet still has a copy of the lock.
+  ::close(runs[1]);
+  ASSERT_EQ(::read(runs[0], &byte, 1), 1);
+  ::close(runs[0]);
   EXPECT_OK(Database::open(options_)) << "the helper, which still lives, keeps the lock";
   ::close(lives[1]);
   ::close(lives[0]);
