@@ -19,6 +19,7 @@ namespace elider::bench {
 namespace {
 
 using TupleForm = std::tuple<uint64_t, uint32_t>;
+struct AnyRow {};
 constexpr uint64_t kTuplesPerPrefix = 100;
 constexpr std::string_view kUrlItem = "/item-", kUrlEnd = ".html";
 constexpr size_t kUrlDigits = 20;
@@ -58,7 +59,7 @@ const char* name_of(KeyForm form) {
 void KeyFormat::describe(Schema* schema) const {
   if (is_number()) return;
   schema->key_kind = KeyKind::kBytes;
-  if (form_ == KeyForm::kTuple) schema->key_fields = elider::detail::KeyFace<TupleForm>::fields();
+  if (form_ == KeyForm::kTuple) schema->key_fields = SchemaOf<AnyRow, TupleForm>(schema->name).schema().key_fields;
 }
 
 Bytes KeyFormat::key_of(Key number, std::byte* to) const {

@@ -17,6 +17,7 @@
 #include "elider/byte_key.h"
 #include "elider/key.h"
 #include "elider/schema.h"
+#include "elider/status.h"
 
 namespace elider::bench {
 
@@ -38,10 +39,23 @@ class KeyFormat {
   void describe(Schema* schema) const;
   // Writes the byte key of this number to `to`, which has kBytesMax bytes.
   Bytes key_of(Key number, std::byte* to) const;
+  // Returns operation(key), where `key` is the number or its byte key as Bytes.
+  template <class Operation>
+  [[gnu::always_inline]] inline Status with_key(Key number, Operation&& operation) const {
+    if (is_number()) [[likely]] return operation(number);
+    return with_byte_key(number, operation);
+  }
   // Returns the number of a byte key, or kKeyMax if it is not a key of this form.
   Key number_of(Bytes key) const;
 
  private:
+  // A separate function, so that its buffer does not enlarge the stack frame for number keys.
+  template <class Operation>
+  [[gnu::noinline]] Status with_byte_key(Key number, Operation& operation) const {
+    std::byte memory[kBytesMax];
+    return operation(key_of(number, memory));
+  }
+
   KeyForm form_;
   uint32_t bytes_;
 };

@@ -67,12 +67,12 @@ Status ValueTable::write_view(Transaction& txn, const Operation& operation, RawV
 
 Status ValueTable::update(Transaction& txn, const Operation& operation) {
   fill_value(row_.data(), value_bytes_, operation.key, operation.counter);
-  return with_key(operation.key, [&](auto at) { return txn.write(table_, at, ColumnsRef(), row_.data()); });
+  return format_.with_key(operation.key, [&](auto at) { return txn.write(table_, at, ColumnsRef(), row_.data()); });
 }
 
 Status ValueTable::read_modify_write(Transaction& txn, Key key) {
   void* image = nullptr;
-  Status status = with_key(key, [&](auto at) { return txn.edit(table_, at, ColumnsRef(), &image); });
+  Status status = format_.with_key(key, [&](auto at) { return txn.edit(table_, at, ColumnsRef(), &image); });
   if (!status.ok()) [[unlikely]] return status;
   if (!value_ends_match(image, value_bytes_, key)) [[unlikely]] return damaged_value(key);
   fill_value(image, value_bytes_, key, value_counter(image) + 1);
@@ -81,7 +81,7 @@ Status ValueTable::read_modify_write(Transaction& txn, Key key) {
 
 Status ValueTable::insert(Transaction& txn, Key key) {
   fill_value(row_.data(), value_bytes_, key, 0);
-  return with_key(key, [&](auto at) { return txn.insert(table_, at, row_); });
+  return format_.with_key(key, [&](auto at) { return txn.insert(table_, at, row_); });
 }
 
 Status ValueTable::scan(Transaction& txn, Key key, uint32_t rows) {

@@ -42,7 +42,7 @@ class ValueTable {
   Status run_batch(Transaction& txn, std::span<const Operation> operations);
   [[gnu::always_inline]] inline Status read(Transaction& txn, Key key) {
     RawView view;
-    Status status = with_key(key, [&](auto at) { return txn.get(table_, at, ColumnsRef(), &view); });
+    Status status = format_.with_key(key, [&](auto at) { return txn.get(table_, at, ColumnsRef(), &view); });
     if (status.ok() && !value_ends_match(view.bytes(), value_bytes_, key)) [[unlikely]] return damaged_value(key);
     return status;
   }
@@ -52,18 +52,6 @@ class ValueTable {
   Status scan(Transaction& txn, Key key, uint32_t rows);
   Status write_view(Transaction& txn, const Operation& operation, RawView view);
   Status get_batch(Transaction& txn, uint32_t count);
-  // Returns operation(key) with the key as the table stores it: a number or Bytes.
-  template <class Operation>
-  [[gnu::always_inline]] inline Status with_key(Key key, Operation&& operation) const {
-    if (format_.is_number()) [[likely]] return operation(key);
-    return with_byte_key(key, operation);
-  }
-  // A separate function, so that its buffer does not enlarge the stack frame for number keys.
-  template <class Operation>
-  [[gnu::noinline]] Status with_byte_key(Key key, Operation& operation) const {
-    std::byte memory[KeyFormat::kBytesMax];
-    return operation(format_.key_of(key, memory));
-  }
 
   const TableRef table_;
   const uint32_t value_bytes_;

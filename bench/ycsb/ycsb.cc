@@ -44,14 +44,6 @@ Result<TableRef> create_table(Database& db, const YcsbOptions& options) {
   return db.create_table(schema);
 }
 
-// Returns operation(key) with the key as the table stores it: a number or Bytes.
-template <class Operation>
-Status with_key(const YcsbOptions& options, Key key, Operation&& operation) {
-  if (options.key_format.is_number()) return operation(key);
-  std::byte memory[KeyFormat::kBytesMax];
-  return operation(options.key_format.key_of(key, memory));
-}
-
 // Looks up many keys with one call.
 Status get_all(Transaction& txn, TableRef table, const YcsbOptions& options, std::span<const Key> keys, RawView* views) {
   if (options.key_format.is_number()) return txn.multi_get(table, keys.data(), keys.size(), ColumnsRef(), views);
@@ -74,7 +66,7 @@ LoadResult load(Database& db, TableRef table, const YcsbOptions& options, const 
         for (uint64_t record = begin; record < until; ++record) {
           const Key key = space.key(record);
           fill_value(row.data(), options.value_bytes, key, 0);
-          Status inserted = with_key(options, key, [&](auto at) { return txn.insert(table, at, row); });
+          Status inserted = options.key_format.with_key(key, [&](auto at) { return txn.insert(table, at, row); });
           if (!inserted.ok()) return inserted;
         }
         return {};
@@ -178,7 +170,7 @@ Result<uint64_t> find_inserted(Database& db, TableRef table, const YcsbOptions& 
     Status status = db.run_read_only([&](Transaction& txn) -> Status {
       RawView view;
       const Key key = space.key(options.records + count * options.common.threads + thread);
-      Status got = with_key(options, key, [&](auto at) { return txn.get(table, at, ColumnsRef(), &view); });
+      Status got = options.key_format.with_key(key, [&](auto at) { return txn.get(table, at, ColumnsRef(), &view); });
       found = got.ok();
       return got.not_found() ? Status() : got;
     });
