@@ -262,7 +262,7 @@ TEST_P(InterleavedByteModelTest, FewKeysSeveralWriters) {
   EXPECT_GT(conflicts, 0u);
 }
 
-// The same with tuples.
+// Runs random programs with tuple keys.
 class TupleModelTest : public ModelTest {
  protected:
   TupleModelTest() { keys_ = Keys::kTuples; }
