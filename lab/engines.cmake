@@ -7,13 +7,13 @@ elider_engine(two_phase_locking SET all FILE lab/baselines/two_phase_locking.cc 
               HAS optimistic/none/two-phase-locking)
 elider_engine(timestamp_validated SET all FILE lab/baselines/timestamp_validated.cc POLICIES optimistic
               HAS optimistic/none/timestamp-validated)
-elider_engine(regions_none SET all FILE lab/baselines/regions_none.cc POLICIES elided_none
+elider_engine(region_baselines_none SET all FILE lab/baselines/region_baselines_none.cc POLICIES elided_none
               HAS elided/none/whole-transaction elided/none/spinlock)
-elider_engine(regions_always_aborts SET all FILE lab/baselines/regions_always_aborts.cc POLICIES elided_always_aborts
+elider_engine(region_baselines_always_aborts SET all FILE lab/baselines/region_baselines_always_aborts.cc POLICIES elided_always_aborts
               HAS elided/always-aborts/whole-transaction elided/always-aborts/spinlock NEEDS ELIDER_TEST_BACKENDS)
-elider_engine(regions_rtm SET all FILE lab/baselines/regions_rtm.cc POLICIES elided_rtm
+elider_engine(region_baselines_rtm SET all FILE lab/baselines/region_baselines_rtm.cc POLICIES elided_rtm
               HAS elided/rtm/whole-transaction elided/rtm/spinlock NEEDS ELIDER_RTM_INSTRUCTIONS)
-elider_engine(regions_emulated SET all FILE lab/baselines/regions_emulated.cc POLICIES elided_emulated
+elider_engine(region_baselines_emulated SET all FILE lab/baselines/region_baselines_emulated.cc POLICIES elided_emulated
               HAS elided/emulated/whole-transaction elided/emulated/spinlock NEEDS ELIDER_EMULATOR)
 
 # The protocols of the product under the sync policies of the laboratory.

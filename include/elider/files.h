@@ -107,7 +107,7 @@ struct LoggedChange {
   uint64_t key = 0;
   bool byte_key = false;  // the key is `key_bytes` instead of `key`
   std::string key_bytes;
-  uint64_t sequence = 0;  // the column group's version
+  uint64_t version_number = 0;  // of the column group after this change
   uint64_t bytes = 0;
   std::vector<LoggedColumn> columns;  // one column with all bytes if the schema was not found
 };

@@ -37,7 +37,7 @@ struct Column {
   ColumnType type = ColumnType::kBytes;
   uint32_t offset = 0;  // in bytes, from the start of the row
   uint32_t size = 0;    // in bytes
-  uint32_t group = 0;   // column group, 0 to kCommitGroupsMax - 1
+  uint32_t group = 0;   // column group, 0 to kColumnGroupsMax - 1
   friend bool operator==(const Column&, const Column&) = default;
 };
 
@@ -56,7 +56,7 @@ bool parse(std::string_view name, KeyIndex* kind);  // returns false if the name
 enum class KeyKind : uint8_t { kNumbers, kBytes };
 
 inline constexpr uint32_t kColumnsMax = 64;
-inline constexpr uint32_t kCommitGroupsMax = 4;
+inline constexpr uint32_t kColumnGroupsMax = 4;
 inline constexpr uint32_t kRowBytesMax = 1u << 20;
 inline constexpr uint32_t kRowAlignmentMax = 16;
 inline constexpr uint32_t kInlineRowBytesMax = 256;

@@ -11,7 +11,7 @@
 // An open transaction cannot be retried, so it waits at most LaboratoryOptions::open_patience_us
 // and is then doomed.
 //
-// A row's lock is a word before the cell of its commit group. The word is zero while the lock is
+// A row's lock is a word before the cell of its column group. The word is zero while the lock is
 // free:
 //
 //    63      62       61        60       48 47                13 12       0
@@ -136,7 +136,7 @@ class RowLocks {
     if (ELIDER_MUTANT(kReleaseEarly)) end();
     return true;
   }
-  static constexpr bool stand() { return true; }  // other transactions cannot take away a granted lock
+  static constexpr bool valid() { return true; }  // other transactions cannot take away a granted lock
   void stays_open() {
     patience_ns_ = open_patience_ns_;
     joins_at_once_ = true;
@@ -163,11 +163,11 @@ class RowLocks {
   static bool is_older(uint64_t a, uint64_t b) { return static_cast<int64_t>((a - b) << 16) < 0; }
   bool is_mine_alone(uint64_t word) const { return (word & kAlone) != 0 && age_of(word) == age_; }
   bool has(const LockWord& word) const { return positions_.find(&word) != PointerMap::kNone; }
-  // Reserves memory for the locks of all commit groups of a row, so that keep() does not throw. May
+  // Reserves memory for the locks of all column groups of a row, so that keep() does not throw. May
   // throw std::bad_alloc.
   void make_room() {
-    if (held_.capacity() - held_.size() < kCommitGroupsMax) [[unlikely]] held_.reserve(2 * held_.size() + 8 * kCommitGroupsMax);
-    positions_.make_room(kCommitGroupsMax);
+    if (held_.capacity() - held_.size() < kColumnGroupsMax) [[unlikely]] held_.reserve(2 * held_.size() + 8 * kColumnGroupsMax);
+    positions_.make_room(kColumnGroupsMax);
   }
   void keep(LockWord& word) {
     positions_.insert(&word, static_cast<uint32_t>(held_.size()));

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "txn/claims_test_support.h"
+#include "tests/support/claims_test_support.h"
 
 namespace elider::txn {
 namespace {

@@ -16,7 +16,7 @@
 #include "tools/common/environment.h"
 #include "tools/common/interrupt.h"
 #include "bench/ycsb/ycsb.h"
-#include "lab/studies/regions.h"
+#include "lab/studies/try_region.h"
 
 namespace elider::bench {
 

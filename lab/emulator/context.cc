@@ -1,6 +1,7 @@
 // elider_emulator_begin() passes its caller's registers to the runtime, as setjmp() does.
 // elider_emulator_resume() restores them, so that elider_emulator_begin() returns a second time.
-// Only registers that a function must preserve are saved. The region saves the stack (region.cc).
+// Only registers that a function must preserve are saved. The region saves the stack
+// (emulated_region.cc).
 #if !defined(__x86_64__)
 #error "The emulator supports only x86-64."
 #endif

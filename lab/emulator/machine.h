@@ -162,7 +162,7 @@ Thread* allocate_thread(pthread_t handle);
 void start_thread(Thread* thread);  // `thread` is the entry of the calling thread
 void seed_thread(Thread* thread);
 
-// --- regions (region.cc) ---
+// --- regions (emulated_region.cc) ---
 
 void region_access(Thread* thread, uintptr_t address, size_t bytes, bool write);
 // Returns true if the thread's accesses become part of its region.

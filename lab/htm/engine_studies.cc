@@ -13,7 +13,7 @@
 #include "bench/tpcc/tpcc.h"
 #include "bench/ycsb/ycsb.h"
 #include "elider/options.h"
-#include "lab/studies/regions.h"
+#include "lab/studies/try_region.h"
 
 namespace elider::bench::htm {
 

@@ -12,7 +12,7 @@
 #include "bench/tpcc/consistency.h"
 #include "bench/tpcc/load.h"
 #include "bench/tpcc/terminal.h"
-#include "lab/studies/regions.h"
+#include "lab/studies/try_region.h"
 #include "elider/try.h"
 
 namespace elider::bench::htm {

@@ -16,7 +16,7 @@
 #include "lab/htm/studies.h"
 #include "elider/hardware.h"
 #include "elider/options.h"
-#include "lab/studies/regions.h"
+#include "lab/studies/try_region.h"
 #include "tools/common/values.h"
 
 namespace elider::bench {

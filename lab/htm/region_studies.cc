@@ -17,7 +17,7 @@
 #include "bench/common/random.h"
 #include "bench/common/ticks.h"
 #include "lab/htm/studies.h"
-#include "lab/studies/regions.h"
+#include "lab/studies/try_region.h"
 
 namespace elider::bench::htm {
 

@@ -16,7 +16,7 @@
 #include "lab/scan/scan.h"
 #include "bench/tpcc/tpcc.h"
 #include "elider/database.h"
-#include "lab/studies/regions.h"
+#include "lab/studies/try_region.h"
 #include "elider/try.h"
 
 namespace elider::bench::protocols {

@@ -6,8 +6,8 @@
 #include "base/fork.h"
 #include "elider/option_table.h"
 #include "engine/engine.h"
-#include "engine/worker_pool.h"
 #include "engine/registry.h"
+#include "engine/runtime/worker_pool.h"
 #include "storage/table.h"
 
 namespace elider {

@@ -14,9 +14,9 @@
 
 #include "elider/database.h"
 #include "elider/snapshot_number.h"
-#include "engine/held_snapshot.h"
-#include "engine/installed_procedures.h"
-#include "engine/sequences.h"
+#include "engine/catalog/installed_procedures.h"
+#include "engine/catalog/sequences.h"
+#include "engine/runtime/held_snapshot.h"
 #include "recovery/open_how.h"
 #include "storage/table.h"
 #include "txn/chopping/execution.h"

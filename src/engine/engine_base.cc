@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/thread_ends.h"
-#include "engine/verify.h"
+#include "engine/introspection/verify.h"
 
 namespace elider::detail {
 

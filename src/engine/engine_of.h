@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "elider/snapshot_number.h"
 #include "engine/engine_base.h"
-#include "engine/group.h"
+#include "engine/runtime/group.h"
 #include "htm/test_points.h"
 #include "txn/chopping/within_call.h"
 #include "txn/make_table.h"
@@ -209,8 +209,9 @@ EngineWorker* EngineOf<Sync, ProtocolOf>::find_worker() {
 }
 
 // A Stay exists while a thread runs one transaction or one group in the engine. The thread then
-// owns a worker, and a turn (engine/turns.h) if there are more threads than turns. The caller must
-// check may_run() first. end() gives both back, or the destructor if an exception is thrown.
+// owns a worker, and a turn (engine/runtime/turns.h) if there are more threads than turns. The
+// caller must check may_run() first. end() gives both back, or the destructor if an exception is
+// thrown.
 template <class Sync, template <class> class ProtocolOf>
 class EngineOf<Sync, ProtocolOf>::Stay {
  public:

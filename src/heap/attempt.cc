@@ -7,7 +7,7 @@
 
 #include "heap/allocator.h"
 #include "heap/inside.h"
-#include "heap/regions.h"
+#include "heap/region_attempt.h"
 
 namespace elider::detail {
 
@@ -25,7 +25,7 @@ HeapAttempt::HeapAttempt(HeapInside& heap, uint32_t slot) : heap_(heap), slot_(s
 // Returns an empty write set that other transactions cannot be reading.
 WriteSet& HeapAttempt::unused_writes() {
   for (const auto& set : sets_)
-    if (set->released_at == 0 || heap_.slots().nobody_since(set->released_at - 1)) {
+    if (set->released_at == 0 || heap_.slots().no_reader_since(set->released_at - 1)) {
       set->released_at = 0;
       set->clear();
       return *set;

@@ -1,8 +1,8 @@
 // HeapAttempt: one attempt of a transaction. HeapReader and HeapTransaction are built on it. An
-// attempt runs in one of two ways. In a region (regions.h), it reads and writes the heap's words in
-// place. Under the software protocol, its reads are plain loads, and its writes are kept in a write
-// set until the commit. The software protocol follows the two versions of Pisces (DUMBO, section
-// 4.1); slots.h describes when a transaction waits.
+// attempt runs in one of two ways. In a region (region_attempt.h), it reads and writes the heap's
+// words in place. Under the software protocol, its reads are plain loads, and its writes are kept
+// in a write set until the commit. The software protocol follows the two versions of Pisces (DUMBO,
+// section 4.1); slots.h describes when a transaction waits.
 //
 // Under the software protocol, an attempt reads a snapshot s, which includes all commits with
 // numbers up to s (`moment_`; slots.h). The writes of some of these commits may not be in the heap
@@ -67,7 +67,7 @@ class alignas(kCacheLinePairBytes) HeapAttempt {
     if (in_region_) leave_region_();
   }
 
-  // -- in a region (regions.cc) ------------------------------------------------------------------
+  // -- in a region (region_attempt.cc) -----------------------------------------------------------
 
   // The variables that are written while the region's tracking is suspended. They occupy cache
   // lines that the region does not access otherwise.

@@ -20,7 +20,7 @@
 #include "heap/format.h"
 #include "heap/medium.h"
 #include "heap/redo_log.h"
-#include "heap/regions.h"
+#include "heap/region_attempt.h"
 #include "heap/replayer.h"
 #include "heap/roots.h"
 #include "heap/slots.h"

@@ -155,7 +155,7 @@ class Slots {
   }
   // Returns true if no active transaction has a snapshot up to `moment`, that is, if data that was
   // released at that value of the clock can no longer be read.
-  bool nobody_since(uint64_t moment) const {
+  bool no_reader_since(uint64_t moment) const {
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot)
       if (readers_[slot].active.load(std::memory_order_seq_cst) <= moment) return false;
     return true;

@@ -40,7 +40,7 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
   for (size_t i = 0; i < met_.size(); ++i) met_[i].count = static_cast<uint32_t>(sorted_[places_[i]].changes - changes_.data());
   for (const Change& change : all_) changes_[met_[change.row].count++] = change.change;
 
-  const auto rank = [](const txn::RowChange* c) { return std::tuple(c->group, c->generation, c->sequence, c); };
+  const auto rank = [](const txn::RowChange* c) { return std::tuple(c->group, c->generation, c->version_number, c); };
   const auto before = [&](const txn::RowChange* a, const txn::RowChange* b) { return rank(a) < rank(b); };
   for (txn::ChangedRow& changed : sorted_) {
     if (changed.count == 1) continue;

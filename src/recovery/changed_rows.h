@@ -22,7 +22,7 @@ class ChangedRows {
   // the lists, which must therefore outlive them.
   void group(std::span<const txn::RowChanges* const> lists, size_t tables);
   // Returns the changed rows of a table. Each row's changes are sorted by (group, generation,
-  // sequence). Changes that are equal in all three keep the order of their record.
+  // version number). Changes that are equal in all three keep the order of their record.
   std::span<const txn::ChangedRow> of_table(size_t table) const {
     return {sorted_.data() + table_begins_[table], table_begins_[table + 1] - table_begins_[table]};
   }

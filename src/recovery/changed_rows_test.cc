@@ -12,22 +12,22 @@
 namespace elider::recovery {
 namespace {
 
-txn::LogEntry addition(uint32_t table, uint8_t group, uint64_t sequence) {
+txn::LogEntry addition(uint32_t table, uint8_t group, uint64_t version_number) {
   txn::LogEntry entry;
   entry.kind = txn::EntryKind::kAdd;
   entry.group = group;
   entry.table = table;
-  entry.sequence = sequence;
+  entry.version_number = version_number;
   entry.valid = true;
   return entry;
 }
-void add(txn::RowChanges* to, Key key, uint32_t table, uint8_t group, uint32_t generation, uint64_t sequence) {
-  txn::LogEntry entry = addition(table, group, sequence);
+void add(txn::RowChanges* to, Key key, uint32_t table, uint8_t group, uint32_t generation, uint64_t version_number) {
+  txn::LogEntry entry = addition(table, group, version_number);
   entry.key = key;
   to->add(entry, generation);
 }
-void add(txn::RowChanges* to, const std::string& key, uint32_t table, uint64_t sequence) {
-  txn::LogEntry entry = addition(table, 0, sequence);
+void add(txn::RowChanges* to, const std::string& key, uint32_t table, uint64_t version_number) {
+  txn::LogEntry entry = addition(table, 0, version_number);
   entry.byte_key = true;
   entry.key_size = static_cast<uint32_t>(key.size());
   std::memcpy(entry.key_memory, key.data(), key.size());
@@ -77,8 +77,8 @@ TEST(ChangedRows, ByteKeysAreComparedWhole) {
     const txn::ChangedRow& row = rows.of_table(0)[i];
     EXPECT_EQ(detail::bytes_of(row.key).to_string(), keys[i]);
     ASSERT_EQ(row.count, 2u);
-    EXPECT_EQ(row.changes[0]->sequence, 1u);
-    EXPECT_EQ(row.changes[1]->sequence, 2u);
+    EXPECT_EQ(row.changes[0]->version_number, 1u);
+    EXPECT_EQ(row.changes[1]->version_number, 2u);
   }
   ASSERT_EQ(rows.of_table(1).size(), 1u);
   EXPECT_EQ(detail::bytes_of(rows.of_table(1)[0].key).to_string(), keys[4]);
@@ -110,20 +110,20 @@ TEST(ChangedRows, ByteKeysWithEqualHashesAreDifferentRows) {
   EXPECT_EQ(rows.of_table(0).size(), 2u);
 }
 
-// Additions of a record have the same sequence as the bytes that they belong to. They must remain
-// after these bytes, even if there are many.
+// Additions of a record have the same version number as the bytes that they belong to. They must
+// remain after these bytes, even if there are many.
 TEST(ChangedRows, EqualOnesStayInTheOrderOfTheirRecord) {
   txn::RowChanges list;
-  for (uint64_t sequence = 50; sequence > 0; --sequence)
-    for (int i = 0; i < 5; ++i) add(&list, 1, 0, 0, 1, sequence);
+  for (uint64_t version_number = 50; version_number > 0; --version_number)
+    for (int i = 0; i < 5; ++i) add(&list, 1, 0, 0, 1, version_number);
   const txn::RowChanges* const lists[] = {&list};
   ChangedRows rows;
   rows.group(lists, 1);
   const txn::ChangedRow& row = rows.of_table(0).front();
   ASSERT_EQ(row.count, list.count());
   for (uint32_t i = 1; i < row.count; ++i) {
-    EXPECT_GE(row.changes[i]->sequence, row.changes[i - 1]->sequence);
-    if (row.changes[i]->sequence == row.changes[i - 1]->sequence) {
+    EXPECT_GE(row.changes[i]->version_number, row.changes[i - 1]->version_number);
+    if (row.changes[i]->version_number == row.changes[i - 1]->version_number) {
       EXPECT_LT(row.changes[i - 1], row.changes[i]);
     }
   }
@@ -139,14 +139,14 @@ TEST(ChangedRows, RandomOnesAreThoseOfAModel) {
     std::vector<txn::RowChanges> lists(1 + random() % 3);
     std::vector<const txn::RowChanges*> all;
     std::map<std::tuple<uint32_t, Key>, std::vector<std::tuple<uint8_t, uint32_t, uint64_t>>> model;
-    uint64_t sequence = 0;
+    uint64_t version_number = 0;
     for (auto& list : lists)
       for (size_t count = random() % 500; count > 0; --count) {
         const Key key = random() % keys << 40;
         const auto table = static_cast<uint32_t>(random() % tables);
         const auto group = static_cast<uint8_t>(random() % 3);
         const auto generation = static_cast<uint32_t>(1 + random() % 2);
-        const uint64_t place = random() % 2 == 0 ? ++sequence : random() % 100;
+        const uint64_t place = random() % 2 == 0 ? ++version_number : random() % 100;
         add(&list, key, table, group, generation, place);
         model[{table, key}].emplace_back(group, generation, place);
       }
@@ -163,7 +163,7 @@ TEST(ChangedRows, RandomOnesAreThoseOfAModel) {
           const txn::RowChange& c = *row.changes[i];
           EXPECT_EQ(c.table, table);
           EXPECT_EQ(c.key, row.key.number());
-          EXPECT_EQ(std::tuple(c.group, c.generation, c.sequence), expected[i]);
+          EXPECT_EQ(std::tuple(c.group, c.generation, c.version_number), expected[i]);
         }
       }
     EXPECT_EQ(found, model.size());

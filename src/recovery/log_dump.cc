@@ -107,7 +107,7 @@ LoggedChange change_of(const Catalog& catalog, const txn::LogEntry& entry) {
   change.byte_key = entry.byte_key;
   if (entry.byte_key) change.key_bytes = entry.key_bytes().to_string();
   else change.key = entry.key;
-  change.sequence = entry.sequence;
+  change.version_number = entry.version_number;
   change.bytes = entry.bytes.size();
   if (const Catalog::Known* known = catalog.find(entry.table)) {
     change.table_name = known->schema.name;

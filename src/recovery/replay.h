@@ -6,8 +6,8 @@
 // several threads parse a window's pieces of the log (log::LogPiece) and partition the entries by
 // key. Then several threads group the entries by row (changed_rows.h) and apply them. All entries
 // with smaller numbers are in earlier windows, so for each column group of a row it suffices to
-// sort the window's entries by sequence. A piece whose numbers are in several windows is read once
-// per window. Secondary indexes are built last, from the rows.
+// sort the window's entries by version number. A piece whose numbers are in several windows is read
+// once per window. Secondary indexes are built last, from the rows.
 //
 // Replay needs memory for one piece per thread, and for at most two copies of a window's entries,
 // with 40 more bytes for each entry. It needs more only if the records with the same number are

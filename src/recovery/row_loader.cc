@@ -101,8 +101,8 @@ Status RowLoader::load_sized(AnyTable& table, std::span<const std::byte> rows, u
 // Loads rows with byte keys, of fixed or variable size.
 Status RowLoader::load_keyed(AnyTable& table, std::span<const std::byte> rows, uint32_t count) {
   const Layout& layout = table.layout();
-  const size_t sequences = sizeof(uint64_t) * layout.group_count();
-  const size_t fixed = sequences + (layout.sized_rows() ? sizeof(uint64_t) : 0);
+  const size_t version_numbers = sizeof(uint64_t) * layout.group_count();
+  const size_t fixed = version_numbers + (layout.sized_rows() ? sizeof(uint64_t) : 0);
   PrimaryHint hint;
   Status status;
   detail::KeyBuffer key;
@@ -113,7 +113,7 @@ Status RowLoader::load_keyed(AnyTable& table, std::span<const std::byte> rows, u
     if (key_size > kKeyBytesMax || rows.size() < key_size + fixed) return does_not_hold(table, count);
     key.set(elider::Bytes(rows.data(), key_size));
     const std::byte* const stored = rows.data() + key_size;
-    const uint64_t size = layout.sized_rows() ? get<uint64_t>(stored + sequences) : layout.row_bytes();
+    const uint64_t size = layout.sized_rows() ? get<uint64_t>(stored + version_numbers) : layout.row_bytes();
     rows = rows.subspan(key_size + fixed);
     if (size > rows.size() || !layout.fits(size)) return does_not_hold(table, count);
     status = check_key(table, key.ref());
@@ -123,10 +123,10 @@ Status RowLoader::load_keyed(AnyTable& table, std::span<const std::byte> rows, u
   return status.ok() && !rows.empty() ? does_not_hold(table, 0) : status;
 }
 
-Status RowLoader::load_row(AnyTable& table, KeyRef key, const std::byte* sequences, const std::byte* image, size_t bytes,
+Status RowLoader::load_row(AnyTable& table, KeyRef key, const std::byte* version_numbers, const std::byte* image, size_t bytes,
                            PrimaryHint& hint) {
   const Layout& layout = table.layout();
-  Row* row = new_row(worker_, layout, key, table.sequence_floor() * word::kStep | word::kAbsent, table.regions());
+  Row* row = new_row(worker_, layout, key, table.version_floor() * word::kStep | word::kAbsent, table.regions());
   if (row == nullptr) return no_memory(table, key);
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     std::byte* to = payload(layout, row, g, bytes);
@@ -136,9 +136,9 @@ Status RowLoader::load_row(AnyTable& table, KeyRef key, const std::byte* sequenc
     }
     if (layout.sized_rows()) guarded_copy(to, image, bytes);
     else storage::copy_to_payload(layout.all(), g, to, image);
-    const auto sequence = get<uint64_t>(sequences + sizeof(uint64_t) * g);
+    const auto version_number = get<uint64_t>(version_numbers + sizeof(uint64_t) * g);
     row->cell(layout, g).set_snapshot(kRecoveredNumber);
-    row->cell(layout, g).set_word(sequence * word::kStep);
+    row->cell(layout, g).set_word(version_number * word::kStep);
   }
   const index::InsertResult inserted = table.find_or_insert(worker_, key, row, hint);
   if (inserted.inserted) {
@@ -212,7 +212,7 @@ Status RowLoader::apply_row(AnyTable& table, const ChangedRow& changed, Row* row
   const KeyRef key = changed.key;
   const bool found = row != nullptr;
   if (Status status = found ? Status() : check_key(table, key); !status.ok()) return status;
-  if (!found) row = new_row(worker_, layout, key, table.sequence_floor() * word::kStep | word::kAbsent, table.regions());
+  if (!found) row = new_row(worker_, layout, key, table.version_floor() * word::kStep | word::kAbsent, table.regions());
   if (row == nullptr) return no_memory(table, key);
   const bool before = !word::absent(row->cell(layout, 0).load());
   Status status;

@@ -57,7 +57,7 @@ class RowLoader {
   Status load_fixed(AnyTable& table, std::span<const std::byte> rows, uint32_t count);
   Status load_sized(AnyTable& table, std::span<const std::byte> rows, uint32_t count);
   Status load_keyed(AnyTable& table, std::span<const std::byte> rows, uint32_t count);
-  Status load_row(AnyTable& table, KeyRef key, const std::byte* sequences, const std::byte* image, size_t bytes, PrimaryHint& hint);
+  Status load_row(AnyTable& table, KeyRef key, const std::byte* version_numbers, const std::byte* image, size_t bytes, PrimaryHint& hint);
 
   Status apply_batch(AnyTable& table, std::span<const ChangedRow> rows, PrimaryHint& hint);
   const ColumnSet* columns_of(const AnyTable& table, const RowChange& change);

@@ -19,11 +19,11 @@ void make_room(size_t bytes, StoredRows* rows) {
 bool store_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, StoredRows* rows) {
   std::byte* const to = rows->bytes.data() + rows->used;
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    uint64_t sequence = 0;
+    uint64_t version_number = 0;
     if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number, to + stored_header_bytes(layout),
-                               &sequence))
+                               &version_number))
       return false;
-    std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+    std::memcpy(to + sizeof(Key) + sizeof(uint64_t) * g, &version_number, sizeof version_number);
   }
   std::memcpy(to, &key, sizeof key);
   rows->used += stored_row_bytes(layout);
@@ -34,27 +34,28 @@ bool store_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, S
 bool store_keyed_row(const Layout& layout, Row& row, SnapshotNumber number, StoredRows* rows) {
   const detail::KeyBytes& key = *row.key(layout);
   const auto key_size = static_cast<uint16_t>(key.size);
-  const size_t before = sizeof key_size + key_size, sequences = sizeof(uint64_t) * layout.group_count();
-  uint64_t sequence = 0, size = layout.row_bytes();
+  const size_t before = sizeof key_size + key_size, version_numbers = sizeof(uint64_t) * layout.group_count();
+  uint64_t version_number = 0, size = layout.row_bytes();
   const storage::Block* block = nullptr;
   if (layout.sized_rows()) {
-    block = storage::find_block_at(row.cell(layout, 0), number, &sequence);
+    block = storage::find_block_at(row.cell(layout, 0), number, &version_number);
     if (block == nullptr) return false;
     size = block->size;
   }
-  make_room(before + sequences + sizeof size + size, rows);
+  make_room(before + version_numbers + sizeof size + size, rows);
   std::byte* const begin = rows->bytes.data() + rows->used;
   std::byte* to = begin + before;
   if (block != nullptr) {
-    const uint64_t header[] = {sequence, size};
+    const uint64_t header[] = {version_number, size};
     std::memcpy(to, header, sizeof header);
     std::memcpy(to += sizeof header, block->payload(), size);
   } else {
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number, to + sequences, &sequence)) return false;
-      std::memcpy(to + sizeof(uint64_t) * g, &sequence, sizeof sequence);
+      if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number, to + version_numbers, &version_number))
+        return false;
+      std::memcpy(to + sizeof(uint64_t) * g, &version_number, sizeof version_number);
     }
-    to += sequences;
+    to += version_numbers;
   }
   std::memcpy(begin, &key_size, sizeof key_size);
   if (key_size != 0) std::memcpy(begin + sizeof key_size, key.data(), key_size);
@@ -63,12 +64,12 @@ bool store_keyed_row(const Layout& layout, Row& row, SnapshotNumber number, Stor
 }
 
 bool store_sized_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, StoredRows* rows) {
-  uint64_t sequence = 0;
-  const storage::Block* const block = storage::find_block_at(row.cell(layout, 0), number, &sequence);
+  uint64_t version_number = 0;
+  const storage::Block* const block = storage::find_block_at(row.cell(layout, 0), number, &version_number);
   if (block == nullptr) return false;
   make_room(stored_header_bytes(layout) + block->size, rows);
   std::byte* const to = rows->bytes.data() + rows->used;
-  const uint64_t header[] = {key, sequence, block->size};
+  const uint64_t header[] = {key, version_number, block->size};
   std::memcpy(to, header, sizeof header);
   std::memcpy(to + sizeof header, block->payload(), block->size);
   rows->used += sizeof header + block->size;

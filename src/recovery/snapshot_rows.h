@@ -5,7 +5,7 @@
 // object is destroyed, old versions are kept for it, and memory is not reclaimed. However, after
 // all rows of a table have been read, rows that are removed from this table are not kept. next()
 // returns the payload of a checkpoint's block, which contains rows of one table. A row consists of
-// its key (8 bytes; for a byte key, its size in 2 bytes, and its bytes), the sequence number of
+// its key (8 bytes; for a byte key, its size in 2 bytes, and its bytes), the version number of
 // each column group (8 bytes each), its size if it is a variable-size row (8 bytes), and its bytes.
 //
 // Thread safety: all threads may call next(). Only one thread may call the other functions.

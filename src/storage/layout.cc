@@ -101,7 +101,7 @@ std::unique_ptr<ColumnSet> Layout::compile(uint64_t columns, bool whole) const {
     }
     if (set->spans.size() > set->begin[g] || whole) set->groups |= 1u << g;
   }
-  for (uint32_t g = group_count(); g <= kCommitGroupsMax; ++g) set->begin[g] = static_cast<uint32_t>(set->spans.size());
+  for (uint32_t g = group_count(); g <= kColumnGroupsMax; ++g) set->begin[g] = static_cast<uint32_t>(set->spans.size());
   if (set->groups != 0) set->read_groups = set->groups;
   find_lines(*set);
   count_lines_written(*set);

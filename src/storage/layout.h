@@ -49,14 +49,14 @@ struct ColumnSet {
   uint32_t groups = 0;               // bit g: group g contains some of the columns
   uint32_t read_groups = 1;          // the groups that a read accesses; if `groups` is empty, group 0, which shows whether the row exists
   bool whole = false;                // all bytes of the row
-  uint32_t begin[kCommitGroupsMax + 1] = {};  // the spans of group g are begin[g] to begin[g + 1]
-  uint32_t bytes[kCommitGroupsMax] = {};      // bytes in the spans of group g
+  uint32_t begin[kColumnGroupsMax + 1] = {};  // the spans of group g are begin[g] to begin[g + 1]
+  uint32_t bytes[kColumnGroupsMax] = {};      // bytes in the spans of group g
   std::vector<storage::Span> spans;
   std::vector<uint32_t> lines;       // offsets in the row block of the cache lines that a read accesses, for prefetching
   // The number of cache lines that a write of group g accesses if its cell begins at word w of a
   // cache line. If the payload is stored in a separate block, only the cache lines of the cell are
   // counted.
-  uint8_t lines_written[kCommitGroupsMax][8] = {};
+  uint8_t lines_written[kColumnGroupsMax][8] = {};
 };
 
 }  // namespace elider::detail

@@ -5,18 +5,19 @@ namespace elider::storage {
 namespace {
 
 // Returns the version that a reader at snapshot `rs` sees, or null if the row was absent. Sets
-// *sequence to the version's sequence number, or to 0.
-const Version* version_at(const Version* newest, SnapshotNumber rs, uint64_t* sequence) {
+// *version_number to the version's version number, or to 0.
+const Version* version_at(const Version* newest, SnapshotNumber rs, uint64_t* version_number) {
   const Version* version = newest;
   while (version != nullptr && version->snapshot > rs) version = version->previous;
-  *sequence = version == nullptr ? 0 : version->sequence;
+  *version_number = version == nullptr ? 0 : version->version_number;
   return version == nullptr || version->absent ? nullptr : version;
 }
 
 }  // namespace
 
-bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence) {
-  const Version* const version = version_at(newest, rs, sequence);
+bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
+                     uint64_t* version_number) {
+  const Version* const version = version_at(newest, rs, version_number);
   if (version == nullptr) return false;
   const std::byte* payload = version->payload();
   for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
@@ -25,29 +26,29 @@ bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g
 }
 
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
-                  uint64_t* sequence) {
+                  uint64_t* version_number) {
   for (;;) {
     const uint64_t w = cell.load_unlocked();
     const SnapshotNumber n = cell.snapshot();
     if (n <= rs) [[likely]] {
       if (word::absent(w)) {
         if (!cell.unchanged(w)) continue;
-        *sequence = word::sequence(w);
+        *version_number = word::version_number(w);
         return false;
       }
       copy_to_image(columns, g, image, cell.payload(group));
       ELIDER_TEST_POINT("read.copied");
       if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;
-      *sequence = word::sequence(w);
+      *version_number = word::version_number(w);
       return true;
     }
     const Version* version = cell.previous();
     if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;  // otherwise the pair (n, previous) may not belong together
-    return read_version_at(version, columns, g, rs, image, sequence);
+    return read_version_at(version, columns, g, rs, image, version_number);
   }
 }
 
-const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence) {
+const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* version_number) {
   for (;;) {
     const uint64_t w = cell.load_unlocked();
     const bool now = cell.snapshot() <= rs;
@@ -55,10 +56,10 @@ const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequen
     const Version* const previous = cell.previous();
     if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;
     if (!now) {
-      const Version* const version = version_at(previous, rs, sequence);
+      const Version* const version = version_at(previous, rs, version_number);
       return version == nullptr ? nullptr : version->its_block();
     }
-    *sequence = word::sequence(w);
+    *version_number = word::version_number(w);
     return block;
   }
 }

@@ -6,7 +6,7 @@
 // Protocol of a cell. A reader loads the commit word (acquire), waits while it is locked, copies
 // the payload with racy accesses, and loads the commit word again. If it has not changed, the copy
 // is consistent. A writer locks the commit word (compare-and-swap), changes the payload, `snapshot`
-// and `previous`, and releases the commit word with a higher sequence number. A cell's `snapshot`
+// and `previous`, and releases the commit word with a higher version number. A cell's `snapshot`
 // and `previous` change only under its lock.
 //
 // Old versions form a linked list that begins at `previous`, with the newest version first and in
@@ -36,23 +36,23 @@ namespace elider::storage {
 //
 //   63                                                3   2        1       0
 //  +---------------------------------------------------+---------+-------+------+
-//  | sequence                                          | removed | absent| lock |
+//  | version number                                    | removed | absent| lock |
 //  +---------------------------------------------------+---------+-------+------+
 //
-// sequence  increases with every write of the group, across removal and insertion of the key
+// version number  increases with every write of the group, across removal and insertion of the key
 // removed   the row block is unlinked from its index: a commit must not write to it
 // absent    the row does not exist at present
 // lock      a commit is writing
 namespace word {
 inline constexpr uint64_t kLocked = 1, kAbsent = 2, kRemoved = 4, kStep = 8;
 static_assert((kLocked | kAbsent | kRemoved) == kStep - 1);
-inline constexpr uint64_t kUnknown = ~uint64_t{0};  // not a commit word: lock and removed are never set with a sequence of all ones
+inline constexpr uint64_t kUnknown = ~uint64_t{0};  // not a commit word: lock and removed are never set with a version number of all ones
 inline bool locked(uint64_t w) { return w & kLocked; }
 inline bool absent(uint64_t w) { return w & (kAbsent | kRemoved); }
 inline bool removed(uint64_t w) { return w & kRemoved; }
 // Returns true if the row exists and no commit is writing it.
 inline bool at_rest(uint64_t w) { return (w & (kStep - 1)) == 0; }
-inline uint64_t sequence(uint64_t w) { return w / kStep; }
+inline uint64_t version_number(uint64_t w) { return w / kStep; }
 inline uint64_t next(uint64_t w, bool absent) { return (w & ~(kStep - 1)) + kStep + (absent ? kAbsent : 0); }
 }  // namespace word
 
@@ -67,7 +67,7 @@ struct alignas(16) Block {  // so that a row in it has the alignment of memory f
 // The contents of a cell at an earlier snapshot. Constant once linked.
 struct Version {
   SnapshotNumber snapshot;
-  uint64_t sequence;
+  uint64_t version_number;
   Version* previous;
   ShardedCounts* counts;         // the table's counters (storage/layout.h)
   uint32_t bytes;                // size of this block
@@ -224,15 +224,16 @@ uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const Column
 }
 
 // Copies the columns of group g as of snapshot rs. Returns false if the row was absent at that
-// time. Sets *sequence to the sequence number of the version that was read, or to 0 if the row did
-// not have a version at rs.
+// time. Sets *version_number to the version number of the version that was read, or to 0 if the row
+// did not have a version at rs.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
-                  uint64_t* sequence);
+                  uint64_t* version_number);
 // Like read_cell_at(), but returns the payload of a group that is stored as a block, without
 // copying it, or null if the row was absent.
-const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* sequence);
+const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* version_number);
 // Like read_cell_at(), but reads only the old versions that commits after rs have kept. `newest` is
 // the first of them, or null. Old versions never change.
-bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image, uint64_t* sequence);
+bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
+                     uint64_t* version_number);
 
 }  // namespace elider::storage

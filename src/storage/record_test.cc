@@ -74,10 +74,10 @@ class RecordTest : public testing::Test {
   void write(uint32_t g, const Grouped& row, uint64_t snapshot) { change_and_unlock(g, lock(g), row, snapshot); }
 
   // If `row` is null, the row is absent at that time.
-  Version* version(uint32_t g, uint64_t snapshot, uint64_t sequence, Version* previous, const Grouped* row) {
+  Version* version(uint32_t g, uint64_t snapshot, uint64_t version_number, Version* previous, const Grouped* row) {
     const Group& group = layout_.group(g);
     const auto bytes = static_cast<uint32_t>(sizeof(Version) + (group.block ? sizeof(Block*) : group.payload_bytes));
-    auto* made = new (new_memory(bytes)) Version{snapshot, sequence, previous, nullptr, bytes, row == nullptr, group.block};
+    auto* made = new (new_memory(bytes)) Version{snapshot, version_number, previous, nullptr, bytes, row == nullptr, group.block};
     if (row == nullptr) return made;
     std::byte* to = made->payload_inside();
     if (group.block) {
@@ -92,7 +92,7 @@ class RecordTest : public testing::Test {
   const Schema schema_ = schema_in_groups();
   const Layout layout_{nullptr, schema_, kBlockThresholdBytes};
   Grouped image_ = kUntouched;
-  uint64_t sequence_ = 99;
+  uint64_t version_number_ = 99;
 
  private:
   Block* new_block(size_t bytes) { return new (new_memory(sizeof(Block) + bytes)) Block{bytes}; }
@@ -106,22 +106,22 @@ class RecordTest : public testing::Test {
 
 // -- the commit word ------------------------------------------------------------------------------
 
-TEST(Word, TheSequenceRisesAcrossRemovalAndInsertion) {
+TEST(Word, TheVersionNumberRisesAcrossRemovalAndInsertion) {
   uint64_t w = word::kStep * 7;
   EXPECT_FALSE(word::absent(w) || word::locked(w) || word::removed(w));
   const uint64_t removed = word::next(w | word::kLocked, true);
   EXPECT_TRUE(word::absent(removed));
   EXPECT_FALSE(word::locked(removed));
-  EXPECT_EQ(word::sequence(removed), 8u);
+  EXPECT_EQ(word::version_number(removed), 8u);
   EXPECT_FALSE(word::absent(word::next(removed, false)));
-  EXPECT_EQ(word::sequence(word::next(removed, false)), 9u);
+  EXPECT_EQ(word::version_number(word::next(removed, false)), 9u);
   EXPECT_TRUE(word::absent(w | word::kRemoved)) << "what is unlinked is no row";
 }
 
 TEST(Word, NextHasNoFlagOfTheWordBefore) {
   for (uint64_t flags = 0; flags < word::kStep; ++flags) {
     const uint64_t w = word::kStep * 3 | flags;
-    EXPECT_EQ(word::sequence(w), 3u);
+    EXPECT_EQ(word::version_number(w), 3u);
     EXPECT_EQ(word::removed(w), (flags & word::kRemoved) != 0);
     EXPECT_EQ(word::next(w, false), word::kStep * 4);
     EXPECT_EQ(word::next(w, true), word::kStep * 4 + word::kAbsent);
@@ -179,8 +179,8 @@ TEST_F(RecordTest, ReadingAnAbsentCellCopiesNothing) {
     EXPECT_EQ(read_cell(cell(1), layout_.group(1), layout_.all(), 1, bytes_of(image_)), w);
     EXPECT_TRUE(word::absent(w));
     EXPECT_EQ(image_, kUntouched);
-    EXPECT_FALSE(read_cell_at(cell(1), layout_.group(1), layout_.all(), 1, 1, bytes_of(image_), &sequence_));
-    EXPECT_EQ(sequence_, 5u);
+    EXPECT_FALSE(read_cell_at(cell(1), layout_.group(1), layout_.all(), 1, 1, bytes_of(image_), &version_number_));
+    EXPECT_EQ(version_number_, 5u);
     EXPECT_EQ(image_, kUntouched);
   }
 }
@@ -207,7 +207,7 @@ TEST_F(RecordTest, AReaderWaitsForALockedCellAndSeesWhatIsWritten) {
       if (at_snapshot) {
         EXPECT_TRUE(read_cell_at(cell(2), layout_.group(2), layout_.all(), 2, 9, bytes_of(image_), &seen));
       } else {
-        seen = word::sequence(read_cell(cell(2), layout_.group(2), layout_.all(), 2, bytes_of(image_)));
+        seen = word::version_number(read_cell(cell(2), layout_.group(2), layout_.all(), 2, bytes_of(image_)));
       }
       ended.store(true);
     });
@@ -216,7 +216,7 @@ TEST_F(RecordTest, AReaderWaitsForALockedCellAndSeesWhatIsWritten) {
     EXPECT_FALSE(ended.load());
     change_and_unlock(2, w, kNew, 2);
     reader.join();
-    EXPECT_EQ(seen, word::sequence(w) + 1);
+    EXPECT_EQ(seen, word::version_number(w) + 1);
     EXPECT_EQ(image_.d, kNew.d);
     write(2, kOld, 3);
     image_ = kUntouched;
@@ -233,14 +233,14 @@ TEST_F(RecordTest, AReaderCopiesAgainWhatIsWrittenMeanwhile) {
       if (at_snapshot) {
         EXPECT_TRUE(read_cell_at(cell(1), layout_.group(1), layout_.all(), 1, 9, bytes_of(image_), &seen));
       } else {
-        seen = word::sequence(read_cell(cell(1), layout_.group(1), layout_.all(), 1, bytes_of(image_)));
+        seen = word::version_number(read_cell(cell(1), layout_.group(1), layout_.all(), 1, bytes_of(image_)));
       }
     });
     copied.wait_until_reached();
     write(1, kNew, 2);
     copied.go();
     reader.join();
-    EXPECT_EQ(seen, word::sequence(cell(1).load()));
+    EXPECT_EQ(seen, word::version_number(cell(1).load()));
     EXPECT_EQ(image_.b, kNew.b);
   }
 }
@@ -258,11 +258,11 @@ TEST_F(RecordTest, AReaderOfASnapshotFindsTheNewestVersionAtOrBelowIt) {
     Version* const at_7 = version(g, 7, 70, at_4, &seventh);
     write(g, kNew, 10);
     cell(g).set_previous(at_7);
-    const uint64_t newest = word::sequence(cell(g).load());
+    const uint64_t newest = word::version_number(cell(g).load());
     struct Case {
       uint64_t rs;
       const Grouped* row;  // null: absent
-      uint64_t sequence;
+      uint64_t version_number;
     };
     const Case cases[] = {{3, nullptr, 0},   {4, &fourth, 40},     {6, &fourth, 40},    {7, &seventh, 70},
                           {9, &seventh, 70}, {10, &kNew, newest}, {11, &kNew, newest}};
@@ -270,14 +270,14 @@ TEST_F(RecordTest, AReaderOfASnapshotFindsTheNewestVersionAtOrBelowIt) {
       Grouped expected = kUntouched;
       if (each.row != nullptr) copy_image(layout_.all(), g, bytes_of(expected), bytes_of(*each.row));
       image_ = kUntouched;
-      const bool there = read_cell_at(cell(g), layout_.group(g), layout_.all(), g, each.rs, bytes_of(image_), &sequence_);
+      const bool there = read_cell_at(cell(g), layout_.group(g), layout_.all(), g, each.rs, bytes_of(image_), &version_number_);
       EXPECT_EQ(there, each.row != nullptr) << "group " << g << " at " << each.rs;
-      EXPECT_EQ(sequence_, each.sequence) << "group " << g << " at " << each.rs;
+      EXPECT_EQ(version_number_, each.version_number) << "group " << g << " at " << each.rs;
       EXPECT_EQ(image_, expected) << "group " << g << " at " << each.rs;
       if (each.rs >= 10) continue;
       image_ = kUntouched;
-      EXPECT_EQ(read_version_at(at_7, layout_.all(), g, each.rs, bytes_of(image_), &sequence_), there);
-      EXPECT_EQ(sequence_, each.sequence);
+      EXPECT_EQ(read_version_at(at_7, layout_.all(), g, each.rs, bytes_of(image_), &version_number_), there);
+      EXPECT_EQ(version_number_, each.version_number);
       EXPECT_EQ(image_, expected);
     }
   }
@@ -286,31 +286,31 @@ TEST_F(RecordTest, AReaderOfASnapshotFindsTheNewestVersionAtOrBelowIt) {
 TEST_F(RecordTest, AVersionThatIsAbsentHidesTheOnesBelow) {
   Version* const at_4 = version(1, 4, 40, nullptr, &kOld);
   Version* const removed_at_7 = version(1, 7, 70, at_4, nullptr);
-  EXPECT_FALSE(read_version_at(removed_at_7, layout_.all(), 1, 8, bytes_of(image_), &sequence_));
-  EXPECT_EQ(sequence_, 70u);
+  EXPECT_FALSE(read_version_at(removed_at_7, layout_.all(), 1, 8, bytes_of(image_), &version_number_));
+  EXPECT_EQ(version_number_, 70u);
   EXPECT_EQ(image_, kUntouched);
-  EXPECT_TRUE(read_version_at(removed_at_7, layout_.all(), 1, 6, bytes_of(image_), &sequence_));
-  EXPECT_EQ(sequence_, 40u);
+  EXPECT_TRUE(read_version_at(removed_at_7, layout_.all(), 1, 6, bytes_of(image_), &version_number_));
+  EXPECT_EQ(version_number_, 40u);
   EXPECT_EQ(image_.b, kOld.b);
-  EXPECT_FALSE(read_version_at(nullptr, layout_.all(), 1, 8, bytes_of(image_), &sequence_));
-  EXPECT_EQ(sequence_, 0u);
+  EXPECT_FALSE(read_version_at(nullptr, layout_.all(), 1, 8, bytes_of(image_), &version_number_));
+  EXPECT_EQ(version_number_, 0u);
 }
 
 TEST_F(RecordTest, AnAbsentCellShowsItsVersionsToEarlierReaders) {
   cell(1).set_word(word::kStep * 9 | word::kAbsent);
   cell(1).set_snapshot(10);
   cell(1).set_previous(version(1, 4, 8, nullptr, &kOld));
-  EXPECT_FALSE(read_cell_at(cell(1), layout_.group(1), layout_.all(), 1, 10, bytes_of(image_), &sequence_));
-  EXPECT_EQ(sequence_, 9u);
-  EXPECT_TRUE(read_cell_at(cell(1), layout_.group(1), layout_.all(), 1, 9, bytes_of(image_), &sequence_));
-  EXPECT_EQ(sequence_, 8u);
+  EXPECT_FALSE(read_cell_at(cell(1), layout_.group(1), layout_.all(), 1, 10, bytes_of(image_), &version_number_));
+  EXPECT_EQ(version_number_, 9u);
+  EXPECT_TRUE(read_cell_at(cell(1), layout_.group(1), layout_.all(), 1, 9, bytes_of(image_), &version_number_));
+  EXPECT_EQ(version_number_, 8u);
   EXPECT_EQ(image_.b, kOld.b);
 }
 
 TEST_F(RecordTest, SomeColumnsOfAVersionAreReadWithoutTheOthers) {
   const ColumnSet& a_and_b = layout_.of_columns(kA | kB);
   for (const uint32_t g : {0u, 1u})
-    EXPECT_TRUE(read_version_at(version(g, 4, 40, nullptr, &kNew), a_and_b, g, 4, bytes_of(image_), &sequence_));
+    EXPECT_TRUE(read_version_at(version(g, 4, 40, nullptr, &kNew), a_and_b, g, 4, bytes_of(image_), &version_number_));
   Grouped expected = kUntouched;
   expected.a = kNew.a;
   expected.b = kNew.b;

@@ -44,9 +44,9 @@ Status check_columns(const Schema& schema) {
     if (column.type > ColumnType::kBytes) return wrong(schema, named + "has an unknown type");
     if (size_of(column.type) != 0 && size_of(column.type) != column.size)
       return wrong(schema, named + "has " + std::to_string(column.size) + " bytes, which does not match its type");
-    if (column.group >= kCommitGroupsMax)
+    if (column.group >= kColumnGroupsMax)
       return wrong(schema, named + "is in group " + std::to_string(column.group) + ", but a table has at most " +
-                               std::to_string(kCommitGroupsMax) + " groups");
+                               std::to_string(kColumnGroupsMax) + " groups");
     for (size_t j = 0; j < i; ++j) {
       const Column& other = schema.columns[j];
       if (other.name == column.name) return wrong(schema, named + "is described twice");

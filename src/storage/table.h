@@ -93,12 +93,12 @@ class TableBase {
   // Returns the key for messages, for example 42 or "acct-eu-000123".
   std::string key_text(KeyRef key) const;
 
-  // A number that is greater than the sequence numbers of all unlinked row blocks. New row blocks
-  // start at this number, so that a key's sequence number never decreases.
-  uint64_t sequence_floor() const { return sequence_floor_.load(std::memory_order_acquire); }
-  void raise_sequence_floor(uint64_t sequence) {
-    uint64_t floor = sequence_floor_.load(std::memory_order_relaxed);  // the exchange below checks it
-    while (floor < sequence && !sequence_floor_.compare_exchange_weak(floor, sequence, std::memory_order_acq_rel)) {
+  // A number that is greater than the version number of all unlinked row blocks. New row blocks
+  // start at this number, so that a key's version number never decreases.
+  uint64_t version_floor() const { return version_floor_.load(std::memory_order_acquire); }
+  void raise_version_floor(uint64_t version_number) {
+    uint64_t floor = version_floor_.load(std::memory_order_relaxed);  // the exchange below checks it
+    while (floor < version_number && !version_floor_.compare_exchange_weak(floor, version_number, std::memory_order_acq_rel)) {
     }
   }
 
@@ -118,7 +118,7 @@ class TableBase {
   const uint32_t id_;
   const uint64_t database_id_;
   uint64_t writable_in_;  // constant after recovery
-  std::atomic<uint64_t> sequence_floor_{0};
+  std::atomic<uint64_t> version_floor_{0};
   std::atomic<SnapshotNumber> passed_by_{0};
 };
 

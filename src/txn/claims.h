@@ -62,7 +62,7 @@ struct NoClaims : TransactionHooks {
   static constexpr void write_new(storage::Cell&) {}
   static constexpr void keep_new(storage::Cell&) {}
   static constexpr bool begin_commit() { return true; }
-  static constexpr bool stand() { return true; }
+  static constexpr bool valid() { return true; }
   static constexpr void stays_open() {}
   static constexpr void end() {}
 };
@@ -112,7 +112,7 @@ concept Claims = std::derived_from<C, NoClaims> || requires(C claims, const C& s
   // After begin_commit(), other transactions cannot revoke the claims. Returns false if a claim has
   // already been revoked. The attempt then cannot commit.
   { claims.begin_commit() } -> std::same_as<bool>;
-  { seen.stand() } -> std::same_as<bool>;
+  { seen.valid() } -> std::same_as<bool>;
   // Declares that the current transaction is an open transaction (Database::begin), which stays
   // open until the application ends it.
   claims.stays_open();

@@ -10,11 +10,11 @@ template <class AnyKey>
 [[gnu::always_inline]] inline void put_write(EntryWriter& to, const WriteEntry& write, AnyKey key) {
   const storage::ColumnSet& columns = *write.columns;
   const uint32_t g = write.group, table = write.table->id();
-  const uint64_t sequence = storage::word::sequence(storage::word::next(write.locked_from, false));
-  if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, key, sequence, 0, 0);
+  const uint64_t version_number = storage::word::version_number(storage::word::next(write.locked_from, false));
+  if (write.kind == WriteKind::kRemove) return to.header(EntryKind::kRemove, g, table, key, version_number, 0, 0);
   const bool whole = write.kind == WriteKind::kPresent || columns.whole;
   if (const size_t bytes = logged_bytes(write); whole || bytes != 0) {
-    to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, key, sequence, whole ? 0 : columns.columns, bytes);
+    to.header(whole ? EntryKind::kWhole : EntryKind::kColumns, g, table, key, version_number, whole ? 0 : columns.columns, bytes);
     if (write.table->layout().sized_rows()) [[unlikely]]
       return to.put(write.image, bytes);
     for (uint32_t s = columns.begin[g]; s < columns.begin[g + 1]; ++s)
@@ -23,7 +23,7 @@ template <class AnyKey>
   if (write.additions == nullptr) [[likely]]
     return;
   for (const Addition& addition : *write.additions) {
-    to.header(EntryKind::kAdd, g, table, key, sequence, addition.row_offset, sizeof addition.delta);
+    to.header(EntryKind::kAdd, g, table, key, version_number, addition.row_offset, sizeof addition.delta);
     to.put(reinterpret_cast<const std::byte*>(&addition.delta), sizeof addition.delta);
   }
 }

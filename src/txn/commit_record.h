@@ -39,7 +39,7 @@ inline Status reserve_record(log::Log& log, uint32_t worker, const WriteSet& wri
 // Writes the record into the reserved space and publishes it. Must be called when the commit can no
 // longer fail: either while it holds its locks, or after a hardware transaction has written the
 // rows. Therefore each published record belongs to a successful commit, and has the same snapshot
-// number and sequence numbers as the rows that were written. The commit must have been announced
+// number and version number as the rows that were written. The commit must have been announced
 // to the log (Log::begin_commit). If `ends` is true, the announcement ends when the record is
 // published; pass false if this worker will publish another record with number `n`.
 void publish_record(log::Log& log, uint32_t worker, std::byte* place, SnapshotNumber n, const WriteSet& writes, bool ends = true);

@@ -79,13 +79,13 @@ void HistoryRecorder::Scan::stop_at(const detail::TableBase& table, KeyRef key) 
 
 void HistoryRecorder::start_clock() { begin_ns_ = now_ns(); }
 
-void HistoryRecorder::add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence) {
+void HistoryRecorder::add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t version_number) {
   HistoryOperation operation;
   operation.kind = present ? HistoryOperation::Kind::kRead : HistoryOperation::Kind::kReadAbsent;
   operation.table = table.id();
   operation.group = g;
   set_key(operation, table, key);
-  operation.version = sequence;
+  operation.version = version_number;
   operations_.push_back(std::move(operation));
 }
 
@@ -104,7 +104,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
     operation.table = write.table->id();
     operation.group = write.group;
     set_key(operation, *write.table, write.key);
-    operation.version = storage::word::sequence(storage::word::next(write.locked_from, false));
+    operation.version = storage::word::version_number(storage::word::next(write.locked_from, false));
     operations_.push_back(std::move(operation));
   }
   // Records the final index values of the rows that this transaction has changed but not removed.
@@ -162,7 +162,7 @@ void HistoryRecorder::join(HistoryRecorder& other) {
       for (size_t i = 0; i < operation.rows.size(); ++i) {
         auto& [key, version] = operation.rows[i];
         const std::string& bytes = operation.row_keys.empty() ? operation.key_bytes : operation.row_keys[i];
-        for (uint32_t group = 0; group < kCommitGroupsMax && version != 0; ++group)
+        for (uint32_t group = 0; group < kColumnGroupsMax && version != 0; ++group)
           if (written_here(operation.table, key, bytes, group, version)) version = 0;
       }
     operations_.push_back(std::move(operation));

@@ -33,8 +33,8 @@ class HistoryRecorder {
 
   // -- operations, in the order in which they are executed
 
-  void read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence) {
-    if (on()) [[unlikely]] add_read(table, key, g, present, sequence);
+  void read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t version_number) {
+    if (on()) [[unlikely]] add_read(table, key, g, present, version_number);
   }
   void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
   // Called if a key that was read as absent is still absent, but its row block has been unlinked
@@ -147,7 +147,7 @@ class HistoryRecorder {
 
  private:
   void start_clock();
-  void add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t sequence);
+  void add_read(const detail::TableBase& table, KeyRef key, uint32_t g, bool present, uint64_t version_number);
   void forget_absence(const detail::TableBase& table, KeyRef key);
   void tell(const End& end, WriteSet* writes, const IndexChanges* changes);
   void tell_answered();

@@ -56,7 +56,7 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   if (version == nullptr) return false;
   ShardedCounts* const counts = &write.table->layout().memory().versions;
   write.version = new (version) storage::Version{write.cell->snapshot() + (ELIDER_MUTANT(kOldVersionNewer) ? 1 : 0),
-                                                 storage::word::sequence(write.locked_from), write.cell->previous(), counts,
+                                                 storage::word::version_number(write.locked_from), write.cell->previous(), counts,
                                                  static_cast<uint32_t>(bytes), absent, group.block};
   return true;
 }
@@ -141,7 +141,7 @@ inline void count_row(Counters& counters, const WriteEntry& write) {
 }
 
 // Writes a locked column group, sets its snapshot number to `n`, and unlocks it with the next
-// sequence number.
+// version number.
 [[gnu::always_inline]] inline void install(Worker& worker, Counters& counters, WriteEntry& write, SnapshotNumber n) {
   if (write.kind == WriteKind::kNone) return;
   if (ELIDER_MUTANT(kUnlockEarly)) write.cell->unlock(write.locked_from);

@@ -40,7 +40,7 @@ struct LogEntry {
   bool byte_key = false;           // the key is key_bytes() instead of `key`
   uint32_t key_size = 0;
   Key key = 0;
-  uint64_t sequence = 0;           // the sequence in the commit word, which orders the entries of a row's column group
+  uint64_t version_number = 0;           // orders the entries of a row's column group
   uint64_t columns = 0;            // kColumns: one bit per column; kAdd: the column's offset in the row; else 0
   std::span<const std::byte> bytes;  // kAdd: the delta, 8 bytes
   bool valid = false;              // false before the first entry of a record is decoded
@@ -107,17 +107,17 @@ class EntryWriter {
 
   // Writes the entry except for its bytes. The caller then writes `bytes` bytes with put().
   // `columns` has the same meaning as in LogEntry.
-  void header(EntryKind kind, uint32_t group, uint32_t table, Key key, uint64_t sequence, uint64_t columns, size_t bytes) {
+  void header(EntryKind kind, uint32_t group, uint32_t table, Key key, uint64_t version_number, uint64_t columns, size_t bytes) {
     const uint64_t shape = static_cast<uint64_t>(kind) | group << 2 | uint64_t{table} << 8;
     if (shape == shape_ && columns == columns_ && bytes == bytes_) {
       *to_++ = static_cast<std::byte>(shape | kLikeBefore);
       to_ = put_varint(to_, fold_sign(key - key_));
-      to_ = put_varint(to_, sequence);
+      to_ = put_varint(to_, version_number);
     } else {
       *to_++ = static_cast<std::byte>(shape);
       to_ = put_varint(to_, table);
       to_ = put_varint(to_, key);
-      to_ = put_varint(to_, sequence);
+      to_ = put_varint(to_, version_number);
       if (kind == EntryKind::kColumns || kind == EntryKind::kAdd) to_ = put_varint(to_, columns);
       if (kind != EntryKind::kRemove) to_ = put_varint(to_, bytes);
       shape_ = shape;
@@ -128,7 +128,7 @@ class EntryWriter {
   }
   // Writes the header of an entry with a byte key. The key must remain valid until the whole record
   // is written.
-  void header(EntryKind kind, uint32_t group, uint32_t table, elider::Bytes key, uint64_t sequence, uint64_t columns, size_t bytes) {
+  void header(EntryKind kind, uint32_t group, uint32_t table, elider::Bytes key, uint64_t version_number, uint64_t columns, size_t bytes) {
     const uint64_t shape = static_cast<uint64_t>(kind) | group << 2 | kByteKey | uint64_t{table} << 8;
     const bool like = shape == shape_ && columns == columns_ && bytes == bytes_;
     *to_++ = static_cast<std::byte>(shape | (like ? kLikeBefore : 0));
@@ -140,7 +140,7 @@ class EntryWriter {
     to_ = put_varint(to_, key.size() - shared);
     if (key.size() != shared) std::memcpy(to_, key.data() + shared, key.size() - shared);
     to_ += key.size() - shared;
-    to_ = put_varint(to_, sequence);
+    to_ = put_varint(to_, version_number);
     if (!like && (kind == EntryKind::kColumns || kind == EntryKind::kAdd)) to_ = put_varint(to_, columns);
     if (!like && kind != EntryKind::kRemove) to_ = put_varint(to_, bytes);
     shape_ = shape;
@@ -190,20 +190,20 @@ inline bool take_entry(std::span<const std::byte>* from, LogEntry* entry) {
   *from = from->subspan(1);
   const auto kind = static_cast<EntryKind>(first & 3);
   const uint32_t group = first >> 2 & 3;
-  static_assert(kCommitGroupsMax == 4);
+  static_assert(kColumnGroupsMax == 4);
   uint64_t table = entry->table, bytes = entry->bytes.size();
   const bool byte_key = (first & kByteKey) != 0;
   const uint32_t like = static_cast<uint32_t>(entry->kind) | entry->group << 2 | kLikeBefore | (entry->byte_key ? kByteKey : 0);
   if (first == like && entry->valid) {
     uint64_t folded = 0;
     if (byte_key ? !take_byte_key(from, entry) : !take_varint(from, &folded)) return false;
-    if (!take_varint(from, &entry->sequence)) return false;
+    if (!take_varint(from, &entry->version_number)) return false;
     entry->key += unfold_sign(folded);
   } else {
     if ((first & ~kByteKey) >= kLikeBefore) return false;
     if (!take_varint(from, &table) || table > ~uint32_t{0}) return false;
     if (byte_key ? !take_byte_key(from, entry) : !take_varint(from, &entry->key)) return false;
-    if (!take_varint(from, &entry->sequence)) return false;
+    if (!take_varint(from, &entry->version_number)) return false;
     entry->columns = 0;
     if ((kind == EntryKind::kColumns || kind == EntryKind::kAdd) && !take_varint(from, &entry->columns)) return false;
     bytes = 0;

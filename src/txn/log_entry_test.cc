@@ -50,7 +50,7 @@ TEST(LogEntry, RecordsComeBackAndCutOnesAreRefused) {
       EntryKind kind;
       uint32_t group, table;
       Key key;
-      uint64_t sequence, columns;
+      uint64_t version_number, columns;
       std::vector<std::byte> bytes;
     };
     std::vector<Written> written;
@@ -74,7 +74,7 @@ TEST(LogEntry, RecordsComeBackAndCutOnesAreRefused) {
         if (entry.kind != EntryKind::kRemove)
           entry.bytes = bytes_of(entry.kind == EntryKind::kAdd ? 8 : random.next() % 200, static_cast<uint8_t>(i));
       }
-      writer.header(entry.kind, entry.group, entry.table, entry.key, entry.sequence, entry.columns, entry.bytes.size());
+      writer.header(entry.kind, entry.group, entry.table, entry.key, entry.version_number, entry.columns, entry.bytes.size());
       writer.put(entry.bytes.data(), entry.bytes.size());
       written.push_back(entry);
     }
@@ -87,7 +87,7 @@ TEST(LogEntry, RecordsComeBackAndCutOnesAreRefused) {
       EXPECT_EQ(entry.group, each.group);
       EXPECT_EQ(entry.table, each.table);
       EXPECT_EQ(entry.key, each.key);
-      EXPECT_EQ(entry.sequence, each.sequence);
+      EXPECT_EQ(entry.version_number, each.version_number);
       EXPECT_EQ(entry.columns, each.columns);
       EXPECT_TRUE(std::equal(entry.bytes.begin(), entry.bytes.end(), each.bytes.begin(), each.bytes.end()));
     }
@@ -120,10 +120,10 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
 TEST(RecordFormat, ACommitIsAsTheFormatSays) {
   // clang-format off
   const std::vector<std::byte> golden = bytes_of({
-      0x01, 2, 0xe8, 0x07, 1, 4, 'r', 'o', 'w', '1',     // the whole of group 0, table 2, key 1000, sequence 1, 4 bytes
-      0x11, 2, 3, 'r', 'o', 'w', '2',                    // similar: the key is one larger, sequence 3
-      0x11, 5, 1, 'r', 'o', 'w', '3',                    // similar: the key is three smaller, sequence 1
-      0x04, 2, 7, 0x80, 0x01, 0x82, 0x02, 3, 'a', 'b', 'c',  // columns 1 and 8 of group 1, key 7, sequence 128, 3 bytes
+      0x01, 2, 0xe8, 0x07, 1, 4, 'r', 'o', 'w', '1',     // the whole of group 0, table 2, key 1000, version number 1, 4 bytes
+      0x11, 2, 3, 'r', 'o', 'w', '2',                    // similar: the key is one larger, version number 3
+      0x11, 5, 1, 'r', 'o', 'w', '3',                    // similar: the key is three smaller, version number 1
+      0x04, 2, 7, 0x80, 0x01, 0x82, 0x02, 3, 'a', 'b', 'c',  // columns 1 and 8 of group 1, key 7, version number 128, 3 bytes
       0x0b, 0, 7, 9, 0x10, 8, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  // group 2 of table 0: -2 added at byte 16
       0x02, 0xac, 0x02, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 5,  // removed: table 300, the last key
       0x12, 2, 6});                                      // similar: the key is one larger, which wraps to 0
@@ -132,7 +132,7 @@ TEST(RecordFormat, ACommitIsAsTheFormatSays) {
     EntryKind kind;
     uint32_t group, table;
     Key key;
-    uint64_t sequence, columns;
+    uint64_t version_number, columns;
     std::vector<std::byte> bytes;
   };
   const std::vector<Entry> entries = {
@@ -147,7 +147,7 @@ TEST(RecordFormat, ACommitIsAsTheFormatSays) {
   std::vector<std::byte> buffer(golden.size() + kEntryHeaderBytesMax);
   EntryWriter writer(buffer.data());
   for (const Entry& entry : entries) {
-    writer.header(entry.kind, entry.group, entry.table, entry.key, entry.sequence, entry.columns, entry.bytes.size());
+    writer.header(entry.kind, entry.group, entry.table, entry.key, entry.version_number, entry.columns, entry.bytes.size());
     writer.put(entry.bytes.data(), entry.bytes.size());
   }
   buffer.resize(static_cast<size_t>(writer.end() - buffer.data()));
@@ -156,8 +156,8 @@ TEST(RecordFormat, ACommitIsAsTheFormatSays) {
   LogEntry read;
   for (const Entry& entry : entries) {
     ASSERT_TRUE(take_entry(&rest, &read));
-    EXPECT_EQ(std::tie(read.kind, read.group, read.table, read.key, read.sequence, read.columns),
-              std::tie(entry.kind, entry.group, entry.table, entry.key, entry.sequence, entry.columns));
+    EXPECT_EQ(std::tie(read.kind, read.group, read.table, read.key, read.version_number, read.columns),
+              std::tie(entry.kind, entry.group, entry.table, entry.key, entry.version_number, entry.columns));
     EXPECT_TRUE(std::equal(read.bytes.begin(), read.bytes.end(), entry.bytes.begin(), entry.bytes.end()));
   }
   EXPECT_TRUE(rest.empty());
@@ -176,7 +176,7 @@ TEST(LogEntry, ByteKeysComeBackAndCutOnesAreRefused) {
       bool byte_key;
       std::string key;
       Key number;
-      uint64_t sequence, columns;
+      uint64_t version_number, columns;
       std::vector<std::byte> bytes;
     };
     std::vector<Written> written;
@@ -196,9 +196,11 @@ TEST(LogEntry, ByteKeysComeBackAndCutOnesAreRefused) {
     EntryWriter writer(buffer.data());
     for (const Written& entry : written) {
       const std::byte* const before = writer.end();
-      if (entry.byte_key)
-        writer.header(entry.kind, entry.group, entry.table, elider::Bytes(entry.key), entry.sequence, entry.columns, entry.bytes.size());
-      else writer.header(entry.kind, entry.group, entry.table, entry.number, entry.sequence, entry.columns, entry.bytes.size());
+      const auto header = [&](auto key) {
+        writer.header(entry.kind, entry.group, entry.table, key, entry.version_number, entry.columns, entry.bytes.size());
+      };
+      if (entry.byte_key) header(elider::Bytes(entry.key));
+      else header(entry.number);
       EXPECT_LE(writer.end() - before,
                 static_cast<std::ptrdiff_t>(kEntryHeaderBytesMax + kKeyLengthsBytesMax + (entry.byte_key ? entry.key.size() : 0)));
       writer.put(entry.bytes.data(), entry.bytes.size());
@@ -215,7 +217,7 @@ TEST(LogEntry, ByteKeysComeBackAndCutOnesAreRefused) {
         EXPECT_EQ(entry.byte_key, expected.byte_key);
         if (expected.byte_key) EXPECT_EQ(entry.key_bytes().text(), expected.key);
         else EXPECT_EQ(entry.key, expected.number);
-        EXPECT_EQ(entry.sequence, expected.sequence);
+        EXPECT_EQ(entry.version_number, expected.version_number);
         EXPECT_EQ(entry.columns, expected.columns);
         EXPECT_TRUE(std::equal(entry.bytes.begin(), entry.bytes.end(), expected.bytes.begin(), expected.bytes.end()));
       }

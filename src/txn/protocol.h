@@ -111,8 +111,8 @@ concept ProtocolObject = requires(P protocol, const P& seen, Worker& worker, Cou
   // the transaction has committed or the protocol gives up.
   { protocol.run(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
   // Makes one attempt. The transaction must have begun, and its worker must be inside the epoch.
-  // Used for calls in a group, which has its own retry loop (engine/group.h): before the group
-  // retries a call, it attempts all its other calls.
+  // Used for calls in a group, which has its own retry loop (engine/runtime/group.h): before the
+  // group retries a call, it attempts all its other calls.
   { protocol.attempt_once(std::declval<typename P::Transaction&>(), call) } -> std::same_as<Status>;
   // Calls f(name, counts) for each htm::Site at which the protocol itself runs hardware
   // transactions.

@@ -103,16 +103,16 @@ bool remove_entries(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint6
 // transaction holds one of the row's locks.
 bool try_unlink_row(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t absent_word) {
   const Layout& layout = table.layout();
-  uint64_t words[kCommitGroupsMax] = {};
+  uint64_t words[kColumnGroupsMax] = {};
   if (!try_lock_row(layout, row, words)) return false;
   if (words[0] != absent_word) {
     unlock_row(layout, row, words);
     return true;
   }
   ELIDER_TEST_POINT("gc.before_unlink");
-  uint64_t sequence_max = 0;
-  for (uint32_t g = 0; g < layout.group_count(); ++g) sequence_max = std::max(sequence_max, word::sequence(words[g]));
-  table.raise_sequence_floor(sequence_max + 1);  // before a new block of this key can be inserted
+  uint64_t version_number_max = 0;
+  for (uint32_t g = 0; g < layout.group_count(); ++g) version_number_max = std::max(version_number_max, word::version_number(words[g]));
+  table.raise_version_floor(version_number_max + 1);  // before a new block of this key can be inserted
   if (table.secondary_count() == 0) {
     row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
   } else if (!remove_entries(worker, table, row, key, words[0])) {
@@ -167,7 +167,7 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   auto& list = found->second;
   auto at = std::find_if(list.begin(), list.end(), [&](const StaleEntry& e) { return e.ticket == entry.ticket; });
   if (at == list.end()) return;  // a later change of the same entry has its own task, or the row is unlinked
-  uint64_t words[kCommitGroupsMax];
+  uint64_t words[kColumnGroupsMax];
   if (!try_lock_row(layout, row, words)) {
     retire_task(worker, unlink_entry, task.release());
     return;

@@ -18,12 +18,12 @@
 
 namespace elider::txn {
 
-// Recovery sorts the changes of a column group by (generation, sequence). If two changes have the
-// same generation and sequence, they come from one log record and keep the record's order, in which
-// additions follow the bytes to which they are applied.
+// Recovery sorts the changes of a column group by (generation, version number). If two changes have
+// the same generation and version number, they come from one log record and keep the record's
+// order, in which additions follow the bytes to which they are applied.
 struct RowChange {
   Key key;  // the hash of a byte key
-  uint64_t sequence;
+  uint64_t version_number;
   uint64_t columns;
   uint32_t size;  // the number of bytes after this object
   uint32_t table;
@@ -89,7 +89,7 @@ class RowChanges {
     if (all > capacity_ - used_) grow(all);
     uint64_t* const to = memory_.get() + used_;
     auto* change = new (to) RowChange{entry.byte_key ? hash_of(entry.key_bytes()) : entry.key,
-                                      entry.sequence,
+                                      entry.version_number,
                                       entry.columns,
                                       size,
                                       entry.table,
@@ -147,7 +147,7 @@ class RowChanges {
   uint64_t tables_ = 0;
 };
 
-// All changes of a row, sorted by (column group, generation, sequence).
+// All changes of a row, sorted by (column group, generation, version number).
 struct ChangedRow {
   detail::KeyRef key;
   const RowChange* const* changes;

@@ -34,7 +34,7 @@ TEST(RowChanges, AreThoseThatWereAddedInTheirOrder) {
       entry.group = 3;
       entry.table = static_cast<uint32_t>(random() % 7);
       entry.key = count;
-      entry.sequence = 2 * count;
+      entry.version_number = 2 * count;
       entry.columns = 3 * count;
       entry.bytes = bytes_of(texts.back());
       tables = std::max(tables, entry.table + 1);
@@ -46,7 +46,7 @@ TEST(RowChanges, AreThoseThatWereAddedInTheirOrder) {
     for (const RowChange& change : changes) {
       const uint64_t key = texts.size() - met;
       EXPECT_EQ(change.key, key);
-      EXPECT_EQ(change.sequence, 2 * key);
+      EXPECT_EQ(change.version_number, 2 * key);
       EXPECT_EQ(change.columns, 3 * key);
       EXPECT_EQ(change.generation, 9u);
       EXPECT_EQ(change.group, 3u);

@@ -1,5 +1,5 @@
 // SnapshotTransaction: a read-only transaction that reads the newest snapshot (DBX, section 5.4) or
-// a held one (engine/held_snapshot.h).
+// a held one (engine/runtime/held_snapshot.h).
 //
 // It gets a snapshot number when it begins. It then reads, through the same indexes as other
 // transactions, the newest version of every row at or below that number. It does not write or
@@ -16,7 +16,7 @@
 
 #include "elider/snapshot_number.h"
 #include "txn/reads.h"
-#include "txn/record_region.h"
+#include "txn/read_in_region.h"
 #include "txn/refuse.h"
 #include "txn/zone_scan.h"
 
@@ -96,9 +96,9 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.group > b.group; });
     HistoryRecorder::Scan history(this->recorder_, table, detail::KeyRefRange(KeyRange{}), false);
     for (size_t i = 0; i < seen.size(); ++i) {
-      this->recorder_.read(table, seen[i].key, seen[i].group, true, seen[i].sequence);
+      this->recorder_.read(table, seen[i].key, seen[i].group, true, seen[i].version_number);
       const bool last_of_key = i + 1 == seen.size() || seen[i + 1].key != seen[i].key;
-      if (last_of_key) history.found(table, seen[i].key, [&] { return seen[i].sequence; });
+      if (last_of_key) history.found(table, seen[i].key, [&] { return seen[i].version_number; });
     }
     if (whole) history.done();
   }
@@ -122,9 +122,9 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   static uint64_t index_value(TableType& table, uint32_t i, KeyRef, const std::byte* image) { return table.index_value(i, image); }
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
     if (table.layout().group_count() != 1) return false;
-    uint64_t sequence = 0;
-    const storage::Block* const block = storage::find_block_at(row->cell(table.layout(), 0), snapshot_, &sequence);
-    this->recorder_.read(table, header->key, 0, block != nullptr, sequence);
+    uint64_t version_number = 0;
+    const storage::Block* const block = storage::find_block_at(row->cell(table.layout(), 0), snapshot_, &version_number);
+    this->recorder_.read(table, header->key, 0, block != nullptr, version_number);
     if (block == nullptr) {
       *status = table.error(Code::kNotFound, Cause::kNone, header->key);
       return true;
@@ -141,7 +141,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     const Layout& layout = table.layout();
     *header = {row, key, ~0u, static_cast<uint8_t>(set.groups), layout.row_bytes(), this->generation()};
     const uint32_t groups = set.read_groups;
-    CellAt cells[kCommitGroupsMax];
+    CellAt cells[kColumnGroupsMax];
     bool together = false;
     if constexpr (Sync::kRegions)
       together = store_.elision != nullptr &&
@@ -151,11 +151,11 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     for (uint32_t rest = groups; rest != 0;) {
       const uint32_t g = 31 - static_cast<uint32_t>(std::countl_zero(rest));
       rest &= ~(1u << g);
-      uint64_t sequence = 0;
+      uint64_t version_number = 0;
       const bool present =
-          together ? finish_read_at(cells[g], set, g, snapshot_, image, &sequence)
-                   : storage::read_cell_at(row->cell(layout, g), layout.group(g), set, g, snapshot_, image, &sequence);
-      this->recorder_.read(table, key, g, present, sequence);
+          together ? finish_read_at(cells[g], set, g, snapshot_, image, &version_number)
+                   : storage::read_cell_at(row->cell(layout, g), layout.group(g), set, g, snapshot_, image, &version_number);
+      this->recorder_.read(table, key, g, present, version_number);
       if (!present) return table.error(Code::kNotFound, Cause::kNone, key);
     }
     return {};

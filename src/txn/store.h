@@ -83,7 +83,7 @@ struct Store {
   // Called after a commit. Stores the commit's number if the caller requested it. If the commit may
   // be acknowledged only once it is durable, waits until then. A read-only transaction
   // (`read_only`) waits for the commits that it has read. The waiting thread must not hold a turn
-  // (engine/turns.h).
+  // (engine/runtime/turns.h).
   Status acknowledge(Durability durability, SnapshotNumber number, SnapshotNumber* commit_number, bool read_only) const {
     if (commit_number != nullptr) *commit_number = log != nullptr ? number : 0;
     if (!acknowledges_durable(durability)) [[likely]] return {};

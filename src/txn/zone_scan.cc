@@ -78,11 +78,11 @@ bool ZoneScan::scan(const Piece& piece, std::byte* image, unsigned thread) {
   std::byte* const end = slot + piece.used * zones_.slot_bytes();
   for (; slot != end; slot += zones_.slot_bytes()) {
     storage::Row* const row = storage::Zones::row_in(slot);
-    uint64_t sequences[kCommitGroupsMax];
-    if (one_group ? !read_one_group(row, image, sequences) : !read_groups(row, image, sequences)) continue;
+    uint64_t version_numbers[kColumnGroupsMax];
+    if (one_group ? !read_one_group(row, image, version_numbers) : !read_groups(row, image, version_numbers)) continue;
     const Key key = storage::Zones::key_in(slot);
     if (seen_ != nullptr) [[unlikely]]
-      note(key, sequences);
+      note(key, version_numbers);
     header = {row, key, ~0u, static_cast<uint8_t>(set_.groups), layout_.row_bytes()};
     if (!visit_(key, view, thread) || stopped_.load(std::memory_order_relaxed)) return false;
     if (thread == 0 && has_ended_()) [[unlikely]]
@@ -93,34 +93,34 @@ bool ZoneScan::scan(const Piece& piece, std::byte* image, unsigned thread) {
 
 // Reads a row that has a single column group, which is stored in the cell. If the newest version
 // belongs to the snapshot, the old versions are not searched.
-[[gnu::always_inline]] inline bool ZoneScan::read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const {
+[[gnu::always_inline]] inline bool ZoneScan::read_one_group(storage::Row* row, std::byte* image, uint64_t* version_numbers) const {
   const storage::Cell& cell = row->cell(layout_, 0);
   const uint64_t w = cell.load();
   if (cell.snapshot() <= snapshot_ || ELIDER_MUTANT(kScanNewestRows)) [[likely]] {
     if (storage::word::at_rest(w)) [[likely]] {
       storage::copy_to_image(set_, 0, image, cell.payload_inside());
-      sequences[0] = storage::word::sequence(w);
+      version_numbers[0] = storage::word::version_number(w);
       if (cell.unchanged(w)) [[likely]]
         return true;
     } else if (!storage::word::locked(w) && cell.unchanged(w)) {
       return false;
     }
   }
-  return read_groups(row, image, sequences);
+  return read_groups(row, image, version_numbers);
 }
 
-[[gnu::noinline]] bool ZoneScan::read_groups(storage::Row* row, std::byte* image, uint64_t* sequences) const {
+[[gnu::noinline]] bool ZoneScan::read_groups(storage::Row* row, std::byte* image, uint64_t* version_numbers) const {
   for (uint32_t g = 0; g < layout_.group_count(); ++g) {
     if ((set_.read_groups >> g & 1) == 0) continue;
-    if (!storage::read_cell_at(row->cell(layout_, g), layout_.group(g), set_, g, snapshot_, image, &sequences[g])) return false;
+    if (!storage::read_cell_at(row->cell(layout_, g), layout_.group(g), set_, g, snapshot_, image, &version_numbers[g])) return false;
   }
   return true;
 }
 
-[[gnu::noinline]] void ZoneScan::note(Key key, const uint64_t* sequences) {
+[[gnu::noinline]] void ZoneScan::note(Key key, const uint64_t* version_numbers) {
   const std::lock_guard lock(mutex_);
   for (uint32_t g = 0; g < layout_.group_count(); ++g)
-    if ((set_.read_groups >> g & 1) != 0) seen_->push_back({key, g, sequences[g]});
+    if ((set_.read_groups >> g & 1) != 0) seen_->push_back({key, g, version_numbers[g]});
 }
 
 }  // namespace elider::txn

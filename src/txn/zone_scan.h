@@ -33,7 +33,7 @@ class ZoneScan {
   struct Seen {
     Key key;
     uint32_t group;
-    uint64_t sequence;
+    uint64_t version_number;
   };
   void record(std::vector<Seen>* seen) { seen_ = seen; }
 
@@ -51,9 +51,9 @@ class ZoneScan {
   void stop();
   bool take(Piece* piece);
   bool scan(const Piece& piece, std::byte* image, unsigned thread);
-  inline bool read_one_group(storage::Row* row, std::byte* image, uint64_t* sequences) const;
-  bool read_groups(storage::Row* row, std::byte* image, uint64_t* sequences) const;
-  void note(Key key, const uint64_t* sequences);
+  inline bool read_one_group(storage::Row* row, std::byte* image, uint64_t* version_numbers) const;
+  bool read_groups(storage::Row* row, std::byte* image, uint64_t* version_numbers) const;
+  void note(Key key, const uint64_t* version_numbers);
 
   const storage::Layout& layout_;
   storage::Zones& zones_;

@@ -1,4 +1,4 @@
-// What conflicts and what does not: commit groups, adds, presence and
+// What conflicts and what does not: column groups, adds, presence and
 // absence of keys, unique values.
 //
 // Two transactions are open at once; `first` commits, then `second` tries to. Where both outcomes
@@ -265,7 +265,7 @@ TEST_P(ConflictTest, APutAfterABlindWriteDoesNotBringTheRowBack) {
 }
 
 TEST_P(ConflictTest, APutAfterAnAddDoesNotBringTheRowBack) {
-  const Table<Account> plain = create(account_schema(GetParam().key_index, "plain"));  // one commit group
+  const Table<Account> plain = create(account_schema(GetParam().key_index, "plain"));  // one column group
   insert(plain, 1, Account{});
   ASSERT_OK(second_->add(plain, 1, &Account::balance, int64_t{1}));
   ASSERT_OK(second_->put(plain, 1, Account{5, 5, 5, 5}));

@@ -19,7 +19,7 @@ class IndexConflictTest : public DatabaseTest {
 
   void SetUp() override {
     DatabaseTest::SetUp();
-    // Also with the indexed columns in commit groups of their own.
+    // Also with the indexed columns in column groups of their own.
     plain_ = create(indexed_account_schema(GetParam().key_index));
     grouped_ = create(indexed_account_schema(GetParam().key_index, "grouped").group({"branch"}).group({"owner"}));
     use(plain_);

@@ -351,7 +351,7 @@ TEST_P(SecondaryIndexTest, AnUnknownIndexIsRefused) {
   });
 }
 
-// The indexed column stands in a commit group of its own: removing and inserting the row in one
+// The indexed column stands in a column group of its own: removing and inserting the row in one
 // transaction moves its entry all the same, and so does doing it in two, with the block
 // reclaimed between or not.
 TEST_P(SecondaryIndexTest, AnIndexedColumnInAGroupOfItsOwnFollowsRemoveAndInsert) {

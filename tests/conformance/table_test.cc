@@ -151,7 +151,7 @@ TEST_P(TableTest, MistakesInASchemaAreRefusedByName) {
   refused("branch", [](Schema& s) { s.columns[2].size = 0; });
   refused("branch", [](Schema& s) { s.columns[2].type = ColumnType::kInt64; });  // of four bytes
   refused("branch", [](Schema& s) { s.columns[2].type = static_cast<ColumnType>(99); });  // no type at all
-  refused("flags", [](Schema& s) { s.columns[3].group = kCommitGroupsMax; });
+  refused("flags", [](Schema& s) { s.columns[3].group = kColumnGroupsMax; });
   refused("by_branch", [](Schema& s) { s.indexes[1].name = "by_branch"; });
   refused("index", [](Schema& s) { s.indexes[0].name.clear(); });
   refused("by_branch", [](Schema& s) { s.indexes[0].key = nullptr; });

@@ -1,4 +1,4 @@
-// Chains of writes of one row with several commit groups, in one transaction: after each step the
+// Chains of writes of one row with several column groups, in one transaction: after each step the
 // transaction reads what a model says, and so does everybody after the commit.
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ struct Kinds {
   friend bool operator==(const Kinds&, const Kinds&) = default;
 };
 static_assert(sizeof(Kinds) == 48, "no bytes of no member, which would be of no known value");
-// Of two commit groups.
+// Of two column groups.
 struct Stock {
   uint64_t item = 0;
   int64_t amount = 0;

@@ -30,7 +30,7 @@ constexpr GoldenFolder kAll[] = {{"database-v1", false, false, false},
                                  {"database-v1-closed", true, false, false},
                                  {"database-v2", true, true, false},
                                  {"database-v3", true, true, true}};
-constexpr uint64_t kSequence = 1;  // of a column group whose row was just inserted
+constexpr uint64_t kVersionNumber = 1;  // of a column group whose row was just inserted
 
 class GoldenTest : public DataFolderTest {
  protected:
@@ -274,7 +274,7 @@ void put(std::string* to, T value) {
 }
 
 // A row of the checkpoint as docs/formats.md describes it: key, the sequence of each
-// commit group, the row's bytes.
+// column group, the row's bytes.
 TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   const TemporaryFolder temporary("elider_golden");
   std::filesystem::copy(kNewest, temporary.path() / "data");
@@ -282,7 +282,7 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   ASSERT_OK(read_payloads(io::system_files(), temporary.path() / "data", &golden));
   std::string rows = "1,5:";
   for (Key key = 1; key <= 5; ++key) {
-    for (const uint64_t word : {key, kSequence, kSequence}) put(&rows, word);
+    for (const uint64_t word : {key, kVersionNumber, kVersionNumber}) put(&rows, word);
     for (const uint64_t word : {100 + key, Key{100}, 200 + key}) put(&rows, word);
     put(&rows, uint32_t{0});
     put(&rows, uint32_t{1});
@@ -292,7 +292,7 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   std::string notes = "4,3:";
   for (const auto& [key, text] : std::map<Key, std::string>{{1, "one"}, {2, std::string(300, 't')}, {3, ""}}) {
     const std::string note = golden::note_of(key, text);
-    for (const uint64_t word : {key, kSequence, uint64_t{note.size()}}) put(&notes, word);
+    for (const uint64_t word : {key, kVersionNumber, uint64_t{note.size()}}) put(&notes, word);
     notes += note;
   }
   EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), notes), golden.blocks.end());
@@ -302,7 +302,7 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   for (const auto& [key, text] : stored) {
     put(&texts, static_cast<uint16_t>(key.size()));
     texts += key;
-    for (const uint64_t word : {kSequence, uint64_t{text.size()}}) put(&texts, word);
+    for (const uint64_t word : {kVersionNumber, uint64_t{text.size()}}) put(&texts, word);
     texts += text;
   }
   EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), texts), golden.blocks.end());

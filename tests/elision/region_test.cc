@@ -242,7 +242,7 @@ TEST_F(RegionTest, ACommitWithoutWritesIsARegion) {
   EXPECT_EQ(engine_->statistics().aborts[static_cast<size_t>(Cause::kReadChanged)], 1u);
 }
 
-TEST_F(RegionTest, ARowOfSeveralCommitGroupsIsReadByOneRegion) {
+TEST_F(RegionTest, ARowOfSeveralColumnGroupsIsReadByOneRegion) {
   Options options;
   change_laboratory(options).elision.system_aborts_max = 0;
   open(options);

@@ -230,10 +230,10 @@ TEST_F(BudgetTest, sections_of_rows) {
        }), 4 * 90 + kCommitFixed, 90);
 }
 
-TEST_F(BudgetTest, sections_of_rows_of_several_commit_groups) {
+TEST_F(BudgetTest, sections_of_rows_of_several_column_groups) {
   open(true, grouped_account_schema(KeyIndex::kOrdered));
   const uint64_t groups = 2 * 3;
-  show("read of 3 commit groups", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), groups, groups);
+  show("read of 3 column groups", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), groups, groups);
   Range range;
   for (Key round = 0; round <= 200; ++round) {
     ASSERT_OK(db_.run_read_only([&](Transaction& txn) -> Status {

@@ -249,7 +249,7 @@ TEST_F(ChoppedRegionsTest, calls_hold_where_many_regions_abort) {
 }
 
 // Random calls of one thread, each of a few operations of all kinds, beside a map that says what
-// must be there: rows of several commit groups, one of which is kept as a block, found by two
+// must be there: rows of several column groups, one of which is kept as a block, found by two
 // secondary indexes; and the same of rows that a region writes in place. In a region nothing takes
 // memory: what operations are to do is drawn before the call, and what they gave is compared behind
 // it.

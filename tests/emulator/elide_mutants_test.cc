@@ -18,7 +18,7 @@
 #include "index/btree/btree_remove.h"
 #include "index/btree/btree_scan.h"
 #include "index/btree/btree_verify.h"
-#include "index/index_test_support.h"
+#include "tests/support/index_test_support.h"
 #include "sync/elided.h"
 #include "tests/emulator/support.h"
 

@@ -208,7 +208,7 @@ TEST_P(PageFaultTest, no_operation_faults_or_calls_in_a_region) {
 }
 
 // A row of three cells, each with a commit word of its own.
-TEST_P(PageFaultTest, no_operation_on_commit_groups_faults_or_calls_in_a_region) {
+TEST_P(PageFaultTest, no_operation_on_column_groups_faults_or_calls_in_a_region) {
   Operations<Account> operations(db_, Operations<Account>::schema(GetParam()).group({"balance"}).group({"flags"}));
   expect_no_fault([&] { operations.run(5'000); });
   EXPECT_OK(db_.verify());

@@ -21,9 +21,9 @@
 //   Durable first (HeapWait::kOwn): marker before published; the reader answers at once.
 // Checked: x and y are of one writer, the newest up to the moment; and it answers after the marker.
 //
-// regions(): update transactions in regions (src/heap/regions.h): two that read and write the same
-// two words (or, apart, one, and two more that write words of their own), and a reader. Whoever
-// reads or writes what a region has written aborts it.
+// regions(): update transactions in regions (src/heap/region_attempt.h): two that read and write
+// the same two words (or, apart, one, and two more that write words of their own), and a reader.
+// Whoever reads or writes what a region has written aborts it.
 //   writer   [all: clock, says active, clock again: its moment]; reads and writes x, then y;
 //            all:   says inactive; says deciding(clock); takes a number; says written(number);
 //                   waits for all who are active below it; commits

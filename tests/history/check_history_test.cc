@@ -254,13 +254,13 @@ TEST(CheckHistory, shortest_of_two_cycles_is_shown) {
   EXPECT_TRUE(verdict.search.exhaustive);
 }
 
-TEST(CheckHistory, cycle_between_commit_groups_of_one_row_is_caught) {
+TEST(CheckHistory, cycle_between_column_groups_of_one_row_is_caught) {
   const Line load{.ops = R"(["w",0,0,1,1],["w",0,1,1,1])", .snapshot = 0, .begin = 0, .end = 1};
   EXPECT_FALSE(check({load, at(1, R"(["r",0,0,1,1],["w",0,1,1,2])"), at(2, R"(["r",0,1,1,1],["w",0,0,1,2])")}).strictly_serializable());
   EXPECT_TRUE(check({load, at(1, R"(["r",0,0,1,1],["w",0,0,1,2])"), at(2, R"(["r",0,1,1,1],["w",0,1,1,2])")}).strictly_serializable());
 }
 
-TEST(CheckHistory, scan_without_commit_group_0_is_judged_by_its_reads_alone) {
+TEST(CheckHistory, scan_without_column_group_0_is_judged_by_its_reads_alone) {
   std::string text = text_of({{.ops = R"(["w",0,0,1,1],["w",0,1,1,1])", .snapshot = 0, .begin = 0, .end = 1},
                               at(1, R"(["r",0,0,1,1],["w",0,0,1,2])"),
                               at(2, R"(["r",0,1,1,1],["s",0,0,9,false,[[1,1]]])")});
@@ -270,7 +270,7 @@ TEST(CheckHistory, scan_without_commit_group_0_is_judged_by_its_reads_alone) {
     EXPECT_TRUE(history.ok());
     return check_history(*history).strictly_serializable();
   };
-  EXPECT_FALSE(verdict_of(text)) << "with one commit group, version 1 is an old one";
+  EXPECT_FALSE(verdict_of(text)) << "with one column group, version 1 is an old one";
   text.replace(text.find("\"groups\":1"), 10, "\"groups\":2");
   EXPECT_TRUE(verdict_of(text)) << "the version is that of group 1, which is current";
   const std::string read = R"(["r",0,1,1,1],["s")";
@@ -342,7 +342,7 @@ TEST(CheckHistory, scan_that_gives_an_own_write_which_was_never_made_is_refused)
   EXPECT_TRUE(check({kLoad, at(1, R"(["s",0,0,9,false,[[2,1]]],["d",0,0,1,2])")}).strictly_serializable());
   // Inserted, scanned, and removed again: only the absence that it first read is left.
   EXPECT_TRUE(check({kLoad, at(1, R"(["a",0,0,3,0],["s",0,0,9,false,[[1,1],[2,1],[3,0]]])")}).strictly_serializable());
-  // Written in another commit group than the one whose version a scan gives.
+  // Written in another column group than the one whose version a scan gives.
   EXPECT_TRUE(check({kLoad, at(1, R"(["s",0,0,9,false,[[1,0],[2,1]]],["w",0,1,1,1])")}).strictly_serializable());
 }
 

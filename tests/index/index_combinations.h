@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "index/index_test_support.h"
+#include "tests/support/index_test_support.h"
 #include "index/policies.h"
 #include "lab/policies/exclusive.h"
 #include "sync/elided.h"

@@ -1,5 +1,6 @@
 // The protocol whole-transaction where regions never commit: all of a transaction runs under one
-// lock, which threads take in turn; and the public face of single regions (lab/studies/regions.h).
+// lock, which threads take in turn; and the public face of single regions
+// (lab/studies/try_region.h).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "elider/laboratory.h"
-#include "lab/studies/regions.h"
+#include "lab/studies/try_region.h"
 #include "tests/support/database_test.h"
 
 namespace elider::test {

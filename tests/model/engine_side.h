@@ -136,7 +136,7 @@ class EngineSideOf final : public EngineSide {
     std::array<Columns<Item>, kAllColumns + 1> columns;  // by ColumnBits
   };
 
-  // Table 0 has three commit groups and a unique index; table 1 one group and none;
+  // Table 0 has three column groups and a unique index; table 1 one group and none;
   // table 2 as 0, in two groups.
   void add_table(Database& database, KeyIndex key_index, uint32_t t) {
     SchemaOf<Item, KeyType> schema("items_" + std::to_string(t));

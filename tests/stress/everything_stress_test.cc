@@ -1,6 +1,6 @@
 // Everything at once, for as long as ELIDER_TEST_SCALE says: sessions come and go, insert, replace,
 // change, remove and add, on tables with secondary and unique indexes, blocks of their own and
-// several commit groups; others make tables, take checkpoints, and back up and open what was backed
+// several column groups; others make tables, take checkpoints, and back up and open what was backed
 // up. Then the database is opened again. Each session writes keys of its own, so that it knows each
 // of its rows; all race for the slots of a unique index, and add to the same counters.
 //

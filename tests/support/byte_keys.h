@@ -18,7 +18,7 @@
 
 namespace elider::test {
 
-// Like indexed_account_schema(), but with a commit group for the balance.
+// Like indexed_account_schema(), but with a column group for the balance.
 inline SchemaOf<Account, std::string_view> byte_account_schema() {
   SchemaOf<Account, std::string_view> schema("texts");
   schema.column("owner", &Account::owner)

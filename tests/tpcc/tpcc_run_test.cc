@@ -113,8 +113,8 @@ TEST(TpccRun, NewOrdersAndPaymentsRunOnHashTablesAlone) {
   EXPECT_TRUE(json["consistency"]["ok"].get<bool>());
 }
 
-// As the papers have it: rows without commit groups, sums that Payments read and write.
-TEST_P(TpccRunOn, WithoutCommitGroupsOrAdditionsEveryConditionHolds) {
+// As the papers have it: rows without column groups, sums that Payments read and write.
+TEST_P(TpccRunOn, WithoutColumnGroupsOrAdditionsEveryConditionHolds) {
   TpccOptions options;
   options.sizes = kSmall;
   options.groups = false;

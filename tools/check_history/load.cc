@@ -98,7 +98,7 @@ class Loader {
     if (position != expected) {
       throw LineError{"table position " + std::to_string(position) + " where " + std::to_string(expected) + " comes next"};
     }
-    const uint32_t groups = small_number(field(object, "groups"), "\"groups\"", kCommitGroupsMax);
+    const uint32_t groups = small_number(field(object, "groups"), "\"groups\"", kColumnGroupsMax);
     builder_.table(text(field(object, "name"), "\"name\""), groups);
     const auto byte_keys = object.find("byte_keys");
     byte_keys_.emplace_back();
@@ -145,7 +145,7 @@ class Loader {
       throw LineError{"operation kind \"" + kind + "\" is unknown; the kinds are r, a, w, d, +, s, i and v"};
     if (entry.size() != 5) throw LineError{"operation " + shown(entry) + " does not have 5 elements"};
     const uint32_t table = table_position(entry[1]);
-    builder_.operation(operation_kind, table, static_cast<uint16_t>(small_number(entry[2], "a commit group", 0xffff)),
+    builder_.operation(operation_kind, table, static_cast<uint16_t>(small_number(entry[2], "a column group", 0xffff)),
                        key(table, entry[3], "a key"), number(entry[4], "a version"));
   }
 

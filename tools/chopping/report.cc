@@ -20,7 +20,7 @@ using chopping::Operation;
 using chopping::OperationId;
 using chopping::Piece;
 
-constexpr const char* kGranularities[] = {"table", "commit group", "column"};
+constexpr const char* kGranularities[] = {"table", "column group", "column"};
 constexpr const char* kWhys[] = {"cycle", "between", "rollback"};
 
 class Writer {

@@ -108,8 +108,8 @@ void print_text(const files::LoggedRecord& record, const std::string& table) {
   }
   for (const files::LoggedChange& change : record.changes) {
     if (!table.empty() && table != table_of(change)) continue;
-    fmt::print("  {} {} key {} group {} sequence {}", name_of(change.kind), table_of(change), key_of(change).dump(), change.group,
-               change.sequence);
+    fmt::print("  {} {} key {} group {} version {}", name_of(change.kind), table_of(change), key_of(change).dump(), change.group,
+               change.version_number);
     for (const files::LoggedColumn& column : change.columns)
       fmt::print(" {}={}", column.name.empty() ? "bytes" : shown(column.name), value_of(column).dump());
     fmt::print("\n");
@@ -133,7 +133,7 @@ void print_json(std::FILE* out, const files::LoggedRecord& record, const std::st
                        {"table", table_of(change)},
                        {"key", key_of(change)},
                        {"group", change.group},
-                       {"sequence", change.sequence},
+                       {"version", change.version_number},
                        {"columns", columns}});
   }
   if (!record.made_table) line["changes"] = changes;

@@ -12,14 +12,14 @@
 
 #include "base/test_points.h"
 #include "elider/chopping.h"
-#include "index/index_test_support.h"
+#include "tests/support/index_test_support.h"
 
 namespace elider::chopping {
 namespace {
 
 constexpr uint32_t kTables = 3, kRows = 2;
 
-// Rows by (table, row number). Each row has two columns, each in its own commit group. Absent rows
+// Rows by (table, row number). Each row has two columns, each in its own column group. Absent rows
 // are not in the map.
 using Row = std::array<uint64_t, 2>;
 using State = std::map<std::pair<uint32_t, uint32_t>, Row>;

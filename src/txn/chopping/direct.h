@@ -10,11 +10,11 @@
 // The region aborts if the bit is set, or if another thread sets it later.
 //
 // Why it is serializable: a region takes effect at one instant. At its end it reads the snapshot
-// number S and the readers' slots. So it is like commit_at_once() in txn/read_write/region.h, with
-// one difference: the reads themselves are inside the region, so they need not be validated. What
-// txn/read_write/region.h says about S, the readers and the log also holds for this region. A
-// thread that validates or reads a snapshot outside of regions sees the commit words as they were
-// before or after the region.
+// number S and the readers' slots. So it is like commit_at_once() in
+// txn/read_write/commit_region.h, with one difference: the reads themselves are inside the region,
+// so they need not be validated. What txn/read_write/commit_region.h says about S, the readers and
+// the log also holds for this region. A thread that validates or reads a snapshot outside of
+// regions sees the commit words as they were before or after the region.
 //
 // Normally a row is written in place immediately, together with the region's snapshot number and
 // the next commit word (PieceInRegion::in_place). A write is kept in the write set until the end of
@@ -26,7 +26,7 @@
 // snapshot would abort it. Therefore, if a region has written in place, it checks at its end that S
 // still has that value and that there is not a new reader. Otherwise it aborts. The space for the
 // log record is reserved before the region begins. The record is written after the region, and is
-// announced as described in region.h.
+// announced as described in commit_region.h.
 //
 // Thread safety: none. The object belongs to one worker.
 #pragma once

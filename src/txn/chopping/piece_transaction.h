@@ -187,7 +187,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
         if (store_.log != nullptr) store_.log->end_commit(worker_.id());
         return begin_again();
       }
-      if (this->reads_stand()) [[likely]] {
+      if (this->reads_valid()) [[likely]] {
         this->commit_number_ = n;
         return this->finish_piece(n, order, 0);
       }
@@ -202,7 +202,7 @@ class PieceTransaction final : public ReadWriteTransaction<Sync, Piece> {
       const SnapshotNumber n = store_.snapshots.current();
       const uint64_t order = this->recorder_.on() ? claims_.place(store_) : 0;
       if (claims_.misses_publisher(n)) [[unlikely]] return begin_again();
-      if (this->reads_stand()) [[likely]] {
+      if (this->reads_valid()) [[likely]] {
         this->record_end(true, Cause::kNone, n, order);
         return this->finish_reads();
       }

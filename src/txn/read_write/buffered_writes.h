@@ -65,7 +65,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   // The state of a row block before its row is replaced: whether the row exists, and the commit
   // word that the new write of each group must expect.
   struct RowState {
-    uint64_t words[kCommitGroupsMax] = {};
+    uint64_t words[kColumnGroupsMax] = {};
     bool present = false;
   };
   Status insert_row(TableType& table, KeyRef key, GivenRow row, bool replace);

@@ -4,7 +4,8 @@
 //   commit()               ends a transaction that is active and not doomed
 //     commit_reads()       if it did not write: validates the reads
 //     commit_writes()      otherwise: allocates the new blocks and the space in the log
-//       commit_in_region() commits in a hardware transaction, if the policy has these (region.h)
+//       commit_in_region() commits in a hardware transaction, if the policy has these
+//                          (commit_region.h)
 //       commit_by_locks()  locks (write_locks.h), reads the number, validates (validation.h),
 //                          publishes the record, and writes (txn/install.h)
 //         finish()         counts, retires and forgets (commit_steps.h)
@@ -57,7 +58,7 @@ Status ReadWriteTransaction<Sync, Claims>::commit_validated_reads() {
   if (!validate_reads()) [[unlikely]] {
     if (!repair_after_failure(Locks::kHeld)) return give_up(0);
     take_numbers();
-    if (!reads_stand()) return give_up(0);
+    if (!reads_valid()) return give_up(0);
   }
   record_end(true, Cause::kNone, n, order);
   return finish_reads();
@@ -116,7 +117,7 @@ template <class Sync, class Claims>
     ELIDER_TEST_POINT("occ.commit.after_slots");
     if (const Cause refused = claims_.refuses_number(store_, worker_.id(), n); refused != Cause::kNone) [[unlikely]]
       return failed(refused, writes_[0].table, writes_[0].key);
-    if (reads_stand()) [[likely]] return true;
+    if (reads_valid()) [[likely]] return true;
     if (repaired || !repair_after_failure(Locks::kHeld)) return false;
   }
 }

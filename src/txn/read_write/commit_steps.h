@@ -32,7 +32,7 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline bool ReadWriteTransaction<Sync, Claims>::validate_reads() {
   if constexpr (Sync::kRegions)
     if (store_.elision != nullptr) return validate_in_region();
-  return reads_stand();
+  return reads_valid();
 }
 
 // Publishes the record of commit n. The rows must be locked or already written.

@@ -25,7 +25,7 @@ template <class Sync, class Claims>
                                                                                    uint64_t w) {
   if (word::absent(w)) [[unlikely]] return note_absent(table, cell, key, g, w);
   tracking_.read({&cell, w, key, &table});
-  recorder_.read(table, key, g, true, word::sequence(w));
+  recorder_.read(table, key, g, true, word::version_number(w));
   return {};
 }
 
@@ -37,7 +37,7 @@ template <class Sync, class Claims>
 Status TrackedReads<Sync, Claims>::note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w) {
   const bool removed = word::removed(w);
   tracking_.read_unclaimed({&cell, w & ~word::kRemoved, key, &table});
-  recorder_.read(table, key, removed ? 0 : g, false, removed ? 0 : word::sequence(w));
+  recorder_.read(table, key, removed ? 0 : g, false, removed ? 0 : word::version_number(w));
   return table.error(Code::kNotFound, Cause::kNone, key);
 }
 
@@ -63,7 +63,7 @@ Status TrackedReads<Sync, Claims>::read_own(TableType& table, WriteEntry& write,
   if (word::absent(w) || (write.expected != word::kUnknown && write.expected != w)) [[unlikely]]
     return doom(table, Code::kConflict, Cause::kReadChanged, write.key);
   write.expected = w;
-  recorder_.read(table, write.key, g, true, word::sequence(w));
+  recorder_.read(table, write.key, g, true, word::version_number(w));
   copy_image(*write.columns, g, image, write.image);
   if (write.additions != nullptr) {
     // If the caller has not requested the column of an addition, that column's bytes in the image

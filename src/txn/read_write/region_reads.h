@@ -1,13 +1,13 @@
 // How TrackedReads reads cells in hardware transactions, under a sync policy that uses them (DBX,
 // Algorithm 2). Such a hardware transaction (a region) elides the lock bits of the cells that it
-// reads (region.h).
+// reads (commit_region.h).
 #pragma once
 
 #include <bit>
 
 #include "base/bits.h"
 #include "txn/read_write/tracked_reads.h"
-#include "txn/record_region.h"
+#include "txn/read_in_region.h"
 
 namespace elider::txn {
 

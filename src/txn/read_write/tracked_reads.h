@@ -100,7 +100,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   uint64_t version_read(const detail::ImageHeader& header) const {
     if (header.read_index == ~0u) return 0;
     if constexpr (RunsInRegion<Claims>) return recorder_.last_version();
-    else return word::sequence(tracking_.reads()[header.read_index].word);
+    else return word::version_number(tracking_.reads()[header.read_index].word);
   }
   // Returns the position in the read set at which the view's reads begin. Within a region, reads
   // are not recorded, and the result identifies the table and the call instead.
@@ -117,7 +117,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
 
   // -- validation.h -------------------------------------------------------------------------------
   template <bool kHeld = true>
-  bool reads_stand();
+  bool reads_valid();
   bool repair_after_failure(Locks locks);
   bool may_be_repaired() const { return cause_ == Cause::kPhantom || cause_ == Cause::kRowRemoved; }
   using Base::failed;
@@ -133,7 +133,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   // struct is used only for reads of several groups.
   struct ReadTogether {
     uint32_t groups = 0;
-    uint64_t words[kCommitGroupsMax] = {};
+    uint64_t words[kColumnGroupsMax] = {};
     bool has(uint32_t g) const { return (groups >> g & 1) != 0; }
   };
   template <Purpose kPurpose>

@@ -7,7 +7,7 @@
 // once. The commit (Algorithm 1) locks the rows that it writes, reads the snapshot number and the
 // readers' slots (storage/snapshots.h), validates every recorded word and every witness, and
 // installs the writes. Where DBX runs the commit as one hardware transaction, this class locks the
-// commit words, unless a hardware transaction can elide these locks (region.h).
+// commit words, unless a hardware transaction can elide these locks (commit_region.h).
 //
 // Why it is serializable: every committed transaction appears to run at an instant between its last
 // lock and its validation. Everything that it read is unchanged and unlocked at its validation, so
@@ -108,7 +108,7 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
     recorder_.end({committed, false, cause, n, order, this->attempt_, this->procedure_}, &writes_, &index_entries_);
   }
 
-  // -- region.h: hardware transactions, under a policy that has them ------------------------------
+  // -- commit_region.h: hardware transactions, under a policy that has them -----------------------
   enum class Reach : uint8_t { kNone, kLockBits, kWhole };
   // The result of a commit's region, and the numbers that the region read.
   struct AtOnce {
@@ -146,7 +146,7 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
   using Base::failed;
   using Base::index_entries_;
   using Base::may_be_repaired;
-  using Base::reads_stand;
+  using Base::reads_valid;
   using Base::recorder_;
   using Base::repair_after_failure;
   using Base::state_;
@@ -163,5 +163,5 @@ class ReadWriteTransaction : public BufferedWrites<Sync, Claims> {
 }  // namespace elider::txn
 
 #include "txn/read_write/commit.h"
+#include "txn/read_write/commit_region.h"
 #include "txn/read_write/commit_steps.h"
-#include "txn/read_write/region.h"

@@ -13,7 +13,7 @@ namespace elider::txn {
 // when it locks the row.
 template <class Sync, class Claims>
 template <bool kHeld>
-bool TrackedReads<Sync, Claims>::reads_stand() {
+bool TrackedReads<Sync, Claims>::reads_valid() {
   if (ELIDER_MUTANT(kSkipPairValidation) && tracking_.size() == 2) return true;
   const OwnWrites own(writes_);
   Conflict conflict;
@@ -22,8 +22,8 @@ bool TrackedReads<Sync, Claims>::reads_stand() {
   return (rows && tracking_.leaves_hold(&conflict)) || failed(conflict);
 }
 
-// Called after reads_stand() has returned false. Returns true if only data that the transaction did
-// not read has changed (repair.h). The caller must then call reads_stand() again. Before that, a
+// Called after reads_valid() has returned false. Returns true if only data that the transaction did
+// not read has changed (repair.h). The caller must then call reads_valid() again. Before that, a
 // commit must read the snapshot number again, because the repair may have read the effects of a
 // commit with a larger number.
 template <class Sync, class Claims>
@@ -41,8 +41,8 @@ template <class Sync, class Claims>
 // locked anything.
 template <class Sync, class Claims>
 Status TrackedReads<Sync, Claims>::reads_hold() {
-  if (!claims_.stand()) [[unlikely]] return ended_by_another();
-  if (reads_stand<false>() || (repair_after_failure(Locks::kNone) && reads_stand<false>())) return {};
+  if (!claims_.valid()) [[unlikely]] return ended_by_another();
+  if (reads_valid<false>() || (repair_after_failure(Locks::kNone) && reads_valid<false>())) return {};
   return cause_table_->error(cause_ == Cause::kMemoryLimit ? Code::kMemoryLimit : Code::kConflict, cause_, cause_key_);
 }
 

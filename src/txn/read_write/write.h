@@ -41,7 +41,7 @@ template <class Sync, class Claims>
   const Layout& layout = table.layout();
   if (word::removed(w) && expected == word::kUnknown) [[unlikely]] return note_absent(table, row->cell(layout, g), key, g, w);
   if (expected != word::kUnknown && expected != w) [[unlikely]] return doom(table, Code::kConflict, Cause::kReadChanged, key);
-  recorder_.read(table, key, g, !word::absent(w), word::sequence(w));
+  recorder_.read(table, key, g, !word::absent(w), word::version_number(w));
   if (word::absent(w)) [[unlikely]] {
     tracking_.read_unclaimed({&row->cell(layout, g), w, key, &table});
     return table.error(Code::kNotFound, Cause::kNone, key);

@@ -30,7 +30,7 @@ Status BufferedWrites<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, con
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::insert_row(TableType& table, KeyRef key, GivenRow source, bool replace) {
   claims_.make_room_for_new();
-  // The new block is locked, so that other transactions do not use it before its sequence number is
+  // The new block is locked, so that other transactions do not use it before its version number is
   // set.
   Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] return replace_without_block(table, key, source, replace);
@@ -61,9 +61,9 @@ template <class Sync, class Claims>
                                                                                  const index::InsertResult& result) {
   // Read the floor after the insert: if there was an older block of this key, it was unlinked
   // before the insert, and the floor was raised before that.
-  const uint64_t w = table.sequence_floor() * word::kStep | word::kAbsent;
+  const uint64_t w = table.version_floor() * word::kStep | word::kAbsent;
   if (insert_in_place(table, row, source, w)) return {};
-  uint64_t words[kCommitGroupsMax] = {};
+  uint64_t words[kColumnGroupsMax] = {};
   for (uint32_t g = 0; g < table.layout().group_count(); ++g) row->cell(table.layout(), g).unlock(words[g] = w);
   ELIDER_TEST_POINT("occ.insert.after_index");
   const size_t earlier = writes_.size();
@@ -75,7 +75,7 @@ template <class Sync, class Claims>
     if (writes_.size() == earlier || !writes_[earlier].created) retire_row(worker_, table, row, key, w);
     throw;
   }
-  recorder_.read(table, key, 0, false, word::sequence(w));
+  recorder_.read(table, key, 0, false, word::version_number(w));
   if (Status status = claim_leaves_written(table, result, key); !status.ok()) [[unlikely]] return status;
   if (table.secondary_count() == 0) [[likely]] return {};
   return index_insert(table, row, key, static_cast<const std::byte*>(source.bytes));
@@ -142,7 +142,7 @@ Status BufferedWrites<Sync, Claims>::state_of_unwritten(TableType& table, Row* r
   }
   if (!state->present && updates_other_groups(row, layout))
     return doom(table, Code::kConflict, Cause::kReadChanged, key);  // the row existed when the earlier write was made
-  recorder_.read(table, key, 0, state->present, word::sequence(state->words[0]));
+  recorder_.read(table, key, 0, state->present, word::version_number(state->words[0]));
   if (state->present && !replace) tracking_.read({&row->cell(layout, 0), state->words[0], key, &table});
   return {};
 }
@@ -191,7 +191,7 @@ Status BufferedWrites<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
     if (write->kind == WriteKind::kPresent && write->expected != word::kUnknown && word::absent(write->expected)) kind = WriteKind::kNone;
   } else {
     if (Status status = present_word(table, row, key, 0, &w); !status.ok()) [[unlikely]] return status;
-    recorder_.read(table, key, 0, true, word::sequence(w));
+    recorder_.read(table, key, 0, true, word::version_number(w));
   }
   for (uint32_t g = 0; g < layout.group_count(); ++g)
     if (Status status = remove_group(table, row, key, g, kind, g == 0 ? w : word::kUnknown); !status.ok()) return status;

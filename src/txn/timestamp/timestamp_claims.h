@@ -127,10 +127,10 @@ class TimestampClaims : public TransactionHooks {
   // transaction that has exceeded its time limit (end_late()). A transaction that has itself been
   // aborted does not abort other transactions.
   bool await() {
-    if (!stand()) return false;
+    if (!valid()) return false;
     if (waits_ || alone_) {
       await_end();
-      return stand();
+      return valid();
     }
     while (const Timestamp other = against(conflict_))
       if (!all_->open_since(other) || !end_late(other, 0)) return false;
@@ -157,7 +157,7 @@ class TimestampClaims : public TransactionHooks {
 
   bool begin_commit() { return all_->begin_commit(worker_, mine_) || ELIDER_MUTANT(kCommitEnded); }
   // Returns true until another transaction aborts this one.
-  bool stand() const { return all_->under_way(mine_); }
+  bool valid() const { return all_->under_way(mine_); }
   void stays_open() {
     waits_ = true;
     all_->set_open_since(worker_, now_ns());

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/test_points.h"
-#include "txn/claims_test_support.h"
+#include "tests/support/claims_test_support.h"
 
 namespace elider::txn {
 namespace {

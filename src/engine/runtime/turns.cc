@@ -1,4 +1,4 @@
-#include "engine/turns.h"
+#include "engine/runtime/turns.h"
 
 #include "base/clock.h"
 #include "base/test_points.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/json_text.h"
+#include "engine/introspection/json_text.h"
 
 namespace elider {
 

@@ -1,5 +1,5 @@
 // Interleavings: runs every interleaving of three small transactions on claims (txn/claims.h),
-// without a database. There are two commit groups. Each transaction has two operations, and each
+// without a database. There are two column groups. Each transaction has two operations, and each
 // operation reads a group or claims it for writing. Writes take effect at the commit. If a claim is
 // refused, the transaction ends. Two rules are checked. When a transaction commits, no other
 // transaction may have written a group after this transaction read it. Two transactions must not

@@ -1,4 +1,4 @@
-#include "engine/group.h"
+#include "engine/runtime/group.h"
 
 #include <exception>
 #include <new>

@@ -1,7 +1,7 @@
 // Functions that read rows in hardware transactions (DBX, Algorithm 2), for sync policies that use
 // hardware transactions. Such a hardware transaction (a region) elides a cell's lock bit
-// (txn/read_write/region.h): if the bit is set, the region ends, and the caller waits outside the
-// region.
+// (txn/read_write/commit_region.h): if the bit is set, the region ends, and the caller waits
+// outside the region.
 //
 // A region reads the cache lines of the requested columns, and writes the same number of lines in
 // the private copy. If the protocol claims rows within the region, the region also reads and writes
@@ -117,9 +117,9 @@ bool read_groups_at_in_region(Store& store, const storage::Layout& layout, stora
 
 // Like storage::read_cell_at(), but completes the read of a cell that a region has already read.
 inline bool finish_read_at(const CellAt& at, const detail::ColumnSet& set, uint32_t g, SnapshotNumber rs, std::byte* image,
-                           uint64_t* sequence) {
-  if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, sequence);
-  *sequence = storage::word::sequence(at.word);
+                           uint64_t* version_number) {
+  if (!at.newest) return storage::read_version_at(at.older, set, g, rs, image, version_number);
+  *version_number = storage::word::version_number(at.word);
   return !storage::word::absent(at.word);
 }
 

@@ -2,7 +2,7 @@
 // and as JSON.
 #include "elider/hardware.h"
 
-#include "engine/json_text.h"
+#include "engine/introspection/json_text.h"
 #include "htm/detect.h"
 
 namespace elider {

@@ -1,4 +1,4 @@
-#include "heap/regions.h"
+#include "heap/region_attempt.h"
 
 #include "base/test_points.h"
 #include "heap/attempt.h"
@@ -58,7 +58,7 @@ void wait_and_number(HeapAttempt& attempt) {
     const uint64_t seen = slots.clock();
     // The loop must not use PAUSE, which aborts a region on every processor.
     uint32_t looks = B::kSuspends == Suspension::kLoads ? kLooksMax : 0;
-    while (!ELIDER_MUTANT(kHeapSkipIsolationWait) && !slots.nobody_since(seen)) {
+    while (!ELIDER_MUTANT(kHeapSkipIsolationWait) && !slots.no_reader_since(seen)) {
       if (looks-- == 0) B::template abort<kReadersCode>();
     }
     if constexpr (B::kSuspends == Suspension::kLoads) B::track();

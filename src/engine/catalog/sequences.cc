@@ -1,4 +1,4 @@
-#include "engine/sequences.h"
+#include "engine/catalog/sequences.h"
 
 #include <algorithm>
 #include <bit>
@@ -76,7 +76,7 @@ Status SequenceState::next(uint64_t* number) {
   ELIDER_TEST_POINT("sequences.fetched");
   *number = chunk.next++;
   const std::lock_guard taken(zone.latch);
-  if (!ELIDER_MUTANT(kIgnoreSequenceFloor)) chunk.drop_below(floor_.load());
+  if (!ELIDER_MUTANT(kIgnoreVersionFloor)) chunk.drop_below(floor_.load());
   if (chunk.empty()) return {};
   if (zone.current.empty()) {
     zone.current = chunk;

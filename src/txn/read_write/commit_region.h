@@ -36,7 +36,7 @@
 #include "base/bits.h"
 #include "htm/elide.h"
 #include "txn/read_write/transaction.h"
-#include "txn/record_region.h"
+#include "txn/read_in_region.h"
 
 namespace elider::txn {
 
@@ -72,7 +72,7 @@ auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
   ELIDER_TEST_POINT("occ.commit.after_snapshot");
   result.newest_reader = store_.snapshots.newest_reader_before(result.n, store_.workers.ids_used_max());
   ELIDER_TEST_POINT("occ.commit.after_slots");
-  if (!reads_stand()) [[unlikely]] {
+  if (!reads_valid()) [[unlikely]] {
     result.end = AtOnce::End::kFailed;
     return result;
   }
@@ -175,13 +175,13 @@ bool ReadWriteTransaction<Sync, Claims>::validate_in_region() {
   htm::Site& site = store_.elision->commit;
   if (2 * tracking_.size() > store_.laboratory.elision.read_lines_max) {
     site.mine().went_direct();
-    return reads_stand();
+    return reads_valid();
   }
-  enum class Seen { kStands, kFails, kNothing };
+  enum class Seen { kValid, kFails, kNothing };
   const Seen seen = htm::run_region<typename Sync::Backend>(
-      site, htm::SubscribedWithin{}, [&]() -> Seen { return reads_stand() ? Seen::kStands : Seen::kFails; },
-      []() -> Seen { return Seen::kNothing; }, [this](Seen looked) { return looked == Seen::kStands || !may_be_repaired(); });
-  return seen == Seen::kNothing ? reads_stand() : seen == Seen::kStands;
+      site, htm::SubscribedWithin{}, [&]() -> Seen { return reads_valid() ? Seen::kValid : Seen::kFails; },
+      []() -> Seen { return Seen::kNothing; }, [this](Seen looked) { return looked == Seen::kValid || !may_be_repaired(); });
+  return seen == Seen::kNothing ? reads_valid() : seen == Seen::kValid;
 }
 
 }  // namespace elider::txn

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "elider/elider.h"
-#include "engine/json_text.h"
+#include "engine/introspection/json_text.h"
 
 namespace elider {
 namespace {

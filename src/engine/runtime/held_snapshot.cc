@@ -1,4 +1,4 @@
-#include "engine/held_snapshot.h"
+#include "engine/runtime/held_snapshot.h"
 
 #include "engine/engine.h"
 

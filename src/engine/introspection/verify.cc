@@ -1,4 +1,4 @@
-#include "engine/verify.h"
+#include "engine/introspection/verify.h"
 
 #include <memory>
 #include <mutex>

@@ -19,7 +19,7 @@
 #include "base/worker.h"
 #include "elider/snapshot_number.h"
 #include "engine/engine.h"
-#include "engine/turns.h"
+#include "engine/runtime/turns.h"
 #include "txn/counters.h"
 #include "txn/store.h"
 

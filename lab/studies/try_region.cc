@@ -1,5 +1,5 @@
-// Single regions, for studies (regions.h).
-#include "lab/studies/regions.h"
+// Single regions, for studies (try_region.h).
+#include "lab/studies/try_region.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "engine/installed_procedures.h"
+#include "engine/catalog/installed_procedures.h"
 
 #include <algorithm>
 #include <bit>

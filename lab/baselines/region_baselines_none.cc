@@ -1,0 +1,3 @@
+#include "lab/baselines/region_baselines.h"
+
+ELIDER_REGION_BASELINES(region_baselines_none, None, kNone)
