@@ -5,7 +5,7 @@
 // transaction may have written a group after this transaction read it. Two transactions must not
 // write the same group at the same time.
 //
-// For tests only. Thread safety: none.
+// This header is for tests only. It is not thread-safe.
 #pragma once
 
 #include <algorithm>

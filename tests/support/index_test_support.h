@@ -1,7 +1,7 @@
 // Shared by the index tests: workers, seeds that are printed and can be set, keys of both types
 // that are made from numbers, and whole scans.
 //
-// For tests only. Thread safety: an Inside belongs to one thread.
+// This header is for tests only. Thread safety: an Inside belongs to one thread.
 #pragma once
 
 #include <gtest/gtest.h>
