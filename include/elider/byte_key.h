@@ -1,17 +1,18 @@
-// Bytes, ByteRange: keys that are byte strings, and ranges of such keys.
+// Bytes, OwnedBytes, ByteRange: keys that are byte strings, and ranges of such keys.
 //
 // A table has number keys or byte keys (Schema::key_kind). A byte key has 0 to kKeyBytesMax bytes.
 // Byte keys are compared byte by byte, as unsigned numbers. A key that is a prefix of another key
 // is smaller. The empty key is valid, and is the smallest key.
 //
-// Bytes and ByteRange refer to the caller's bytes and do not own them. The bytes must remain valid
-// until the call that takes the object returns. Thread safety: the types are values, and the
-// functions are pure.
+// A Bytes object refers to the caller's bytes. The bytes must remain valid until the call that
+// takes the object returns. Ranges and positions own copies of their keys. Thread safety: the types
+// are values, and the functions are pure.
 #pragma once
 
 #include "elider/language.h"
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -21,7 +22,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "elider/key.h"
@@ -32,13 +35,25 @@ namespace elider {
 
 inline constexpr uint32_t kKeyBytesMax = 1024;
 
-// A view of a byte string. Spans of std::byte, and all types that convert to std::string_view,
-// convert to Bytes. As with std::string_view, a string literal ends at its first zero character.
+// A view of a byte string. Spans of std::byte or unsigned char, encoded tuples, and all types that
+// convert to std::string_view, convert to Bytes. As with std::string_view, a string literal ends at
+// its first zero character.
 class Bytes {
  public:
   constexpr Bytes() = default;  // an empty string
   constexpr Bytes(const std::byte* data, size_t size) : data_(data), size_(size) {}
   constexpr Bytes(std::span<const std::byte> bytes) : data_(bytes.data()), size_(bytes.size()) {}
+  Bytes(std::nullptr_t) = delete;
+  template <class Range>
+    requires(std::convertible_to<const Range&, std::span<const unsigned char>> && !std::convertible_to<const Range&, std::string_view>)
+  Bytes(const Range& range) : Bytes(std::as_bytes(std::span<const unsigned char>(range))) {}
+  // An elider::EncodedTuple.
+  template <class Encoded>
+    requires requires(const Encoded& encoded) {
+      { encoded.bytes() } -> std::same_as<std::span<const std::byte>>;
+      { encoded.text() } -> std::same_as<std::string_view>;
+    }
+  Bytes(const Encoded& encoded) : Bytes(encoded.bytes()) {}
   template <class Range>
     requires(std::convertible_to<const Range&, std::span<const std::byte>> && !std::convertible_to<const Range&, std::string_view> &&
              !std::same_as<Range, Bytes>)
@@ -71,33 +86,75 @@ class Bytes {
   size_t size_ = 0;
 };
 
-// A range of byte keys.
+// A copy of a byte string. Short strings are stored in the object, longer ones are allocated.
+class OwnedBytes {
+ public:
+  OwnedBytes() = default;  // an empty string
+  OwnedBytes(Bytes bytes) : size_(bytes.size()) {
+    if (size_ > kShort) long_ = bytes.text();
+    else if (size_ != 0) std::memcpy(short_.data(), bytes.data(), size_);
+  }
+  template <class Text>
+    requires(std::convertible_to<const Text&, Bytes> && !std::same_as<Text, OwnedBytes> && !std::same_as<Text, Bytes>)
+  OwnedBytes(const Text& text) : OwnedBytes(Bytes(text)) {}
+
+  // The views are valid until this object is changed or destroyed.
+  Bytes bytes() const { return size_ > kShort ? Bytes(long_) : Bytes(short_.data(), size_); }
+  operator Bytes() const { return bytes(); }
+  std::string_view text() const { return bytes().text(); }
+  std::string to_string() const { return bytes().to_string(); }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  friend std::strong_ordering operator<=>(const OwnedBytes& a, const OwnedBytes& b) { return a.bytes() <=> b.bytes(); }
+  friend bool operator==(const OwnedBytes& a, const OwnedBytes& b) { return a.bytes() == b.bytes(); }
+
+ private:
+  static constexpr size_t kShort = 48;
+  size_t size_ = 0;
+  std::array<std::byte, kShort> short_{};
+  std::string long_;
+};
+
+// What elider::prefix() (elider/tuple.h) returns: a range of encoded tuples.
+template <class T>
+concept TuplePrefixType = requires(const T& prefix) { Bytes(prefix.from()), Bytes(prefix.to()), prefix.to_end(), prefix.status(); };
+
+// A range of byte keys. A range of encoded tuples is made from elider::prefix(). If the tuple
+// cannot be encoded, or if its fields do not have the types of the table's fields, a scan of the
+// range returns kInvalidArgument.
 class ByteRange {
  public:
+  ByteRange() : ByteRange(OwnedBytes(), OwnedBytes(), End::kNone) {}  // all keys
   // Contains the keys from `first` to `last`, inclusive. Empty if first > last.
   ByteRange(Bytes first, Bytes last) : from_(first), to_(last), end_(End::kThrough) {}
-  static ByteRange all() { return {Bytes(), Bytes(), End::kNone}; }
-  static ByteRange from(Bytes first) { return {first, Bytes(), End::kNone}; }
+  static ByteRange all() { return {}; }
+  static ByteRange from(Bytes first) { return {first, OwnedBytes(), End::kNone}; }
   // Returns the range of all keys k with first <= k < end.
   static ByteRange until(Bytes first, Bytes end) { return {first, end, End::kBefore}; }
   // Returns the range of all keys that begin with `bytes`, including the key that equals `bytes`.
   static ByteRange prefix(Bytes bytes) { return {bytes, bytes, End::kPrefix}; }
 
-  // Contains all encoded tuples that begin with the fields of `prefix`, which elider::prefix()
-  // (elider/tuple.h) returned. The range refers to `prefix`, so `prefix` must outlive the range. If
-  // prefix.status() is not ok, a scan of the range returns that status.
-  template <class TuplePrefix>
-    requires requires(const TuplePrefix& prefix) { Bytes(prefix.from()), Bytes(prefix.to()), prefix.to_end(), prefix.status(); }
-  ByteRange(const TuplePrefix& prefix)
-      : from_(prefix.from()), to_(prefix.to()), end_(prefix.to_end() ? End::kNone : End::kBefore),
-        refusal_(prefix.status().ok() ? nullptr : &prefix.status()) {}
+  // Contains all encoded tuples that begin with the fields of `prefix`.
+  template <TuplePrefixType Prefix>
+  ByteRange(const Prefix& prefix) : ByteRange(between(prefix, prefix)) {}
+  // Returns the range of all encoded tuples from those that begin with the fields of `first` to
+  // those that begin with the fields of `last`, inclusive. Empty if first > last.
+  template <TuplePrefixType First, TuplePrefixType Last>
+  static ByteRange between(const First& first, const Last& last) {
+    ByteRange range(Bytes(first.from()), Bytes(last.to()), last.to_end() ? End::kNone : End::kBefore);
+    range.fields_bytes_ = static_cast<uint32_t>(range.from_.size());
+    range.refusal_ = first.status().ok() ? last.status() : first.status();
+    return range;
+  }
 
   // after() returns the part of this range with keys greater than `key`, from which a scan that has
   // reached `key` continues. before() returns the part with smaller keys, for a reverse scan. `key`
-  // need not exist in the table.
+  // need not exist in the table. It can also be a std::tuple (elider/tuple_key.h).
   ByteRange after(Bytes key) const {
     ByteRange rest = *this;
-    if (key < from_) return rest;
+    if (key < from_.bytes()) return rest;
+    if (key.size() < fields_bytes_ || key.text().substr(0, fields_bytes_) != fields().text()) rest.fields_bytes_ = 0;
     rest.from_ = key;
     rest.after_ = true;
     return rest;
@@ -109,32 +166,41 @@ class ByteRange {
     rest.end_ = End::kBefore;
     return rest;
   }
+  template <class... Fields>
+  ByteRange after(const std::tuple<Fields...>& key) const;
+  template <class... Fields>
+  ByteRange before(const std::tuple<Fields...>& key) const;
 
-  // Returns the reason why the range cannot be scanned, or null.
-  const Status* refusal() const { return refusal_; }
+  // The reason why the range cannot be scanned. Ok if it can.
+  const Status& refusal() const { return refusal_; }
+  // The encoded fields with which the first tuple of the range begins; empty if the range was not
+  // made from a prefix of tuples. Valid as long as this object.
+  Bytes fields() const { return {from_.bytes().data(), fields_bytes_}; }
 
  private:
   friend class detail::ByteRangeKeys;
   enum class End : uint8_t { kNone, kBefore, kThrough, kPrefix };
-  ByteRange(Bytes from, Bytes to, End end) : from_(from), to_(to), end_(end) {}
+  ByteRange(OwnedBytes from, OwnedBytes to, End end) : from_(std::move(from)), to_(std::move(to)), end_(end) {}
   // Returns whether `key` lies before the end of the range.
   bool below_end(Bytes key) const {
+    const Bytes to = to_;
     if (end_ == End::kNone) return true;
-    if (end_ == End::kBefore) return key < to_;
-    if (end_ == End::kThrough) return key <= to_;
-    return key <= to_ || key.text().starts_with(to_.text());
+    if (end_ == End::kBefore) return key < to;
+    if (end_ == End::kThrough) return key <= to;
+    return key <= to || key.text().starts_with(to.text());
   }
 
-  Bytes from_, to_;
-  bool after_ = false;  // the range begins after `from_`, not at it
+  OwnedBytes from_, to_;
+  uint32_t fields_bytes_ = 0;  // size of fields()
+  bool after_ = false;         // the range begins after `from_`, not at it
   End end_;
-  const Status* refusal_ = nullptr;
+  Status refusal_;
 };
 
 // A row's position in a secondary index of a table with byte keys.
 struct ByteIndexPosition {
   uint64_t value = 0;
-  Bytes key;
+  OwnedBytes key;
 };
 
 // A range of a secondary index of a table with byte keys; see IndexRange.
@@ -146,7 +212,7 @@ class ByteIndexRange {
   ByteIndexRange(KeyRange values) : ByteIndexRange(values.first, values.last) {}
 
   // after() returns the part of this range after `position`, and before() the part before it.
-  ByteIndexRange after(ByteIndexPosition position) const {
+  ByteIndexRange after(const ByteIndexPosition& position) const {
     ByteIndexRange rest = *this;
     if (position.value < first_ || (starts_after_ && position.value == first_ && position.key < from_)) return rest;
     rest.first_ = position.value;
@@ -154,7 +220,7 @@ class ByteIndexRange {
     rest.starts_after_ = true;
     return rest;
   }
-  ByteIndexRange before(ByteIndexPosition position) const {
+  ByteIndexRange before(const ByteIndexPosition& position) const {
     ByteIndexRange rest = *this;
     if (position.value > last_ || (ends_before_ && position.value == last_ && position.key > to_)) return rest;
     rest.last_ = position.value;
@@ -166,7 +232,7 @@ class ByteIndexRange {
  private:
   friend class detail::ByteIndexRangeKeys;
   uint64_t first_ = 0, last_ = ~uint64_t{0};
-  Bytes from_, to_;
+  OwnedBytes from_, to_;
   bool starts_after_ = false;  // the range starts after (first_, from_); if false, with the first row of value first_
   bool ends_before_ = false;   // the range ends before (last_, to_); if false, with the last row of value last_
 };
@@ -217,7 +283,7 @@ class ByteRangeKeys {
  public:
   explicit ByteRangeKeys(const ByteRange& range) {
     using End = ByteRange::End;
-    const auto too_long = [](Bytes bytes) { return bytes.size() > kKeyBytesMax; };
+    const auto too_long = [](const OwnedBytes& bytes) { return bytes.size() > kKeyBytesMax; };
     from_.set(range.from_, range.after_ || too_long(range.from_) ? 1 : 0);
     switch (range.end_) {
       case End::kNone: to_end_ = true; to_.set(Bytes()); break;

@@ -48,6 +48,9 @@ Status check_key_fields(std::span<const KeyField> fields);
 // Checks that the bytes are an encoded tuple with these fields.
 //   kInvalidArgument  the message names the field, or the offset if the bytes are not a tuple
 Status check_tuple_key(std::span<const KeyField> fields, std::span<const std::byte> key);
+// Like check_tuple_key(), but the tuple may have fewer fields, and its last field may be the
+// beginning of a text (elider::StartsWith), of which only the type is checked.
+Status check_tuple_prefix(std::span<const KeyField> fields, std::span<const std::byte> prefix);
 // Prints the types of the fields: (uint32, text, timestamp desc or null last).
 std::string text_of(std::span<const KeyField> fields);
 

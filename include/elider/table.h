@@ -32,6 +32,7 @@ struct ImageHeader {
   KeyRef key;
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if the read is not tracked
   uint8_t groups = 0;       // bit set of the column groups that were read
+  uint16_t table = 0;       // the table's id plus 1 if the view may be used by another piece of a chopped call; otherwise may be 0
   uint32_t bytes = 0;       // size of the row
   uint32_t generation = 1;  // the worker's number for the transaction that made the image; views of the image store the same number
 };
@@ -77,6 +78,10 @@ namespace detail {
 // Checks a byte key: the table must have byte keys, the key has at most kKeyBytesMax bytes, and a
 // key of a table with tuple keys is a tuple of the right types. Otherwise returns the reason.
 [[gnu::cold]] Status check_bytes(const TableRef& table, Bytes key);
+// Checks a range that was made from a prefix of tuples: the prefix could be encoded and, if the
+// table has tuple keys, its fields have the types of the table's fields. Otherwise returns the
+// reason.
+Status check_range(const TableRef& table, const ByteRange& range);
 // Reports that a tuple could not be encoded, for the reason `why`.
 [[gnu::cold]] Status refuse_tuple(const TableRef& table, const Status& why);
 }  // namespace detail

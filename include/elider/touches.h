@@ -57,6 +57,11 @@ class Touches {
   // Touches the starting point of an ascending or descending scan.
   void range(const TableRef& table, Key from) noexcept { add({table.base(), nullptr, from, 0, detail::Touch::Place::kRange}); }
   void range(const TableRef& table, Bytes from) noexcept { add(table, nullptr, from, detail::Touch::Place::kRange); }
+  // Touches the starting point of an ascending scan of a range of tuples (elider::prefix()).
+  template <TuplePrefixType Prefix>
+  void range(const TableRef& table, const Prefix& prefix) noexcept {
+    if (prefix.status().ok()) range(table, Bytes(prefix.from()));
+  }
   // Touches the starting point of a scan of a secondary index; `from` is an index value.
   void range(const IndexRef& index, Key from) noexcept {
     add({index.table.base(), nullptr, from, index.position, detail::Touch::Place::kIndexRange});

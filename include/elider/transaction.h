@@ -230,7 +230,7 @@ class Transaction {
     const auto call = [&](detail::KeyRef key, const RawView& view) {
       return visit(detail::KeyFace<KeyType>::given(key), View<Row, KeyType>(view));
     };
-    if (range.refusal() != nullptr) [[unlikely]] return detail::refuse_tuple(table, *range.refusal());
+    if (Status status = check_range(table, range); !status.ok()) [[unlikely]] return status;
     const detail::ByteRangeKeys keys(range);
     return visited<detail::KeyRef, RawView>(call, [&](EachRow each) { return do_scan(table, keys.range(), options, each); });
   }
@@ -313,7 +313,7 @@ class Transaction {
   }
   Status scan(const TableRef& table, const ByteRange& range, const ScanOptions& options, FunctionRef<bool(Bytes, RawView)> visit) {
     if (!table.byte_keys()) [[unlikely]] return detail::check_bytes(table, {});
-    if (range.refusal() != nullptr) [[unlikely]] return detail::refuse_tuple(table, *range.refusal());
+    if (Status status = check_range(table, range); !status.ok()) [[unlikely]] return status;
     const detail::ByteRangeKeys keys(range);
     return do_scan(table, keys.range(), options, [&](detail::KeyRef key, RawView view) { return visit(detail::bytes_of(key), view); });
   }
@@ -454,6 +454,11 @@ class Transaction {
   static Status check_bytes(const TableRef& table, Bytes key) {
     if (!table.byte_keys() || key.size() > kKeyBytesMax || table.tuple_keys()) [[unlikely]] return detail::check_bytes(table, key);
     return {};
+  }
+  // Returns an error if the range was made from a prefix of tuples and does not fit the table.
+  static Status check_range(const TableRef& table, const ByteRange& range) {
+    if (range.refusal().ok() && range.fields().empty()) return {};
+    return detail::check_range(table, range);
   }
   // Converts `key` to the engine's format and returns operation(key). If the table does not accept
   // the key, returns an error instead.

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -133,11 +134,14 @@ struct TuplePath {
 
 // Why a tuple could not be encoded.
 struct EncodeFailure {
-  enum class Reason : uint8_t { kNoRoom, kNotUtf8, kNullPointer };
+  enum class Reason : uint8_t { kNoRoom, kNotUtf8, kNullPointer, kOutOfRange };
   Reason reason;
   TupleType type;
   size_t bytes;   // size of the text or bytes
   size_t offset;  // of the first byte that is not UTF-8
+  uint64_t number;           // the integer that is out of range, if it is not negative; otherwise its two's complement
+  bool negative;             // `number` is negative
+  const char* integer_type;  // the type that cannot hold it
   TuplePath path;
 
   // Returns null, which the caller then returns as well.
@@ -151,6 +155,38 @@ struct EncodeFailure {
 };
 // `room` is the size of the buffer.
 [[gnu::cold]] Status encode_status(const EncodeFailure& failure, size_t room);
+
+// An integer that a call takes as a key field of type T. It accepts every integer, and encoding
+// fails if T cannot represent the value. A plain T would convert the integer without a check.
+template <class T>
+class CheckedInteger {
+ public:
+  constexpr CheckedInteger() = default;
+  template <class U>
+    requires(std::integral<U> || std::is_enum_v<U>)
+  constexpr CheckedInteger(U value) : word_(static_cast<uint64_t>(value)), negative_(value < U{}) {}
+
+  constexpr bool fits() const {
+    if (negative_) return std::is_signed_v<T> && static_cast<int64_t>(word_) >= static_cast<int64_t>(std::numeric_limits<T>::min());
+    return word_ <= static_cast<uint64_t>(std::numeric_limits<T>::max());
+  }
+  constexpr T value() const { return static_cast<T>(word_); }  // only if fits()
+  constexpr uint64_t word() const { return word_; }
+  constexpr bool negative() const { return negative_; }
+
+ private:
+  uint64_t word_ = 0;  // the number, or its two's complement
+  bool negative_ = false;
+};
+template <class T>
+inline constexpr bool kIsCheckedInteger = false;
+template <class T>
+inline constexpr bool kIsCheckedInteger<CheckedInteger<T>> = true;
+template <class T>
+constexpr const char* integer_name() {
+  constexpr const char* kNames[2][4] = {{"uint8", "uint16", "uint32", "uint64"}, {"int8", "int16", "int32", "int64"}};
+  return kNames[std::is_signed_v<T> ? 1 : 0][std::countr_zero(sizeof(T))];
+}
 
 // Traits that classify the C++ types of fields.
 template <class T>
@@ -320,6 +356,14 @@ std::byte* put_field(std::byte* at, std::byte* end, const T& value, EncodeFailur
     return put_tag<kFlip>(at, end, value ? kTagTrue : kTagFalse, TupleType::kBool, failure);
   } else if constexpr (TupleNumber<T>) {
     return put_number<kFlip>(at, end, value, failure);
+  } else if constexpr (kIsCheckedInteger<T>) {
+    if (!value.fits()) [[unlikely]] {
+      failure.number = value.word();
+      failure.negative = value.negative();
+      failure.integer_type = integer_name<decltype(value.value())>();
+      return failure.set(EncodeFailure::Reason::kOutOfRange, TupleType::kInteger);
+    }
+    return put_number<kFlip>(at, end, value.value(), failure);
   } else if constexpr (TupleEnum<T>) {
     static_assert(TupleNumber<std::underlying_type_t<T>>, "the underlying type of an enumeration is a number");
     return put_number<kFlip>(at, end, static_cast<std::underlying_type_t<T>>(value), failure);

@@ -10,7 +10,9 @@
 // an integer, an enumeration, float, double, Timestamp, Uuid, std::string, std::vector<std::byte>,
 // a nested std::tuple, or std::optional or Descending of these. A call that takes a key also
 // accepts std::string_view for std::string, and Bytes for std::vector<std::byte>, so it does not
-// allocate memory. A scan decodes each key for its visitor, which allocates memory for strings.
+// allocate memory. It accepts integers of any type, and returns kInvalidArgument if the field's
+// type cannot represent the value. A scan decodes each key for its visitor, which allocates memory
+// for strings.
 //
 // The table's schema contains the types of the fields (Schema::key_fields), and the files store
 // them. A program that opens the table with another key type gets kSchemaMismatch. Calls without a
@@ -43,6 +45,10 @@ namespace detail {
 template <class T>
 struct KeyArgumentOf {
   using type = T;
+};
+template <TupleNumber T>
+struct KeyArgumentOf<T> {
+  using type = CheckedInteger<T>;
 };
 template <>
 struct KeyArgumentOf<std::string> {
@@ -140,6 +146,23 @@ struct KeyFace<std::tuple<Fields...>> {
 };
 
 }  // namespace detail
+
+template <class... Fields>
+ByteRange ByteRange::after(const std::tuple<Fields...>& key) const {
+  EncodedTuple encoded;
+  Status status = encoded.set_tuple(key);
+  ByteRange rest = after(Bytes(encoded.bytes()));
+  if (!status.ok()) rest.refusal_ = status;
+  return rest;
+}
+template <class... Fields>
+ByteRange ByteRange::before(const std::tuple<Fields...>& key) const {
+  EncodedTuple encoded;
+  Status status = encoded.set_tuple(key);
+  ByteRange rest = before(Bytes(encoded.bytes()));
+  if (!status.ok()) rest.refusal_ = status;
+  return rest;
+}
 
 static_assert(kTupleBytesMax == kKeyBytesMax, "every encoded tuple is a key, and every tuple key is decoded");
 

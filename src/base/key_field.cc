@@ -79,6 +79,18 @@ std::string text_of(const KeyField& field) {
   return text;
 }
 
+// Returns why `value` cannot be the field at this position, or ok.
+Status check_field(std::span<const KeyField> fields, size_t position, const TupleField& value, const std::string& where) {
+  if (position < fields.size() && accepts(fields[position], value)) [[likely]] return {};
+  std::string text = "field " + where + std::to_string(position) + " is ";
+  text += name_of(value.type);
+  if (value.descending) text += " desc";
+  if (position >= fields.size()) return Status::invalid_argument(text + ", but there should be no such field");
+  if (value.type == TupleType::kInteger)
+    text += " " + (value.negative ? std::to_string(value.as_int64()) : std::to_string(value.integer));
+  return Status::invalid_argument(text + " instead of " + text_of(fields[position]));
+}
+
 // Checks the fields of one tuple: the outermost tuple or, if the reader has just entered a nested
 // tuple, that one. `where` is the tuple's path in messages, such as "2.".
 Status check_fields(TupleReader& reader, std::span<const KeyField> fields, const std::string& where) {
@@ -86,17 +98,9 @@ Status check_fields(TupleReader& reader, std::span<const KeyField> fields, const
   size_t position = 0;
   for (TupleField value; reader.next(&value); ++position) {
     if (reader.depth() < depth) break;  // the end of the nested tuple
-    const std::string named = "field " + where + std::to_string(position);
-    const std::string type = std::string(name_of(value.type)) + (value.descending ? " desc" : "");
-    if (position >= fields.size()) return Status::invalid_argument(named + " is " + type + ", but there should be no such field");
-    const KeyField& field = fields[position];
-    if (!accepts(field, value)) {
-      const std::string shown = value.type == TupleType::kInteger
-                                    ? " " + (value.negative ? std::to_string(value.as_int64()) : std::to_string(value.integer))
-                                    : std::string();
-      return Status::invalid_argument(named + " is " + type + shown + " instead of " + text_of(field));
-    }
+    if (Status status = check_field(fields, position, value, where); !status.ok()) [[unlikely]] return status;
     if (value.type != TupleType::kTuple) continue;
+    const KeyField& field = fields[position];
     if (Status status = check_fields(reader, field.fields, where + std::to_string(position) + "."); !status.ok()) return status;
   }
   if (!reader.status().ok()) return reader.status();
@@ -116,6 +120,20 @@ Status check_key_fields(std::span<const KeyField> fields) {
 Status check_tuple_key(std::span<const KeyField> fields, std::span<const std::byte> key) {
   TupleReader reader(key);
   return check_fields(reader, fields, "");
+}
+
+Status check_tuple_prefix(std::span<const KeyField> fields, std::span<const std::byte> prefix) {
+  TupleReader reader(prefix);
+  size_t position = 0;
+  TupleField value;
+  for (; reader.next(&value); ++position) {
+    if (Status status = check_field(fields, position, value, ""); !status.ok()) [[unlikely]] return status;
+    if (value.type != TupleType::kTuple) continue;
+    if (Status status = check_fields(reader, fields[position].fields, std::to_string(position) + "."); !status.ok()) return status;
+  }
+  const bool cut_off = value.type == TupleType::kText || value.type == TupleType::kBytes;
+  if (!reader.status().ok() && cut_off && reader.depth() == 0) return check_field(fields, position, value, "");
+  return reader.status();
 }
 
 std::string text_of(std::span<const KeyField> fields) {

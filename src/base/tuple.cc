@@ -184,6 +184,12 @@ Status encode_status(const EncodeFailure& failure, size_t room) {
   switch (failure.reason) {
     case EncodeFailure::Reason::kNotUtf8: words += ": the text is not UTF-8 at byte " + std::to_string(failure.offset); break;
     case EncodeFailure::Reason::kNullPointer: words += ": the text is a null pointer"; break;
+    case EncodeFailure::Reason::kOutOfRange:
+      words += " is ";
+      words += failure.negative ? std::to_string(static_cast<int64_t>(failure.number)) : std::to_string(failure.number);
+      words += ", which is out of the range of ";
+      words += failure.integer_type;
+      break;
     case EncodeFailure::Reason::kNoRoom:
       words += " (";
       words += name_of(failure.type);

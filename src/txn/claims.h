@@ -50,6 +50,8 @@ struct TransactionHooks {
   // Returns true if the transaction may update a row through a view that another piece of the same
   // call has read.
   static constexpr bool uses_views_of_call() { return false; }
+  // Whether a view's header contains the table, which uses_views_of_call() requires.
+  static constexpr bool kViewsNameTables = false;
   // Returns the row block of such a view, or null if the row must be looked up.
   static constexpr storage::Row* row_of_call(const detail::TableBase&, const detail::ImageHeader&) { return nullptr; }
 };

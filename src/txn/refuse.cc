@@ -105,6 +105,15 @@ Status check_bytes(const TableRef& table, Bytes key) {
   if (status.ok()) return {};
   return reworded(Code::kInvalidArgument, named + " has the key " + text_of(table.schema().key_fields) + ": ", status);
 }
+Status check_range(const TableRef& table, const ByteRange& range) {
+  if (!range.refusal().ok() || !table) return refuse_tuple(table, range.refusal());
+  if (!table.tuple_keys()) return {};
+  Status status = check_tuple_prefix(table.schema().key_fields, range.fields().span());
+  if (status.ok()) return {};
+  return reworded(Code::kInvalidArgument,
+                  "table '" + table.schema().name + "' has the key " + text_of(table.schema().key_fields) + ", but in the range's prefix ",
+                  status);
+}
 Status refuse_tuple(const TableRef& table, const Status& why) {
   if (!table) return Status::invalid_argument("the operation was given an empty TableRef");
   return reworded(Code::kInvalidArgument, "table '" + table.schema().name + "': the key cannot be encoded: ", why);

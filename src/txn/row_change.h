@@ -118,17 +118,9 @@ class RowChanges {
   // The largest table id plus one; 0 if the list is empty.
   uint64_t tables() const { return tables_; }
 
-  // Returns the hash that RowChange::key contains for a byte key.
-  static Key hash_of(elider::Bytes key) {
-    uint64_t hash = key.size() * 0x9e3779b97f4a7c15;
-    for (size_t i = 0; i < key.size(); i += sizeof hash) {
-      uint64_t word = 0;
-      std::memcpy(&word, key.data() + i, std::min(sizeof word, key.size() - i));
-      hash = (hash ^ word) * 0xff51afd7ed558ccd;
-      hash ^= hash >> 32;
-    }
-    return hash;
-  }
+  // Returns the hash that RowChange::key contains for a byte key. It depends on a random seed of
+  // the process, so keys with equal hashes cannot be chosen on purpose.
+  static uint64_t hash_of(elider::Bytes key);
 
  private:
   static constexpr uintptr_t kAhead[] = {64, 128};  // bytes

@@ -139,7 +139,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   [[gnu::always_inline]] inline Status read_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, std::byte* image,
                                                 detail::ImageHeader* header) {
     const Layout& layout = table.layout();
-    *header = {row, key, ~0u, static_cast<uint8_t>(set.groups), layout.row_bytes(), this->generation()};
+    *header = {row, key, ~0u, static_cast<uint8_t>(set.groups), 0, layout.row_bytes(), this->generation()};
     const uint32_t groups = set.read_groups;
     CellAt cells[kColumnGroupsMax];
     bool together = false;

@@ -83,7 +83,7 @@ bool ZoneScan::scan(const Piece& piece, std::byte* image, unsigned thread) {
     const Key key = storage::Zones::key_in(slot);
     if (seen_ != nullptr) [[unlikely]]
       note(key, version_numbers);
-    header = {row, key, ~0u, static_cast<uint8_t>(set_.groups), layout_.row_bytes()};
+    header = {row, key, ~0u, static_cast<uint8_t>(set_.groups), 0, layout_.row_bytes()};
     if (!visit_(key, view, thread) || stopped_.load(std::memory_order_relaxed)) return false;
     if (thread == 0 && has_ended_()) [[unlikely]]
       return false;

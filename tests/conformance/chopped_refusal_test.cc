@@ -132,5 +132,32 @@ TEST_P(ChoppedRefusalTest, AnAccessOfNoColumnsIsDeclared) {
   }
 }
 
+// The key of a view has the kind of its own table's keys.
+TEST_P(ChoppedRefusalTest, AViewOfAnotherTableIsRefused) {
+  struct Call {
+    int64_t deposits = 0;
+  };
+  struct Text {
+    int64_t value = 0;
+  };
+  const auto made = db_.create_table(SchemaOf<Text, std::string_view>("texts").column("value", &Text::value));
+  ASSERT_OK(made);
+  const TableRef texts = *made;
+  const ProcedureHandle<Call> mistaken = [&] {
+    Procedures procedures;
+    const ProcedureHandle<Call> handle = procedures.add(Procedure<Call>("mistaken").operation(
+        Operation("some").reads("accounts").reads("texts").writes("texts"), [&](Transaction& txn, Call&) -> Status {
+          RawView view;
+          if (Status status = txn.get(TableRef(bank_.accounts), Key{1}, {}, &view); !status.ok()) return status;
+          void* image = nullptr;
+          return txn.edit(texts, view, {}, &image);
+        }));
+    EXPECT_OK(db_.install(std::move(procedures)));
+    return handle;
+  }();
+  Call call;
+  EXPECT_REFUSED(Code::kInvalidArgument, "texts", db_.call(mistaken, call));
+}
+
 }  // namespace
 }  // namespace elider::test

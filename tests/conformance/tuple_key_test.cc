@@ -106,21 +106,60 @@ TEST_P(TupleKeyTest, ScansAreInTheOrderOfTuples) {
   EXPECT_EQ(scan(prefix(Region::kEurope, StartsWith{"a"})).size(), 6u);
   EXPECT_EQ(scan(prefix()).size(), 18u);
   EXPECT_EQ(scan(prefix(Region::kEurope, "c")).size(), 0u);
-  // Pages continue after the key of the last row.
-  const TuplePrefix europe = prefix(Region::kEurope);
+  EXPECT_EQ(scan(ByteRange::between(prefix(Region::kEurope, "ab"), prefix(Region::kAsia, "a"))).size(), 9u);
+  EXPECT_EQ(scan(ByteRange()), all);
+  // Pages continue after the key of the last row. A range owns its keys.
+  ByteRange rest = prefix(Region::kEurope);
+  const ByteRange europe = rest;
   std::vector<OrderKey> pages;
-  EncodedTuple last;
-  for (ByteRange rest = europe;;) {
+  for (;;) {
     const std::vector<OrderKey> page = scan(rest, {.limit = 2});
     if (page.empty()) break;
     pages.insert(pages.end(), page.begin(), page.end());
-    ASSERT_OK(last.set_tuple(page.back()));
-    rest = ByteRange(europe).after(last.bytes());
+    rest = rest.after(page.back());
   }
   EXPECT_EQ(pages, scan(europe));
   std::vector<OrderKey> backwards = scan(europe, {.reverse = true});
+  EXPECT_EQ(scan(europe.before(backwards[0]), {.limit = 1, .reverse = true}), std::vector<OrderKey>{backwards[1]});
   std::reverse(backwards.begin(), backwards.end());
   EXPECT_EQ(backwards, pages);
+}
+
+// An integer that the type of its field cannot represent does not become another number.
+TEST_P(TupleKeyTest, IntegersOutOfRangeAreRefused) {
+  fill();
+  const int negative = -1;
+  const uint64_t large = uint64_t{1} << 32;
+  read(db_, [&](Transaction& txn) {
+    EXPECT_REFUSED(Code::kInvalidArgument,
+                   "table 'orders': the key cannot be encoded: tuple field 2 is -1, which is out of the range of uint32",
+                   txn.get(orders_, {Region::kAsia, "a", Descending{negative}}).status());
+    EXPECT_REFUSED(Code::kInvalidArgument, "tuple field 2 is 4294967296, which is out of the range of uint32",
+                   txn.get(orders_, {Region::kAsia, "a", {large}}).status());
+    EXPECT_OK(txn.get(orders_, {Region::kAsia, "a", Descending{int8_t{70}}}));
+  });
+}
+
+// A prefix whose fields have other types than the fields of the table is refused.
+TEST_P(TupleKeyTest, PrefixesOfOtherTypesAreRefused) {
+  fill();
+  const std::string table = "table 'orders' has the key (uint8, text, uint32 desc), but in the range's prefix ";
+  const auto stop = [](const OrderKey&, const OrderView&) { return false; };
+  read(db_, [&](Transaction& txn) {
+    const auto refused = [&](const ByteRange& range, const std::string& why) {
+      EXPECT_REFUSED(Code::kInvalidArgument, table + why, txn.scan(orders_, range, {}, stop));
+      EXPECT_REFUSED(Code::kInvalidArgument, table + why,
+                     txn.scan(TableRef(orders_), range, {}, FunctionRef<bool(Bytes, RawView)>([](Bytes, RawView) { return true; })));
+    };
+    refused(prefix("a"), "field 0 is text instead of uint8");
+    refused(prefix(256), "field 0 is integer 256 instead of uint8");
+    refused(prefix(1, 1), "field 1 is integer 1 instead of text");
+    refused(prefix(1, StartsWith{std::vector<std::byte>(1)}), "field 1 is bytes instead of text");
+    refused(prefix(1, "a", 1), "field 2 is integer 1 instead of uint32 desc");
+    refused(prefix(1, "a", Descending{1}, 4), "field 3 is integer, but there should be no such field");
+    EXPECT_OK(txn.scan(orders_, prefix(1, StartsWith{"a"}), {}, stop));
+    EXPECT_OK(txn.scan(orders_, prefix(1, "a", Descending{1}), {}, stop));
+  });
 }
 
 TEST_P(TupleKeyTest, KeysThatCannotBeEncodedAreRefusedAndChangeNothing) {

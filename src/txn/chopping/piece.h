@@ -47,6 +47,7 @@ struct Piece : NoClaims {
     order = its_order;
   }
   bool uses_views_of_call() const { return piece; }
+  static constexpr bool kViewsNameTables = true;
 };
 
 // Core and tail of a call, run within one region of the backend B (txn/chopping/direct.h).

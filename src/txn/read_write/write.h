@@ -184,6 +184,7 @@ template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::edit_view_of_call(const TableRef& ref, const ColumnSet& set, const detail::ImageHeader& view,
                                                               void** image) {
   auto& table = static_cast<TableType&>(*ref.base());
+  if (view.table != table.id() + 1) return refuse_view(ref);  // its key may be of another kind
   KeyRef key = view.key;
   return guarded(table, key, [&]() -> Status {
     Row* row = claims_.row_of_call(table, view);
