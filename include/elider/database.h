@@ -92,11 +92,33 @@ class ActiveTransaction {
   Status commit(SnapshotNumber* commit_number = nullptr) { return commit(Durability::kDefault, commit_number); }
   void rollback();
 
+  // Begins the next attempt, after an operation or commit() has returned kConflict. Rolls the
+  // transaction back if it is open, and waits before the attempt as run() does (RunPolicy).
+  // Transaction::attempt() is then one larger. The database must be open. `policy` can differ from
+  // call to call; `deadline_us` counts from the first call.
+  //
+  //   for (;;) {
+  //     elider::Status status = work(*txn);
+  //     if (status.ok()) status = txn.commit();
+  //     if (!status.retryable()) return status;
+  //     ELIDER_TRY(txn.begin_again());
+  //   }
+  //
+  //   kDeadline         `policy` does not allow another attempt; the transaction is rolled back
+  //   kFinished         the object does not come from Database::begin(), or was moved from
+  //   kInvalidArgument  the transaction is read-only, and therefore cannot conflict
+  // The statuses of Database::begin() are also possible.
+  Status begin_again(const RunPolicy& policy = {});
+
  private:
   friend class Database;
-  ActiveTransaction(detail::EngineWorker* worker, Transaction* txn) : worker_(worker), txn_(txn) {}
+  ActiveTransaction(detail::Engine* engine, detail::EngineWorker* worker, Transaction* txn) : engine_(engine), worker_(worker), txn_(txn) {}
+  detail::Engine* engine_ = nullptr;
   detail::EngineWorker* worker_ = nullptr;
   Transaction* txn_ = nullptr;
+  bool read_only_ = false;
+  uint32_t attempt_ = 1;
+  uint64_t begin_ns_ = 0;  // the time of the first begin_again()
 };
 
 class Database {

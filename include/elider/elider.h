@@ -21,6 +21,7 @@
 #include "elider/statistics.h"
 #include "elider/status.h"
 #include "elider/table.h"
+#include "elider/table_scan.h"
 #include "elider/touches.h"
 #include "elider/transaction.h"
 #include "elider/try.h"

@@ -314,6 +314,11 @@ struct GroupPolicy : RunPolicy {
   uint32_t size = kAutomatic;
   // Run every call on a snapshot, as run_read_only() does.
   bool read_only = false;
+  // The calls take effect in their order: a call that conflicts is repeated until it has committed
+  // or `attempts_max` or `deadline_us` ends it, before the next call runs. A call that fails does
+  // not stop the calls after it. By default, a call that conflicts is repeated after all other
+  // calls.
+  bool in_order = false;
 };
 
 }  // namespace elider

@@ -82,6 +82,8 @@ namespace detail {
 // table has tuple keys, its fields have the types of the table's fields. Otherwise returns the
 // reason.
 Status check_range(const TableRef& table, const ByteRange& range);
+// Reports that a call was given different numbers of keys and rows.
+[[gnu::cold]] Status refuse_row_count(size_t keys, size_t rows);
 // Reports that a tuple could not be encoded, for the reason `why`.
 [[gnu::cold]] Status refuse_tuple(const TableRef& table, const Status& why);
 }  // namespace detail

@@ -26,6 +26,7 @@
 
 #include "elider/language.h"
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,10 @@ namespace elider {
 namespace txn {
 class DeclaredTransaction;
 }
+namespace detail {
+template <class Range>
+class PagedScan;
+}
 
 inline constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
@@ -56,7 +61,7 @@ struct ScanOptions {
 
 struct RowScanOptions {
   ColumnsRef columns = {};  // the columns to fill in; by default all
-  unsigned threads = 1;     // 1 to 256, including the calling thread; the others end when the scan ends
+  unsigned threads = 1;     // 1 to 256, including the calling thread; the others end when the scan ends; only for zoned tables
 };
 
 class Transaction {
@@ -108,29 +113,61 @@ class Transaction {
     return visited<detail::KeyRef, uint64_t, RawView>(call, [&](EachEntry each) { return do_scan_index(index, range, options, each); });
   }
 
-  // Scans all rows of a zoned table (SchemaOf::zoned), in a read-only transaction. Calls visit(Key,
-  // const View<Row>&) or visit(Key, const View<Row>&, unsigned thread) for each row of the
-  // snapshot, in memory order. If RowScanOptions::threads is above 1, the threads call the visitor
-  // concurrently, each with its own number, counted from 0. The visitor must then not use the
-  // transaction. The visitor returns nothing or a bool. If it returns false, the scan ends, but
-  // other threads may visit a few more rows. An exception that the visitor throws propagates to the
+  // Visits all rows of a table, in no particular order, in a read-only transaction. This is the
+  // fastest scan of a whole zoned table (SchemaOf::zoned), and the only scan of a hashed table.
+  // Calls visit(Key, const View<Row>&) or visit(Key, const View<Row>&, unsigned thread) once for
+  // each row of the snapshot. If the table is zoned and RowScanOptions::threads is above 1, the
+  // threads call the visitor concurrently, each with its own number, counted from 0. The visitor
+  // must then not use the transaction. Other tables are scanned by the calling thread alone, as
+  // thread 0. The visitor returns nothing or a bool. If it returns false, the scan ends, but other
+  // threads may visit a few more rows. An exception that the visitor throws propagates to the
   // caller of scan_rows(). A view is valid until the visitor returns.
-  //   kInvalidArgument  the table is not zoned, the transaction is not read-only, or `threads` is
-  //                     not from 1 to 256
+  //   kInvalidArgument  the transaction is not read-only, or `threads` is not from 1 to 256
   //   kFinished         the visitor ended the transaction, which also ended the scan
-  template <class Row, class Visitor>
-  Status scan_rows(const Table<Row>& table, const RowScanOptions& options, Visitor&& visit) {
-    if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>>)
-      static_assert(!std::is_same_v<std::invoke_result_t<Visitor&, Key, View<Row>>, Status>,
+  template <class Row, class KeyType, class Visitor>
+  Status scan_rows(const Table<Row, KeyType>& table, const RowScanOptions& options, Visitor&& visit) {
+    using RowView = View<Row, KeyType>;
+    if constexpr (std::is_invocable_v<Visitor&, KeyType, RowView>)
+      static_assert(!std::is_same_v<std::invoke_result_t<Visitor&, KeyType, RowView>, Status>,
                     "the visitor of scan_rows must return a bool or nothing");
-    const auto call = [&](Key key, RawView view, unsigned thread) {
-      if constexpr (std::is_invocable_v<Visitor&, Key, View<Row>, unsigned>) return visit(key, View<Row>(view), thread);
-      else return visit(key, View<Row>(view));
+    const auto call = [&](detail::KeyRef ref, RawView view, unsigned thread) {
+      const KeyType key = [&]() -> KeyType {
+        if constexpr (ByteKeyType<KeyType>) return detail::KeyFace<KeyType>::given(ref);
+        else return ref.number();
+      }();
+      if constexpr (std::is_invocable_v<Visitor&, KeyType, RowView, unsigned>) return visit(key, RowView(view), thread);
+      else return visit(key, RowView(view));
     };
-    return do_scan_rows(table, options, [&](Key key, RawView view, unsigned thread) -> bool {
+    return do_scan_rows(table, options, [&](detail::KeyRef key, RawView view, unsigned thread) -> bool {
       if constexpr (std::is_void_v<decltype(call(key, view, thread))>) return call(key, view, thread), true;
       else return call(key, view, thread);
     });
+  }
+
+  // Returns the version of the row, or 0 if the key does not exist. Every commit that writes to the
+  // row increases its version, also if it writes the same values. If a row is removed and its key
+  // is inserted again, the new row has a larger version. So a row is unchanged if its version is,
+  // and an absent row if both versions are 0 (it may have existed in between). Versions survive a
+  // restart. The read is validated at the commit like every other read.
+  //   kInvalidArgument  this transaction has written the row
+  Result<uint64_t> version(const TableRef& table, Key key) {
+    uint64_t version = 0;
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+    if (Status status = do_version(table, key, &version); !status.ok()) [[unlikely]] return status;
+    return version;
+  }
+  Result<uint64_t> version(const TableRef& table, Bytes key) {
+    uint64_t version = 0;
+    Status status = with_bytes(table, key, [&](detail::KeyRef ref) { return do_version(table, ref, &version); });
+    if (!status.ok()) [[unlikely]] return status;
+    return version;
+  }
+  template <class Row, TupleKeyType KeyType>
+  Result<uint64_t> version(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key) {
+    uint64_t version = 0;
+    Status status = with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_version(table, ref, &version); });
+    if (!status.ok()) [[unlikely]] return status;
+    return version;
   }
 
   // -- writing ------------------------------------------------------------------------------------
@@ -140,6 +177,21 @@ class Transaction {
   //                  not inserted
   template <class Row>
   Status insert(const Table<Row>& table, Key key, const std::type_identity_t<Row>& row) { return do_insert(table, key, &row, sizeof(Row)); }
+
+  // Inserts rows[i] at keys[i], in this order, and overlaps the cache misses of the lookups. The
+  // spans must have the same size. After an error, the rows before the one that failed are
+  // inserted; to insert all rows or none, return the error from the procedure.
+  //   kDuplicateKey  as for insert(); the message names the key
+  template <class Row>
+  Status insert_many(const Table<Row>& table, std::span<const Key> keys, std::span<const std::type_identity_t<Row>> rows) {
+    if (keys.size() != rows.size()) return detail::refuse_row_count(keys.size(), rows.size());
+    return in_batches(table, keys.size(), [&](size_t begin, size_t end) -> Status {
+      do_look_ahead(table, refs(keys.data() + begin), end - begin);
+      for (size_t i = begin; i < end; ++i)
+        if (Status status = do_insert(table, keys[i], &rows[i], sizeof(Row)); !status.ok()) [[unlikely]] return status;
+      return {};
+    });
+  }
 
   // Inserts the row of this key, or replaces it.
   //   kDuplicateKey  a unique index already contains the row's value
@@ -252,6 +304,18 @@ class Transaction {
     return with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_insert(table, ref, &row, sizeof(Row)); });
   }
   template <class Row, ByteKeyType KeyType>
+  Status insert_many(const Table<Row, KeyType>& table, std::span<const std::type_identity_t<KeyType>> keys,
+                     std::span<const std::type_identity_t<Row>> rows) {
+    if (keys.size() != rows.size()) return detail::refuse_row_count(keys.size(), rows.size());
+    const auto put = [&](size_t i, std::span<std::byte> to) { return put_key<KeyType>(table, keys[i], to); };
+    return with_many_keys(table, keys.size(), put, [&](const detail::KeyRef* refs, size_t begin, size_t count) -> Status {
+      do_look_ahead(table, refs, count);
+      for (size_t i = 0; i < count; ++i)
+        if (Status status = do_insert(table, refs[i], &rows[begin + i], sizeof(Row)); !status.ok()) [[unlikely]] return status;
+      return {};
+    });
+  }
+  template <class Row, ByteKeyType KeyType>
   Status put(const Table<Row, KeyType>& table, const KeyArgument<KeyType>& key, const std::type_identity_t<Row>& row) {
     return with_key<KeyType>(table, key, [&](detail::KeyRef ref) { return do_put(table, ref, &row, sizeof(Row)); });
   }
@@ -340,10 +404,19 @@ class Transaction {
     });
   }
   Status scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) {
-    return do_scan_rows(table, options, visit);
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, 0);
+    return do_scan_rows(table, options,
+                        [&](detail::KeyRef key, RawView view, unsigned thread) { return visit(key.number(), view, thread); });
+  }
+  Status scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Bytes, RawView, unsigned)> visit) {
+    if (!table.byte_keys()) [[unlikely]] return detail::check_bytes(table, {});
+    return do_scan_rows(table, options,
+                        [&](detail::KeyRef key, RawView view, unsigned thread) { return visit(detail::bytes_of(key), view, thread); });
   }
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
   Status insert(const TableRef& table, Bytes key, std::span<const std::byte> row);
+  Status insert_many(const TableRef& table, std::span<const Key> keys, std::span<const Bytes> rows);
+  Status insert_many(const TableRef& table, std::span<const Bytes> keys, std::span<const Bytes> rows);
   Status put(const TableRef& table, Key key, std::span<const std::byte> row);
   Status put(const TableRef& table, Bytes key, std::span<const std::byte> row);
   // These are templates so that overload resolution ignores them for tables with a row type.
@@ -401,6 +474,7 @@ class Transaction {
  protected:
   using EachRow = FunctionRef<bool(detail::KeyRef, RawView)>;
   using EachEntry = FunctionRef<bool(detail::KeyRef, uint64_t value, RawView)>;
+  using EachScannedRow = FunctionRef<bool(detail::KeyRef, RawView, unsigned thread)>;
 
   Transaction() = default;
   virtual ~Transaction() = default;
@@ -410,7 +484,7 @@ class Transaction {
                               RawView* views) = 0;
   virtual Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) = 0;
   virtual Status do_scan_index(const IndexRef& index, const detail::EntryRange& range, const ScanOptions& options, EachEntry visit) = 0;
-  virtual Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) = 0;
+  virtual Status do_scan_rows(const TableRef& table, const RowScanOptions& options, EachScannedRow visit) = 0;
   virtual Status do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
   virtual Status do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) = 0;
   virtual Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) = 0;
@@ -422,12 +496,21 @@ class Transaction {
   virtual Status do_write(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, const void* row) = 0;
   virtual Status do_add(const TableRef& table, detail::KeyRef key, uint32_t offset, ColumnType type, const void* delta) = 0;
   virtual Status do_remove(const TableRef& table, detail::KeyRef key) = 0;
+  // Looks up these keys together, so that the next operations find their rows in the cache. Does
+  // not track reads.
+  virtual void do_look_ahead(const TableRef& table, const detail::KeyRef* keys, size_t count) = 0;
+  // Sets *version to the version of the key's row, or to 0 if the key does not exist.
+  virtual Status do_version(const TableRef& table, detail::KeyRef key, uint64_t* version) = 0;
+  // The number of transactions that have run in this object before the current one.
+  virtual uint64_t do_serial() const = 0;
 
   uint32_t attempt_ = 1;
   bool read_only_ = false;
 
  private:
   friend class txn::DeclaredTransaction;  // forwards calls to another transaction
+  template <class Range>
+  friend class detail::PagedScan;
   static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
   // Calls scan(each), where `each` calls the caller's visitor and converts its result to a bool.
   // Returns the visitor's error if there is one, and otherwise the status of the scan.
@@ -496,13 +579,28 @@ class Transaction {
       return key.size();
     }
   }
-  // put(i, to) writes key i to `to`, which has kKeyBytesMax bytes, and returns a Result<size_t>
-  // with the key's size. The keys are passed to the engine in batches that fit into a buffer on the
-  // stack.
   template <class Put>
   Status multi_get_bytes(const TableRef& table, size_t count, Put&& put, const ColumnsRef& columns, RawView* views) {
+    return with_many_keys(table, count, put, [&](const detail::KeyRef* refs, size_t begin, size_t size) {
+      return do_multi_get(table, refs, size, columns, views + begin);
+    });
+  }
+  static constexpr size_t kKeysMax = 32;  // the number of keys that are looked up together
+  // Calls operation(begin, end) for batches of the numbers below `count`.
+  template <class Operation>
+  static Status in_batches(const TableRef& table, size_t count, Operation&& operation) {
+    if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, 0);
+    for (size_t begin = 0; begin < count; begin += kKeysMax)
+      if (Status status = operation(begin, std::min(begin + kKeysMax, count)); !status.ok()) return status;
+    return {};
+  }
+  // put(i, to) writes key i to `to`, which has kKeyBytesMax bytes, and returns a Result<size_t>
+  // with the key's size. Calls operation(refs, begin, size) for batches of keys that fit into a
+  // buffer on the stack.
+  template <class Put, class Operation>
+  static Status with_many_keys(const TableRef& table, size_t count, Put&& put, Operation&& operation) {
     if (!table.byte_keys()) [[unlikely]] return detail::check_bytes(table, {});
-    constexpr size_t kKeysMax = 32, kBufferBytes = 4096;
+    constexpr size_t kBufferBytes = 4096;
     static_assert(kBufferBytes >= sizeof(detail::KeyBuffer));
     alignas(8) std::byte buffer[kBufferBytes];
     detail::KeyRef refs[kKeysMax];
@@ -516,7 +614,7 @@ class Transaction {
         refs[size] = detail::KeyRef(new (at) detail::KeyBytes{static_cast<uint32_t>(*bytes)});
         used += (sizeof(detail::KeyBytes) + *bytes + 7) / 8 * 8;
       }
-      if (Status status = do_multi_get(table, refs, size, columns, views + begin); !status.ok()) return status;
+      if (Status status = operation(refs, begin, size); !status.ok()) return status;
       begin += size;
     } while (begin < count);
     return {};

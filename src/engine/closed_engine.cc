@@ -15,7 +15,7 @@ class ClosedEngine final : public Engine {
     return refuse_closed();
   }
   Status call_in_pieces(const txn::ExecutableProcedure&, void*, const RunPolicy&) override { return refuse_closed(); }
-  Status begin(bool, std::shared_ptr<const SnapshotHold>, EngineWorker**, Transaction**) override { return refuse_closed(); }
+  Status begin(BeginHow, std::shared_ptr<const SnapshotHold>, EngineWorker**, Transaction**) override { return refuse_closed(); }
   Status hold_snapshot(WhenHalfDone, std::shared_ptr<const SnapshotHold>*) override { return refuse_closed(); }
   bool is_closed(SnapshotNumber) const override { return true; }
   Status hold_of(const HeldSnapshot&, bool, std::shared_ptr<const SnapshotHold>*) const override { return refuse_closed(); }

@@ -3,12 +3,15 @@
 #include <new>
 #include <system_error>
 
+#include "base/clock.h"
 #include "base/fork.h"
+#include "base/random.h"
 #include "elider/option_table.h"
 #include "engine/engine.h"
 #include "engine/registry.h"
 #include "engine/runtime/worker_pool.h"
 #include "storage/table.h"
+#include "txn/retry.h"
 
 namespace elider {
 
@@ -29,7 +32,7 @@ class EndedTransaction final : public Transaction {
   Status do_multi_get(const TableRef&, const KeyRef*, size_t, const ColumnsRef&, RawView*) override { return finished(); }
   Status do_scan(const TableRef&, const KeyRefRange&, const ScanOptions&, EachRow) override { return finished(); }
   Status do_scan_index(const IndexRef&, const EntryRange&, const ScanOptions&, EachEntry) override { return finished(); }
-  Status do_scan_rows(const TableRef&, const RowScanOptions&, FunctionRef<bool(Key, RawView, unsigned)>) override { return finished(); }
+  Status do_scan_rows(const TableRef&, const RowScanOptions&, EachScannedRow) override { return finished(); }
   Status do_insert(const TableRef&, KeyRef, const void*, size_t) override { return finished(); }
   Status do_put(const TableRef&, KeyRef, const void*, size_t) override { return finished(); }
   Status do_edit(const TableRef&, KeyRef, const ColumnsRef&, void**) override { return finished(); }
@@ -39,6 +42,9 @@ class EndedTransaction final : public Transaction {
   Status do_write(const TableRef&, KeyRef, const ColumnsRef&, const void*) override { return finished(); }
   Status do_add(const TableRef&, KeyRef, uint32_t, ColumnType, const void*) override { return finished(); }
   Status do_remove(const TableRef&, KeyRef) override { return finished(); }
+  void do_look_ahead(const TableRef&, const KeyRef*, size_t) override {}
+  Status do_version(const TableRef&, KeyRef, uint64_t*) override { return finished(); }
+  uint64_t do_serial() const override { return 0; }
 };
 
 }  // namespace
@@ -53,13 +59,18 @@ Transaction* ended_transaction() {
 // -- ActiveTransaction ----------------------------------------------------------------------------
 
 ActiveTransaction::ActiveTransaction(ActiveTransaction&& other) noexcept
-    : worker_(std::exchange(other.worker_, nullptr)), txn_(std::exchange(other.txn_, nullptr)) {}
+    : engine_(std::exchange(other.engine_, nullptr)), worker_(std::exchange(other.worker_, nullptr)),
+      txn_(std::exchange(other.txn_, nullptr)), read_only_(other.read_only_), attempt_(other.attempt_), begin_ns_(other.begin_ns_) {}
 
 ActiveTransaction& ActiveTransaction::operator=(ActiveTransaction&& other) noexcept {
   if (this != &other) {
     rollback();
+    engine_ = std::exchange(other.engine_, nullptr);
     worker_ = std::exchange(other.worker_, nullptr);
     txn_ = std::exchange(other.txn_, nullptr);
+    read_only_ = other.read_only_;
+    attempt_ = other.attempt_;
+    begin_ns_ = other.begin_ns_;
   }
   return *this;
 }
@@ -76,6 +87,19 @@ void ActiveTransaction::rollback() {
   if (worker_ == nullptr) return;
   txn_ = nullptr;
   std::exchange(worker_, nullptr)->rollback_active();
+}
+
+Status ActiveTransaction::begin_again(const RunPolicy& policy) {
+  if (engine_ == nullptr) return Status(Code::kFinished, "begin_again(): the transaction was never begun, or was moved");
+  if (read_only_) return Status::invalid_argument("begin_again(): a read-only transaction cannot conflict; use begin_read_only()");
+  rollback();
+  if (begin_ns_ == 0) begin_ns_ = now_ns();
+  Random random(now_ns());
+  if (!txn::wait_before_retry(policy, attempt_, begin_ns_, random))
+    return Status(Code::kDeadline, Cause::kDeadline, Status(), "given up after " + std::to_string(attempt_) + " attempts");
+  Status status = engine_->begin({.attempt = attempt_ + 1}, nullptr, &worker_, &txn_);
+  if (status.ok()) ++attempt_;
+  return status;
 }
 
 // -- Transaction's untyped whole rows -------------------------------------------------------------
@@ -96,6 +120,29 @@ Status Transaction::insert(const TableRef& table, Key key, std::span<const std::
   if (table)
     if (Status status = check_size(table, row.size()); !status.ok()) return status;
   return do_insert(table, key, row.data(), row.size());
+}
+Status Transaction::insert_many(const TableRef& table, std::span<const Key> keys, std::span<const Bytes> rows) {
+  if (keys.size() != rows.size()) return detail::refuse_row_count(keys.size(), rows.size());
+  return in_batches(table, keys.size(), [&](size_t begin, size_t end) -> Status {
+    do_look_ahead(table, refs(keys.data() + begin), end - begin);
+    for (size_t i = begin; i < end; ++i)
+      if (Status status = insert(table, keys[i], rows[i].span()); !status.ok()) return status;
+    return {};
+  });
+}
+Status Transaction::insert_many(const TableRef& table, std::span<const Bytes> keys, std::span<const Bytes> rows) {
+  if (keys.size() != rows.size()) return detail::refuse_row_count(keys.size(), rows.size());
+  const auto put = [&](size_t i, std::span<std::byte> to) -> Result<size_t> {
+    if (Status status = check_bytes(table, keys[i]); !status.ok()) return status;
+    if (Status status = check_size(table, rows[i].size()); !status.ok()) return status;
+    return put_key<Bytes>(table, keys[i], to);
+  };
+  return with_many_keys(table, keys.size(), put, [&](const detail::KeyRef* refs, size_t begin, size_t count) -> Status {
+    do_look_ahead(table, refs, count);
+    for (size_t i = 0; i < count; ++i)
+      if (Status status = do_insert(table, refs[i], rows[begin + i].data(), rows[begin + i].size()); !status.ok()) return status;
+    return {};
+  });
 }
 Status Transaction::put(const TableRef& table, Key key, std::span<const std::byte> row) {
   if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
@@ -299,14 +346,16 @@ Status Database::run_calls(const detail::GroupCalls& calls, const GroupPolicy& p
 Result<ActiveTransaction> Database::begin() {
   detail::EngineWorker* worker;
   Transaction* txn;
-  if (Status status = engine_->begin(false, nullptr, &worker, &txn); !status.ok()) return status;
-  return ActiveTransaction(worker, txn);
+  if (Status status = engine_->begin({}, nullptr, &worker, &txn); !status.ok()) return status;
+  return ActiveTransaction(engine_.get(), worker, txn);
 }
 Result<ActiveTransaction> Database::begin_read_only() {
   detail::EngineWorker* worker;
   Transaction* txn;
-  if (Status status = engine_->begin(true, nullptr, &worker, &txn); !status.ok()) return status;
-  return ActiveTransaction(worker, txn);
+  if (Status status = engine_->begin({.read_only = true}, nullptr, &worker, &txn); !status.ok()) return status;
+  ActiveTransaction begun(engine_.get(), worker, txn);
+  begun.read_only_ = true;
+  return begun;
 }
 Result<ActiveTransaction> Database::begin_read_only(const HeldSnapshot& at) {
   if (Status status = refuse_unusable(); !status.ok()) return status;
@@ -314,8 +363,10 @@ Result<ActiveTransaction> Database::begin_read_only(const HeldSnapshot& at) {
   if (Status status = engine_->hold_of(at, true, &hold); !status.ok()) return status;
   detail::EngineWorker* worker;
   Transaction* txn;
-  if (Status status = engine_->begin(true, std::move(hold), &worker, &txn); !status.ok()) return status;
-  return ActiveTransaction(worker, txn);
+  if (Status status = engine_->begin({.read_only = true}, std::move(hold), &worker, &txn); !status.ok()) return status;
+  ActiveTransaction begun(engine_.get(), worker, txn);
+  begun.read_only_ = true;
+  return begun;
 }
 Result<HeldSnapshot> Database::hold_snapshot() {
   std::shared_ptr<const detail::SnapshotHold> hold;

@@ -59,9 +59,14 @@ class Engine {
   // Calls an installed procedure that consists of operations. The call runs in pieces if the
   // protocol supports them, and otherwise as one transaction.
   virtual Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) = 0;
+  // How an interactive transaction begins.
+  struct BeginHow {
+    bool read_only = false;
+    uint32_t attempt = 1;
+  };
   // Begins a transaction, and returns its worker. `at` is the snapshot of a read-only transaction;
   // null means the newest snapshot.
-  virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
+  virtual Status begin(BeginHow how, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
   // Holds the newest snapshot. If calls to chopped procedures that belong to the snapshot are still
   // running, kWait waits until those calls have ended. With kLeave, hold_snapshot() does not wait;
   // the caller must check with is_closed() that the calls have ended before it reads the snapshot.

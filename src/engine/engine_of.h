@@ -84,7 +84,7 @@ class EngineOf final : public EngineBase {
   Status run(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) override;
   Status run_group(const GroupCalls& calls, const GroupPolicy& policy) override;
   Status call_in_pieces(const txn::ExecutableProcedure& procedure, void* arguments, const RunPolicy& policy) override;
-  Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) override;
+  Status begin(BeginHow how, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) override;
   // Commits and ends the transaction of an ActiveTransaction.
   Status commit_active(WorkerType& worker, Durability durability, SnapshotNumber* commit_number);
   void rollback_active(WorkerType& worker);
@@ -175,10 +175,12 @@ class EngineOf final : public EngineBase {
     protocol_.await_answer(txn, execution, procedure, &status);
     return status;
   }
-  void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
+  template <class RunOne>
+  void run_members(WorkerType& worker, const GroupPolicy& policy, Group& group, uint64_t begin_ns, RunOne&& run_one);
+  void attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint64_t begin_ns,
                     SnapshotNumber* number);
-  void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint32_t attempt,
-                 uint64_t begin_ns, SnapshotNumber* number)
+  void call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group, uint64_t begin_ns,
+                 SnapshotNumber* number)
     requires kCalls;
   void finish_active(WorkerType& worker);
 
@@ -332,17 +334,32 @@ Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure
 
 // -- groups of transactions -----------------------------------------------------------------------
 
+// Calls run_one(member), which makes one attempt of the member, for each member of the group. If
+// the calls must take effect in their order, repeats a member with a conflict as often as the
+// policy allows, before the next member runs.
+template <class Sync, template <class> class ProtocolOf>
+template <class RunOne>
+void EngineOf<Sync, ProtocolOf>::run_members(WorkerType& worker, const GroupPolicy& policy, Group& group, uint64_t begin_ns,
+                                             RunOne&& run_one) {
+  group.run_each<Sync>(worker.base, store_.id, policy.in_order, run_one, [&](Group::Member& member) {
+    txn::tell_conflict(policy, member.status);
+    if (txn::wait_before_retry(policy, member.attempt, begin_ns, worker.base.random())) return true;
+    member.status = txn::given_up(worker.counters, member.procedure_id, member.attempt, member.status);
+    return false;
+  });
+}
+
 // Makes one attempt of each member of a group.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
-                                              uint32_t attempt, SnapshotNumber* number) {
+                                              uint64_t begin_ns, SnapshotNumber* number) {
   RunPolicy its = policy;
-  group.run_each<Sync>(worker.base, store_.id, [&](Group::Member& member) {
+  run_members(worker, policy, group, begin_ns, [&](Group::Member& member) {
     its.procedure_id = member.procedure_id;
     its.partitions = group.partitions_of(member);
     const auto procedure = [&](Transaction& txn) { return calls.procedure(member.call, txn); };
     worker.with(member.read_only, [&](auto& txn) {
-      txn.begin(attempt, member.procedure_id);
+      txn.begin(member.attempt, member.procedure_id);
       const txn::Expecting expecting(txn, group.rows_of(member));
       member.status = protocol_.attempt_once(txn, {procedure, its, worker.base, worker.counters, !worker.kept});
       if (member.status.ok()) raise_to(txn.commit_number(), number);
@@ -355,11 +372,11 @@ void EngineOf<Sync, ProtocolOf>::attempt_each(WorkerType& worker, const GroupCal
 // first group began.
 template <class Sync, template <class> class ProtocolOf>
 void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls& calls, const GroupPolicy& policy, Group& group,
-                                           uint32_t attempt, uint64_t begin_ns, SnapshotNumber* number)
+                                           uint64_t begin_ns, SnapshotNumber* number)
   requires kCalls
 {
   RunPolicy its = policy;
-  group.run_each<Sync>(worker.base, store_.id, [&](Group::Member& member) {
+  run_members(worker, policy, group, begin_ns, [&](Group::Member& member) {
     its.procedure_id = member.procedure_id;
     its.partitions = group.partitions_of(member);
     if (policy.deadline_us != 0) {
@@ -379,7 +396,7 @@ void EngineOf<Sync, ProtocolOf>::call_each(WorkerType& worker, const GroupCalls&
           member.status = run_call_of_group(txn, *calls.execution, *procedure, call.arguments, one, rows, &committed);
           return;
         }
-      txn.begin(attempt, member.procedure_id);
+      txn.begin(member.attempt, member.procedure_id);
       const txn::Expecting expecting(txn, rows);
       member.status = protocol_.attempt_once(txn, one);
       committed = txn.commit_number();
@@ -405,12 +422,12 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
   bool committed = false;
   try {
     GroupRun& group_run = stay->group_run();
-    [[maybe_unused]] const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
+    const uint64_t begin_ns = policy.deadline_us != 0 ? now_ns() : 0;
     const txn::ReadingAt reading(stay->snapshot(), hold != nullptr ? hold->number : 0);
-    status = group_run.run_all(calls, policy, stay->base.random(), stay->counters, [&](Group& group, uint32_t attempt) {
+    status = group_run.run_all(calls, policy, stay->base.random(), stay->counters, [&](Group& group) {
       if constexpr (kCalls)
-        if (calls.execution != nullptr) return call_each(*stay, calls, policy, group, attempt, begin_ns, &number);
-      attempt_each(*stay, calls, policy, group, attempt, &number);
+        if (calls.execution != nullptr) return call_each(*stay, calls, policy, group, begin_ns, &number);
+      attempt_each(*stay, calls, policy, group, begin_ns, &number);
     });
     committed = group_run.committed();
   } catch (const std::bad_alloc&) {
@@ -430,7 +447,7 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
 // -- active transactions --------------------------------------------------------------------------
 
 template <class Sync, template <class> class ProtocolOf>
-Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** lent, Transaction** txn) {
+Status EngineOf<Sync, ProtocolOf>::begin(BeginHow how, std::shared_ptr<const SnapshotHold> at, EngineWorker** lent, Transaction** txn) {
   if (kCalls && txn::WithinCall::of(store_.id)) return refuse_within_call();
   if (store_.refuses(Durability::kDefault)) return store_.refusal();
   if (!may_begin()) return refuse_other_thread();
@@ -439,12 +456,12 @@ Status EngineOf<Sync, ProtocolOf>::begin(bool read_only, std::shared_ptr<const S
   if (worker == nullptr) return refuse_worker();
   begun.keep();
   worker->busy = true;
-  worker->read_only = read_only;
+  worker->read_only = how.read_only;
   worker->hold = std::move(at);
   worker->base.enter();
   static_cast<WorkerType&>(*worker).snapshot().read_at(worker->hold != nullptr ? worker->hold->number : 0);
-  static_cast<WorkerType&>(*worker).with(read_only, [&](auto& its) {
-    its.begin(1, 0);
+  static_cast<WorkerType&>(*worker).with(how.read_only, [&](auto& its) {
+    its.begin(how.attempt, 0);
     its.stays_open();
     *txn = &its;
   });

@@ -62,6 +62,7 @@ class Reads : public TransactionBase {
   using TableType = Table<Sync>;
   using Visitor = Transaction::EachRow;
   using EntryVisitor = Transaction::EachEntry;
+  using ScannedRowVisitor = Transaction::EachScannedRow;
 
   // `in_regions` means that the transaction or its commit runs in hardware transactions.
   Reads(Store& store, Worker& worker, Counters& counters, bool in_regions = Sync::kRegions)
@@ -195,6 +196,24 @@ class Reads : public TransactionBase {
     }
     return {};
   }
+
+  void do_look_ahead(const TableRef& ref, const KeyRef* keys, size_t count) override {
+    if (check<Purpose::kRead>(ref, {}) == nullptr) [[unlikely]] return;  // the operation itself will refuse the arguments
+    auto& table = static_cast<TableType&>(*ref.base());
+    for (size_t begin = 0; begin < count; begin += kBatch) {
+      index::Handle rows[kBatch];
+      table.find_many(keys + begin, std::min(kBatch, count - begin), table.layout().all(), rows, nullptr);
+    }
+  }
+  Status do_version(const TableRef& ref, KeyRef key, uint64_t* version) override {
+    RawView view;
+    *version = 0;
+    Status status = do_get(ref, key, {}, &view);
+    if (status.not_found()) return {};
+    if (!status.ok()) [[unlikely]] return status;
+    return derived().version_of(static_cast<TableType&>(*ref.base()), static_cast<Row*>(view.header()->row), key, version);
+  }
+  uint64_t do_serial() const override { return transactions_ended(); }
 
   Status do_scan(const TableRef& ref, const detail::KeyRefRange& range, const ScanOptions& options, Visitor visit) override {
     const ColumnSet* set = check<Purpose::kRead>(ref, options.columns);
@@ -348,14 +367,15 @@ class Reads : public TransactionBase {
     return nullptr;
   }
 
-  Hints<Sync> hints_;
-
- private:
   // Returns the row with this key if it is known without an index lookup. Otherwise returns null.
   [[gnu::always_inline]] inline Row* known_row(const TableType& table, KeyRef key) {
     if (Row* const row = touched_row(table, key)) return row;
     return table.byte_keys() ? nullptr : hot_row(table, key);
   }
+
+  Hints<Sync> hints_;
+
+ private:
   // touched_row() returns the row if the group has already looked it up. hot_row() returns the row
   // if it is in the cache of hot rows; the table must have number keys. Otherwise, both return
   // null.

@@ -51,11 +51,12 @@ Status refuse_whole_write(const TableRef& table) {
 Status refuse_scan_of_hashed(const TableRef& table) {
   return Status(Code::kUnsupported, "table '" + table.schema().name + "' is hashed, and cannot be scanned in the order of its keys");
 }
-Status refuse_scan_of_rows(const TableRef& table) {
-  return Status::invalid_argument("scan_rows: table '" + table.schema().name + "' is not zoned (Schema::zones)");
-}
 Status refuse_scan_of_rows_in_writing() {
   return Status::invalid_argument("scan_rows reads a snapshot; use it in a read-only transaction");
+}
+Status refuse_version_of_written(const detail::TableBase& table, KeyRef key) {
+  return Status(Code::kInvalidArgument, Cause::kNone, table.error(Code::kInvalidArgument, Cause::kNone, key),
+                "version(): this transaction has written the row, whose new version is known only after the commit");
 }
 Status refuse_scan_threads(unsigned threads) {
   return Status::invalid_argument("scan_rows: RowScanOptions::threads is " + std::to_string(threads) + ", but must be between 1 and " +
@@ -104,6 +105,9 @@ Status check_bytes(const TableRef& table, Bytes key) {
   Status status = check_tuple_key(table.schema().key_fields, key.span());
   if (status.ok()) return {};
   return reworded(Code::kInvalidArgument, named + " has the key " + text_of(table.schema().key_fields) + ": ", status);
+}
+Status refuse_row_count(size_t keys, size_t rows) {
+  return Status::invalid_argument("insert_many: " + std::to_string(rows) + " rows were given for " + std::to_string(keys) + " keys");
 }
 Status check_range(const TableRef& table, const ByteRange& range) {
   if (!range.refusal().ok() || !table) return refuse_tuple(table, range.refusal());

@@ -18,6 +18,7 @@
 #include "txn/reads.h"
 #include "txn/read_in_region.h"
 #include "txn/refuse.h"
+#include "txn/table_cursor.h"
 #include "txn/zone_scan.h"
 
 namespace elider::txn {
@@ -64,12 +65,12 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status reads_hold() const { return {}; }
 
  protected:
-  Status do_scan_rows(const TableRef& ref, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override {
+  Status do_scan_rows(const TableRef& ref, const RowScanOptions& options, Transaction::EachScannedRow visit) override {
     const ColumnSet* set = this->template check<Purpose::kRead>(ref, options.columns);
     if (set == nullptr) [[unlikely]] return this->refuse(ref, options.columns);
     const Layout& layout = ref.base()->layout();
-    if (layout.zones() == nullptr) return refuse_scan_of_rows(ref);
     if (options.threads == 0 || options.threads > kScanThreadsMax) return refuse_scan_threads(options.threads);
+    if (layout.zones() == nullptr) return scan_by_cursor(static_cast<TableType&>(*ref.base()), *set, visit);
     const uint64_t ended = this->transactions_ended();
     const auto has_ended = [&] { return this->transactions_ended() != ended; };
     ZoneScan scan(layout, *layout.zones(), *set, snapshot_, visit, has_ended);
@@ -91,6 +92,41 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status do_remove(const TableRef& table, KeyRef) override { return refuse_write(table); }
 
  private:
+  // Visits the rows in the order of the key index. The worker has been inside the epoch since the
+  // transaction began, and rows of its snapshot stay in the index, so the cursor returns all of
+  // them (txn/table_cursor.h).
+  Status scan_by_cursor(TableType& table, const ColumnSet& set, Transaction::EachScannedRow visit) {
+    constexpr size_t kEntries = 256;
+    TableCursor cursor(table);
+    TableCursor::Entries entries;
+    std::byte* image = this->arena_.allocate(table.layout().column_image_bytes());
+    detail::ImageHeader header;
+    header.generation = this->generation();
+    RawView view(image, &header);
+    const bool blocks = table.layout().group(0).block;
+    const uint64_t ended = this->transactions_ended();
+    while (cursor.next(kEntries, &entries)) {
+      for (const auto& [key, handle] : entries) prefetch_row(AnyTable::as_row(handle), set);
+      for (const auto& [key, handle] : entries) {
+        Status status = this->look_at_row(table, AnyTable::as_row(handle), key, set, blocks, image, &header, &view);
+        if (status.not_found()) continue;
+        if (!status.ok()) [[unlikely]] return status;
+        const bool wanted = visit(key, view, 0);
+        if (Status left = this->after_visit(ended); !left.ok()) [[unlikely]] return left;
+        if (!wanted) return {};
+      }
+    }
+    return {};
+  }
+  Status version_of(TableType& table, Row* row, KeyRef, uint64_t* version) const {
+    const Layout& layout = table.layout();
+    for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      uint64_t number = 0;
+      storage::read_cell_at(row->cell(layout, g), layout.group(g), layout.none(), g, snapshot_, nullptr, &number);
+      *version += number;
+    }
+    return {};
+  }
   // Records the reads for a history, as one scan over all keys in key order.
   void record(std::vector<ZoneScan::Seen>& seen, bool whole, detail::TableBase& table) {
     std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.group > b.group; });

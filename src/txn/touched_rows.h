@@ -40,6 +40,17 @@ inline void prefetch_row(const Row* row, const ColumnSet& set) {
   for (uint32_t line : set.lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(row) + line);
 }
 
+// Prefetches the beginnings of the blocks that contain these rows. The addresses may be those of
+// blocks that have been replaced or freed, which does not matter to a prefetch.
+inline void prefetch_blocks(const storage::Layout& layout, std::span<const index::Handle> rows) {
+  for (const index::Handle handle : rows) {
+    if (handle == index::kNoHandle) continue;
+    const auto* const block = reinterpret_cast<const std::byte*>(reinterpret_cast<Row*>(handle)->cell(layout, 0).block());
+    __builtin_prefetch(block);
+    __builtin_prefetch(block + kCacheLineBytes);
+  }
+}
+
 class TouchedRows {
  public:
   // Looks up the rows of all touches, index by index. If find() throws std::bad_alloc, the object
@@ -122,6 +133,7 @@ void TouchedRows::find_in_index(const Lookups& lookups, std::span<const detail::
       if (row != nullptr && (touch.columns == nullptr || touch.columns->table == &table))
         prefetch_row(row, touch.columns != nullptr ? *touch.columns : table.layout().all());
     }
+    if (table.layout().group(0).block) prefetch_blocks(table.layout(), std::span(handles, count));
   }
 }
 

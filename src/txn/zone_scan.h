@@ -23,7 +23,7 @@ namespace elider::txn {
 
 class ZoneScan {
  public:
-  using Visit = FunctionRef<bool(Key, RawView, unsigned thread)>;
+  using Visit = FunctionRef<bool(detail::KeyRef, RawView, unsigned thread)>;
 
   ZoneScan(const storage::Layout& layout, storage::Zones& zones, const storage::ColumnSet& set, SnapshotNumber snapshot, Visit visit,
            FunctionRef<bool()> has_ended)

@@ -127,6 +127,12 @@ class ByteKeyed : public Base {
   Status do_remove(const TableRef& table, KeyRef key) override {
     return with_key(table, key, [&](KeyRef bytes) { return Base::do_remove(table, bytes); });
   }
+  void do_look_ahead(const TableRef& table, const KeyRef* keys, size_t count) override {
+    if (!has_byte_keys(table)) Base::do_look_ahead(table, keys, count);
+  }
+  Status do_version(const TableRef& table, KeyRef key, uint64_t* version) override {
+    return with_key(table, key, [&](KeyRef bytes) { return Base::do_version(table, bytes, version); });
+  }
 
  private:
   // Returns whether the table stores byte keys while its callers use number keys.

@@ -483,5 +483,31 @@ TEST_P(CallGroupTest, OutcomesOfAnotherSizeAreRefused) {
   EXPECT_EQ(row(accounts_, 1).balance, 10);
 }
 
+// With GroupPolicy::in_order, a call that conflicts is repeated before the next call runs.
+TEST_P(GroupConflictTest, CallsInOrderTakeEffectInTheirOrder) {
+  for (const uint32_t size : {1u, 7u, 0u}) {
+    SCOPED_TRACE(size);
+    GroupPolicy policy = in_groups_of(size);
+    policy.in_order = true;
+    policy.attempts_max = 4;
+    std::vector<Key> calls = keys(1, 20), order;
+    std::vector<Status> outcomes(calls.size());
+    const Status status = db_.run_group(
+        std::span(calls), row_touched(),
+        [&](Key key, Transaction& txn) -> Status {
+          if (order.empty() || order.back() != key) order.push_back(key);
+          if (Status read = txn.get(accounts_, key).status(); !read.ok()) return read;
+          if (key == 9) return Status(Code::kConflict, Cause::kUser);  // never succeeds
+          if (key % 3 == 0 && txn.attempt() < 3) return Status(Code::kConflict, Cause::kUser);
+          EXPECT_EQ(txn.attempt(), key % 3 == 0 ? 3u : 1u);
+          return add(txn, key);
+        },
+        outcomes, policy);
+    EXPECT_REFUSED(Code::kDeadline, "given up after 4 attempts", status);
+    EXPECT_EQ(order, calls);
+    for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(outcomes[i].ok(), calls[i] != 9) << outcomes[i].message();
+  }
+}
+
 }  // namespace
 }  // namespace elider::test

@@ -169,5 +169,49 @@ TEST_P(SeveralOpenTest, WritesToDifferentColumnsOfOneGroupLoseNothing) {
   else EXPECT_CODE(Code::kConflict, status);
 }
 
+TEST_P(SeveralOpenTest, BeginAgainRetriesAfterAConflict) {
+  ActiveTransaction txn = begin(db_);
+  uint32_t attempts = 0;
+  for (;;) {
+    EXPECT_EQ(txn->attempt(), ++attempts);
+    Status status = txn->get(accounts_, 1).status();
+    if (attempts < 4) {
+      ActiveTransaction other = begin(db_);
+      if (bump(*other, 1).ok()) static_cast<void>(other.commit());
+    }
+    if (status.ok()) status = bump(*txn, 1);
+    if (status.ok()) status = txn.commit();
+    if (!status.retryable()) {
+      EXPECT_OK(status);
+      break;
+    }
+    ASSERT_OK(txn.begin_again());
+  }
+  EXPECT_GE(attempts, 2u);
+  EXPECT_CODE(Code::kFinished, txn.commit());
+}
+
+TEST_P(InteractiveTest, BeginAgainRollsBackAndKeepsToItsPolicy) {
+  ActiveTransaction txn = begin(db_);
+  ASSERT_OK(bump(*txn, 1));
+  ASSERT_OK(txn.begin_again());
+  EXPECT_EQ(row(accounts_, 1).balance, 0);
+  EXPECT_EQ(txn->attempt(), 2u);
+  RunPolicy policy;
+  policy.attempts_max = 2;
+  EXPECT_REFUSED(Code::kDeadline, "given up after 2 attempts", txn.begin_again(policy));
+  EXPECT_CODE(Code::kFinished, bump(*txn, 1));
+  EXPECT_OK(txn.begin_again());  // another policy allows it
+  ASSERT_OK(bump(*txn, 1));
+  ActiveTransaction moved = std::move(txn);
+  EXPECT_CODE(Code::kFinished, txn.begin_again());
+  EXPECT_EQ(moved->attempt(), 3u);
+  EXPECT_OK(moved.commit());
+  ActiveTransaction snapshot = begin_read_only(db_);
+  EXPECT_REFUSED(Code::kInvalidArgument, "read-only", snapshot.begin_again());
+  EXPECT_OK(snapshot.commit());
+  EXPECT_CODE(Code::kFinished, ActiveTransaction().begin_again());
+}
+
 }  // namespace
 }  // namespace elider::test

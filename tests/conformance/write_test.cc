@@ -198,5 +198,48 @@ TEST_P(WriteTest, ARowOfTheWrongSizeIsRefused) {
   EXPECT_FALSE(has(accounts_, 2));
 }
 
+TEST_P(WriteTest, InsertManyInsertsAllRowsInTheirOrder) {
+  std::vector<Key> keys;
+  std::vector<Account> rows;
+  for (Key key = 1000; key < 1100; ++key) {
+    keys.push_back(key);
+    rows.push_back(Account{key, static_cast<int64_t>(key), 0, 0});
+  }
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert_many(accounts_, keys, rows)); });
+  for (const Key key : keys) EXPECT_EQ(row(accounts_, key).balance, static_cast<int64_t>(key));
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_REFUSED(Code::kInvalidArgument, "insert_many: 100 rows were given for 99 keys",
+                   txn.insert_many(accounts_, std::span(keys).first(99), rows));
+    for (Key& key : keys) key += 50;
+    EXPECT_REFUSED(Code::kDuplicateKey, "key 1050", txn.insert_many(accounts_, keys, rows));
+  });
+}
+
+TEST_P(WriteTest, AVersionRisesWithEveryWriteAndIsZeroForAnAbsentKey) {
+  const auto version = [&] {
+    uint64_t seen = 0, on_snapshot = 0;
+    transact(db_, [&](Transaction& txn) { seen = *txn.version(accounts_, 4711); });
+    read(db_, [&](Transaction& txn) { on_snapshot = *txn.version(accounts_, 4711); });
+    EXPECT_EQ(seen, on_snapshot);
+    return seen;
+  };
+  EXPECT_EQ(version(), 0u);
+  uint64_t last = 0;
+  for (int i = 0; i < 3; ++i) {
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(accounts_, 4711, Account{4711, 1, 1, 1})); });
+    EXPECT_GT(version(), last);
+    last = version();
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.update(accounts_, 4711, {}, [](Account&) {})); });
+    EXPECT_GT(version(), last);
+    last = version();
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 4711)); });
+    EXPECT_EQ(version(), 0u);
+  }
+  transact(db_, [&](Transaction& txn) {
+    ASSERT_OK(txn.insert(accounts_, 4711, Account{4711, 1, 1, 1}));
+    EXPECT_REFUSED(Code::kInvalidArgument, "has written the row", txn.version(accounts_, 4711).status());
+  });
+}
+
 }  // namespace
 }  // namespace elider::test

@@ -14,8 +14,9 @@ constexpr std::string_view kTouchFunction = "the touch function";
 
 }  // namespace
 
-void Group::add(const GroupCalls& calls, size_t call, const GroupPolicy& policy) {
+void Group::add(const GroupCalls& calls, size_t call, const GroupPolicy& policy, uint32_t attempt) {
   Member& member = members_.emplace_back(call);
+  member.attempt = attempt;
   member.touches_begin = member.touches_end = touches_.all().size();
   member.partitions_begin = member.partitions_end = touches_.partitions().size();
   if (!calls.resolved.empty() && calls.resolved[call].procedure == nullptr) [[unlikely]] {

@@ -15,7 +15,9 @@
 //
 // GroupRun runs all calls of one run_group(), group by group and in rounds. A call that had a
 // conflict runs again in the next round, after every other call has been tried, so that it does not
-// delay the other calls. Between two rounds the thread waits once for all calls together.
+// delay the other calls. Between two rounds the thread waits once for all calls together. If the
+// calls must take effect in their order (GroupPolicy::in_order), there is only one round: a call
+// that had a conflict runs again before the next call.
 //
 // Thread safety: none. A Group and a GroupRun belong to one worker.
 #pragma once
@@ -48,6 +50,7 @@ class Group {
     size_t touches_begin = 0, touches_end = 0;
     size_t partitions_begin = 0, partitions_end = 0;
     uint32_t procedure_id = 0;
+    uint32_t attempt = 1;  // the number of the attempt that runs next
     bool read_only = false;
     bool tried_to_its_end = false;  // it does not run in another round, whatever its status is
   };
@@ -59,11 +62,13 @@ class Group {
     touches_.begin_group();
   }
   // Adds a call, and runs its `touch` function, which announces the rows that the call will access.
-  void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy);
+  void add(const GroupCalls& calls, size_t call, const GroupPolicy& policy, uint32_t attempt);
 
-  // Calls run_one(member) for each member whose status is ok.
-  template <class Sync, class RunOne>
-  void run_each(Worker& worker, uint64_t database_id, RunOne&& run_one);
+  // Calls run_one(member) for each member whose status is ok. If `in_order` is true and the member
+  // has a conflict, calls may_repeat(member), outside of the epoch, and runs the member again if
+  // the result is true.
+  template <class Sync, class RunOne, class MayRepeat>
+  void run_each(Worker& worker, uint64_t database_id, bool in_order, RunOne&& run_one, MayRepeat&& may_repeat);
 
   std::vector<Member>& members() { return members_; }
   std::span<const uint32_t> partitions_of(const Member& member) const {
@@ -104,31 +109,44 @@ inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
 // Each time the worker enters the epoch, it looks up the rows of several members at once: as many
 // members as it ran after the previous lookup, or twice as many if it ran every member that it had
 // looked up. A group therefore makes at most about two lookups per row that it uses.
-template <class Sync, class RunOne>
-void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
+template <class Sync, class RunOne, class MayRepeat>
+void Group::run_each(Worker& worker, uint64_t database_id, bool in_order, RunOne&& run_one, MayRepeat&& may_repeat) {
   const size_t count = members_.size();
   size_t size = count;
   for (size_t begin = 0; begin < count;) {
-    const Inside inside(worker);
-    const size_t end = begin + std::min(size, count - begin);
-    find<Sync>(database_id, begin, end);
-    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.leave();
-    ELIDER_TEST_POINT("group.rows_found");
-    if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.enter();
     size_t at = begin;
-    do {
-      if (members_[at].status.ok()) [[likely]] run_one(members_[at]);
-    } while (++at < end && !worker.is_due());
-    size = at == end ? 2 * size : at - begin;
+    Member* repeated = nullptr;
+    {
+      const Inside inside(worker);
+      const size_t end = begin + std::min(size, count - begin);
+      find<Sync>(database_id, begin, end);
+      if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.leave();
+      ELIDER_TEST_POINT("group.rows_found");
+      if (ELIDER_MUTANT(kLeaveBeforeUse)) worker.enter();
+      do {
+        Member& member = members_[at];
+        if (member.status.ok()) [[likely]] run_one(member);
+        if (in_order && member.status.retryable() && !member.tried_to_its_end) [[unlikely]] repeated = &member;
+      } while (repeated == nullptr && ++at < end && !worker.is_due());
+      size = at == end ? 2 * size : std::max<size_t>(1, at - begin);
+    }
     begin = at;
+    if (repeated == nullptr) [[likely]] continue;
+    if (may_repeat(*repeated)) {
+      repeated->status = {};
+      ++repeated->attempt;
+    } else {
+      ++begin;
+    }
   }
 }
 
 class GroupRun {
  public:
-  // Runs all calls. run(group) makes one attempt of each member whose status is ok, and stores the
-  // outcome in that status. Returns the outcome of the first call, in the order of the calls, that
-  // is not ok. May throw std::bad_alloc before the first attempt.
+  // Runs all calls. run(group) makes one attempt of each member whose status is ok (several, if the
+  // calls must take effect in their order), and stores the outcome in that status. Returns the
+  // outcome of the first call, in the order of the calls, that is not ok. May throw std::bad_alloc
+  // before the first attempt.
   template <class RunGroup>
   Status run_all(const GroupCalls& calls, const GroupPolicy& policy, Random& random, txn::Counters& counters, RunGroup&& run);
   // Returns true if at least one call has committed.
@@ -165,8 +183,8 @@ Status GroupRun::run_all(const GroupCalls& calls, const GroupPolicy& policy, Ran
   const auto run_round = [&](size_t count, uint32_t attempt, auto&& call_at) {
     for (size_t first = 0; first < count; first += size) {
       group_.clear();
-      for (size_t i = first; i < count && i - first < size; ++i) group_.add(calls, call_at(i), policy);
-      run(group_, attempt);
+      for (size_t i = first; i < count && i - first < size; ++i) group_.add(calls, call_at(i), policy, attempt);
+      run(group_);
       finish_group(calls, policy);
     }
   };

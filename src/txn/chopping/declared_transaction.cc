@@ -71,7 +71,7 @@ Status DeclaredTransaction::do_scan_index(const IndexRef& index, const detail::E
   return status.ok() ? inner_.do_scan_index(index, range, options, visit) : status;
 }
 Status DeclaredTransaction::do_scan_rows(const TableRef& table, const RowScanOptions& options,
-                                         FunctionRef<bool(Key, RawView, unsigned)> visit) {
+                                         EachScannedRow visit) {
   Status status = check(table, columns_of(table, options.columns), of(table).scans, "scans");
   return status.ok() ? inner_.do_scan_rows(table, options, visit) : status;
 }
@@ -105,6 +105,13 @@ Status DeclaredTransaction::do_add(const TableRef& table, detail::KeyRef key, ui
 Status DeclaredTransaction::do_remove(const TableRef& table, detail::KeyRef key) {
   Status status = check(table, of(table).removes, "removes from");
   return status.ok() ? inner_.do_remove(table, key) : status;
+}
+void DeclaredTransaction::do_look_ahead(const TableRef& table, const detail::KeyRef* keys, size_t count) {
+  inner_.do_look_ahead(table, keys, count);  // only a hint
+}
+Status DeclaredTransaction::do_version(const TableRef& table, detail::KeyRef key, uint64_t* version) {
+  Status status = check(table, columns_of(table, {}), of(table).reads, "reads");
+  return status.ok() ? inner_.do_version(table, key, version) : status;
 }
 
 }  // namespace elider::txn

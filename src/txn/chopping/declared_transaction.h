@@ -57,7 +57,7 @@ class DeclaredTransaction final : public Transaction {
   Status do_multi_get(const TableRef& table, const detail::KeyRef* keys, size_t count, const ColumnsRef& columns, RawView* views) override;
   Status do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) override;
   Status do_scan_index(const IndexRef& index, const detail::EntryRange& range, const ScanOptions& options, EachEntry visit) override;
-  Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override;
+  Status do_scan_rows(const TableRef& table, const RowScanOptions& options, EachScannedRow visit) override;
   Status do_insert(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) override;
   Status do_put(const TableRef& table, detail::KeyRef key, const void* row, size_t bytes) override;
   Status do_edit(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, void** image) override;
@@ -67,6 +67,9 @@ class DeclaredTransaction final : public Transaction {
   Status do_write(const TableRef& table, detail::KeyRef key, const ColumnsRef& columns, const void* row) override;
   Status do_add(const TableRef& table, detail::KeyRef key, uint32_t offset, ColumnType type, const void* delta) override;
   Status do_remove(const TableRef& table, detail::KeyRef key) override;
+  void do_look_ahead(const TableRef& table, const detail::KeyRef* keys, size_t count) override;
+  Status do_version(const TableRef& table, detail::KeyRef key, uint64_t* version) override;
+  uint64_t do_serial() const override { return inner_.do_serial(); }
 
  private:
   const DeclaredTable& of(const TableRef& table) const;

@@ -187,6 +187,18 @@ bool TrackedReads<Sync, Claims>::has_read(const detail::TableBase& table, const 
   return false;
 }
 
+// Reads the versions after the row itself. If a commit has changed one of them in between, the
+// transaction's reads are not valid, and it cannot commit.
+template <class Sync, class Claims>
+Status TrackedReads<Sync, Claims>::version_of(TableType& table, Row* row, KeyRef key, uint64_t* version) const {
+  const Layout& layout = table.layout();
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    if (writes_.find(row, layout, g) != nullptr) return refuse_version_of_written(table, key);
+    *version += word::version_number(unlocked_word(row->cell(layout, g)));
+  }
+  return {};
+}
+
 // Calls the key function of secondary index i. If the function throws, the operation is incomplete,
 // so the transaction is doomed.
 template <class Sync, class Claims>

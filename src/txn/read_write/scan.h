@@ -59,7 +59,7 @@ class TrackedReads<Sync, Claims>::IndexScan {
 
 template <class Sync, class Claims>
 Status TrackedReads<Sync, Claims>::do_scan_rows(const TableRef& table, const RowScanOptions& options,
-                                                        FunctionRef<bool(Key, RawView, unsigned)>) {
+                                                typename Base::ScannedRowVisitor) {
   if (this->template check<Purpose::kRead>(table, options.columns) == nullptr) return refuse(table, options.columns);
   return refuse_scan_of_rows_in_writing();
 }

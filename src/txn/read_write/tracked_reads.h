@@ -46,7 +46,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   TrackedReads(Store& store, Worker& worker, Counters& counters, sync::SpinLatch* spinlock, Claims claims)
       : Base(store, worker, counters, Sync::kRegions || RunsInRegion<Claims>), spinlock_(spinlock), claims_(claims) {}
 
-  Status do_scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) override;
+  Status do_scan_rows(const TableRef& table, const RowScanOptions& options, typename Base::ScannedRowVisitor visit) override;
 
   static constexpr bool kTracks = true, kClaimsLeaves = Claims::kLeaves;  // txn/reads.h
   template <Purpose kPurpose>
@@ -94,6 +94,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
   bool has_read(const detail::TableBase& table, const detail::ImageHeader& view);
+  Status version_of(TableType& table, Row* row, KeyRef key, uint64_t* version) const;
   uint64_t index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image);
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
   // Returns the version that was read, or 0 if it was the transaction's own write.

@@ -19,7 +19,8 @@ Status BufferedWrites<Sync, Claims>::do_put(const TableRef& ref, KeyRef key, con
   auto& table = static_cast<TableType&>(*ref.base());
   return guarded(table, key, [&] {
     index::Witness unneeded;  // if the row does not exist, the insert itself tracks the leaf
-    Row* row = table.find(key, hints_.primary(table, key), unneeded);
+    Row* row = this->known_row(table, key);
+    if (row == nullptr) row = table.find(key, hints_.primary(table, key), unneeded);
     const GivenRow given{source, bytes};
     return row != nullptr ? replace_row(table, row, table.key_of(row, key), given, true) : insert_row(table, key, given, true);
   });
