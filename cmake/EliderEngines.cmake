@@ -1,13 +1,14 @@
-# Which engines are compiled, and so which code that engines share. src/engine/engines.cmake and lab/engines.cmake register the
-# engines; ELIDER_ENGINES chooses among them. The library's registry lists what was chosen, in the order of registration.
+# Determines which engines are compiled, and thus also which parts of the code that engines share. src/engine/engines.cmake and
+# lab/engines.cmake register the engines, and ELIDER_ENGINES chooses among them. The library's registry lists the chosen engines in the
+# order of registration.
 #
-# There are three sets, each of which contains the one before:
+# There are three sets of engines. Each contains the previous one:
 #   default   optimistic concurrency control, whole and in pieces, on optimistic latches
-#   full      also timestamp ordering, and the engines on Intel's RTM
-#   all       also the laboratory (lab/): baselines, studies, and the program elider-lab
+#   full      in addition, timestamp ordering, and the engines that use Intel's RTM
+#   all       in addition, the laboratory (lab/): baselines, studies, and the program elider-lab
 
 set(ELIDER_ENGINE_SETS default full all)
-# Conditions that a registration may name in NEEDS.
+# The conditions that a registration may name in NEEDS.
 set(ELIDER_RTM_INSTRUCTIONS OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ELIDER_RTM_INSTRUCTIONS ON)
@@ -18,7 +19,7 @@ set(ELIDER_CHOSEN_ENGINES "${ELIDER_ENGINES}")
 if(ELIDER_ENGINES STREQUAL "")
   set(ELIDER_CHOSEN_ENGINES all)
 endif()
-# A name that begins with "-" leaves an engine out.
+# A name that begins with "-" excludes an engine.
 set(ELIDER_LEFT_OUT_ENGINES "${ELIDER_CHOSEN_ENGINES}")
 list(FILTER ELIDER_LEFT_OUT_ENGINES INCLUDE REGEX "^-")
 list(TRANSFORM ELIDER_LEFT_OUT_ENGINES REPLACE "^-" "")
@@ -37,9 +38,9 @@ foreach(property IN ITEMS NAMES COMPILED FILES POLICIES KNOWN_POLICIES ROWS)
 endforeach()
 
 # elider_engine(name SET set FILE file POLICIES policy ... HAS sync/htm/protocol ... [NEEDS variable]): registers an engine. The
-# file, relative to the source folder, defines it with ELIDER_ENGINE(name, ...) (src/engine/registration.h). POLICIES are the sync
-# policies of its indexes, HAS what a program asks for in Options to get it. Without the condition NEEDS the build has no such
-# engine.
+# file, whose path is relative to the source folder, defines the engine with ELIDER_ENGINE(name, ...) (src/engine/registration.h).
+# POLICIES are the sync policies of the engine's indexes. HAS lists the values of Options::sync, htm and protocol that select the
+# engine. If the variable NEEDS is false, the engine is not available in this build.
 function(elider_engine name)
   cmake_parse_arguments(engine "" "SET;FILE;NEEDS" "POLICIES;HAS" ${ARGN})
   list(FIND ELIDER_ENGINE_SETS "${engine_SET}" position)
@@ -79,8 +80,8 @@ endforeach()
 get_property(ELIDER_KNOWN_POLICIES GLOBAL PROPERTY ELIDER_ENGINE_KNOWN_POLICIES)
 list(REMOVE_DUPLICATES ELIDER_KNOWN_POLICIES)
 
-# elider_policy_of(file variable): the sync policy that the file is compiled for, by its name (policies/optimistic.cc,
-# policies/latched_indexes.cc, btree_optimistic.cc); empty: it belongs to no policy.
+# elider_policy_of(file variable): sets the variable to the sync policy that the file is compiled for, which the file's name contains
+# (policies/optimistic.cc, policies/latched_indexes.cc, btree_optimistic.cc). Sets it to "" if the file does not belong to a policy.
 function(elider_policy_of file variable)
   set(${variable} "" PARENT_SCOPE)
   foreach(policy IN LISTS ELIDER_KNOWN_POLICIES)
@@ -90,7 +91,8 @@ function(elider_policy_of file variable)
   endforeach()
 endfunction()
 
-# elider_policy_files(variable suffix folder ...): the files <folder>/<policy><suffix>.cc of the policies that this build may have.
+# elider_policy_files(variable suffix folder ...): sets the variable to the existing files <folder>/<policy><suffix>.cc, for all
+# policies that this build may contain.
 function(elider_policy_files variable suffix)
   set(files "")
   foreach(policy IN LISTS ELIDER_KNOWN_POLICIES)
@@ -104,8 +106,8 @@ function(elider_policy_files variable suffix)
   set(${variable} "${files}" PARENT_SCOPE)
 endfunction()
 
-# elider_keep_compiled_policies(files left_out): moves the files of sync policies that no engine uses from the first list to the
-# second.
+# elider_keep_compiled_policies(files left_out): finds the files in `files` that belong to sync policies that no engine uses, removes
+# them from `files`, and stores them in `left_out`.
 function(elider_keep_compiled_policies files_variable left_out_variable)
   get_property(compiled GLOBAL PROPERTY ELIDER_ENGINE_POLICIES)
   set(kept "")
@@ -122,8 +124,8 @@ function(elider_keep_compiled_policies files_variable left_out_variable)
   set(${left_out_variable} "${others}" PARENT_SCOPE)
 endfunction()
 
-# elider_write_registry(variable): the path of a C++ file, made here, that lists the engines that were compiled and those that are
-# known. The list refers to each engine by name, so no linker can drop one.
+# elider_write_registry(variable): generates a C++ file that lists the compiled engines and the known combinations, and sets the
+# variable to its path. The file refers to each compiled engine by name, so that the linker does not drop an engine.
 function(elider_write_registry variable)
   get_property(engines GLOBAL PROPERTY ELIDER_ENGINE_COMPILED)
   get_property(ELIDER_KNOWN_ROWS GLOBAL PROPERTY ELIDER_ENGINE_ROWS)

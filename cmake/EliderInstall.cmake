@@ -1,4 +1,4 @@
-# `cmake --install`: the library, its headers and what find_package(elider) reads; the command line.
+# What `cmake --install` installs: the library, its headers, the files that find_package(elider) reads, and the command-line programs.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)

@@ -1,4 +1,4 @@
-# How everything is compiled. What users of the library must compile with too stands on the targets.
+# The settings with which everything is compiled. Settings that users of the library need as well are properties of the targets.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -9,7 +9,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 if(BUILD_SHARED_LIBS)
-  set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # of the layers, which the shared library is made of
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # for the layers, which the shared library contains
 endif()
 
 find_package(Threads REQUIRED)
@@ -19,28 +19,28 @@ if(ELIDER_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${ELIDER_CCACHE}")
 endif()
 
-# Executables land in the build folder itself: build/release/elider.
+# Executables are written to the build folder itself: build/release/elider.
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 endif()
 
-# Flags of all our own targets, and of nobody else's.
+# The flags of all targets of this project. Targets of other projects do not get them.
 add_library(elider_flags INTERFACE)
-# gcc 12 sees overlaps in std::string that are not there: -Wno-restrict.
+# -Wno-restrict: gcc 12 warns about overlapping copies in std::string that do not exist.
 target_compile_options(elider_flags INTERFACE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-# gcc collects its garbage from 128 MiB on, which nearly every file of ours reaches. From 512 MiB on it takes a twelfth less time
-# to compile one, and 0.2 GiB more.
+# gcc begins to collect garbage when its heap reaches 128 MiB, as it does for nearly every file of this project. With a threshold of
+# 512 MiB, compiling a file takes about 8% less time and 0.2 GiB more memory.
 target_compile_options(elider_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:SHELL:--param=ggc-min-heapsize=524288>)
 if(ELIDER_WERROR)
   target_compile_options(elider_flags INTERFACE -Werror)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT ELIDER_NATIVE)
-  # Nothing that a server of 2009 lacks; SSE4.2 makes the searches in the B+-tree a third shorter.
+  # Uses only instructions that servers have had since 2009. SSE4.2 reduces the time of searches in the B+-tree by a third.
   target_compile_options(elider_flags INTERFACE $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-march=x86-64-v2>)
 endif()
 if(ELIDER_NATIVE)
   include(CheckCXXCompilerFlag)
-  # No vectors above 128 bits: after them the compiler puts VZEROUPPER, which aborts a hardware transaction.
+  # Vectors have at most 128 bits, because after wider ones the compiler emits VZEROUPPER, which aborts a hardware transaction.
   target_compile_options(elider_flags INTERFACE -march=native)
   foreach(limit IN ITEMS prefer-vector-width move-max store-max)
     string(MAKE_C_IDENTIFIER "ELIDER_HAS_${limit}" known)
@@ -51,7 +51,7 @@ if(ELIDER_NATIVE)
   endforeach()
 endif()
 if(ELIDER_SANITIZE)
-  # Instrumented, gcc 12 takes what std::regex keeps in a std::function for uninitialized: -Wno-maybe-uninitialized.
+  # -Wno-maybe-uninitialized: in sanitizer builds, gcc 12 wrongly warns about what std::regex stores in a std::function.
   target_compile_options(elider_flags INTERFACE -fsanitize=${ELIDER_SANITIZE} -fno-omit-frame-pointer
                                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(elider_flags INTERFACE -fsanitize=${ELIDER_SANITIZE})
@@ -60,9 +60,9 @@ if(ELIDER_SANITIZE)
   endif()
 endif()
 
-# The emulator of hardware transactions sees accesses by the thread sanitizer's instrumentation, and its
-# runtime takes libtsan's place. Whatever the compiler would turn into accesses that it does not announce
-# (copies of fixed sizes, above all) stays a call.
+# The emulator of hardware transactions sees memory accesses through the thread sanitizer's instrumentation, and its runtime replaces
+# libtsan. The compiler would turn some calls, mainly copies of fixed sizes, into accesses without instrumentation. The options below
+# prevent this, so that they remain calls.
 if(ELIDER_EMULATOR)
   set(copies memcpy memmove memset memcmp)
   target_compile_definitions(elider_flags INTERFACE ELIDER_EMULATOR=1)
@@ -84,7 +84,7 @@ if(ELIDER_EMULATOR)
   target_link_libraries(elider_flags INTERFACE "$<LINK_LIBRARY:WHOLE_ARCHIVE,elider_emulator>")
 endif()
 
-# Of what only calls the libraries: the dev preset compiles it without optimization, in two thirds of the time.
+# The options for code that only calls the libraries. The dev preset compiles it without optimization, which takes a third less time.
 set(ELIDER_QUICKLY "")
 if(CMAKE_BUILD_TYPE STREQUAL "Dev" AND NOT ELIDER_SANITIZE AND NOT ELIDER_EMULATOR)
   set(ELIDER_QUICKLY -O0)
@@ -96,8 +96,8 @@ if(ELIDER_LTO)
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
 endif()
 
-# On kernels with many random address bits the thread sanitizer's runtime of this compiler finds its
-# shadow memory taken, now and then; so its programs run at fixed addresses where that is allowed.
+# On kernels that randomize many address bits, the address range of this compiler's thread sanitizer for its shadow memory is
+# sometimes already in use. If the system allows it, programs with the thread sanitizer therefore run at fixed addresses.
 if(ELIDER_SANITIZE MATCHES "thread" AND PROJECT_IS_TOP_LEVEL)
   find_program(ELIDER_SETARCH setarch)
   if(ELIDER_SETARCH)

@@ -1,10 +1,10 @@
-# The functions by which each folder becomes a target. Sources are found by pattern, so a new file
-# needs no change here; a folder without sources is a target without code.
+# Functions that define a target for each folder. Sources are found by pattern, so a new file does not have to be listed. A folder
+# without sources becomes a target without code.
 
-# elider_layer(base DEPENDS ... [SOURCES ...]): the library elider_<name> of this folder's *.cc, all levels deep, and
-# the test program <name>_test of its *_test.cc. A subfolder with a CMakeLists.txt of its own is not part
-# of either, and neither are the files of engines and of what they share (instances/, policies/). DEPENDS are the layers below that it may
-# include. SOURCES are other files that belong to this layer. Files of sync policies that no engine uses are left out
+# elider_layer(name DEPENDS ... [SOURCES ...]): defines the library elider_<name>, from the *.cc files of this folder and its
+# subfolders, and the test program <name>_test, from the *_test.cc files. Neither contains the subfolders that have their own
+# CMakeLists.txt, or the files of engines and of the code that engines share (instances/, policies/). DEPENDS are the lower layers that
+# this layer may include. SOURCES are further files of this layer. Files of sync policies that no engine uses are left out
 # (cmake/EliderEngines.cmake); the property ELIDER_LEFT_OUT_OF_<name> lists them.
 function(elider_layer name)
   cmake_parse_arguments(layer "" "" "DEPENDS;SOURCES" ${ARGN})
@@ -28,8 +28,9 @@ function(elider_layer name)
     list(FILTER headers EXCLUDE REGEX "^${folder}/")
   endforeach()
   if(sources)
-    # The files of a sync policy take long one by one. Most of what they cost is the headers, so builds for tests compile those of a
-    # policy together, and all builds do so with the laboratory's. What is shipped of the product was optimized file by file.
+    # Compiling the files of a sync policy separately takes long, mostly because of their headers. Builds for tests therefore compile
+    # the files of a policy together, and all builds do so for the laboratory's policies. In other builds, the product's files are
+    # compiled separately.
     set(together "")
     foreach(file IN LISTS sources)
       elider_policy_of("${file}" policy)
@@ -60,8 +61,9 @@ function(elider_layer name)
   endif()
 endfunction()
 
-# elider_headers_alone(target folder header ...): these headers of the target, as they are named from the folder, each compile
-# alone with what the target's users see: the target all_verify_interface_header_sets tries it, and is part of no other.
+# elider_headers_alone(target folder header ...): makes the target all_verify_interface_header_sets check that each of these headers of
+# the target compiles alone, with the settings of the target's users. Headers are named relative to the folder. No other target depends
+# on that target.
 function(elider_headers_alone target folder)
   if(NOT ELIDER_BUILD_TESTS)
     return()
@@ -76,24 +78,24 @@ function(elider_headers_alone target folder)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 endfunction()
 
-# elider_compile_together(group file ...): with ELIDER_UNITY these files of this folder are compiled as one, where their target's
-# UNITY_BUILD_MODE is GROUP; but those that have options or definitions of their own.
+# elider_compile_together(group file ...): if ELIDER_UNITY is on and the UNITY_BUILD_MODE of the files' target is GROUP, these files of
+# this folder are compiled as one, except for files with their own options or definitions.
 function(elider_compile_together group)
   set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP "${group}")
 endfunction()
 
-# elider_for_any_processor(file.cc ...): these files of this folder use no instructions but those that every x86-64 processor
-# has, whatever the others use: the later -march counts.
+# elider_for_any_processor(file.cc ...): compiles these files of this folder for any x86-64 processor, even if the other files require
+# a newer one. The last -march on the compiler's command line takes effect.
 function(elider_for_any_processor)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -march=x86-64)
   endif()
 endfunction()
 
-# elider_test(name SOURCES ... LIBRARIES ...): a GoogleTest program, one test of ctest: a process for each of
-# its cases would cost more than most cases do. What became of the cases stands in googletest/<name>.xml. SHARDS n: n tests,
-# <name>.1 and so on, each of which runs every n-th of its cases. UNOPTIMIZED: in the dev preset its own files are compiled without
-# optimization (ELIDER_QUICKLY): it is the libraries that run.
+# elider_test(name SOURCES ... LIBRARIES ... [SHARDS n] [UNOPTIMIZED]): defines a GoogleTest program that is one test of ctest. A
+# separate process for each test case would take longer than most cases do. googletest/<name>.xml contains the results of the cases.
+# SHARDS n: defines n tests, <name>.1 to <name>.n, each of which runs every n-th case. UNOPTIMIZED: the dev preset compiles the
+# program's own files without optimization (ELIDER_QUICKLY), because most of its time is spent in the libraries.
 function(elider_test name)
   cmake_parse_arguments(test "UNOPTIMIZED" "SHARDS" "SOURCES;LIBRARIES;ARGUMENTS" ${ARGN})
   add_executable(${name} ${test_SOURCES})
@@ -102,7 +104,7 @@ function(elider_test name)
   if(test_UNOPTIMIZED)
     target_compile_options(${name} PRIVATE ${ELIDER_QUICKLY})
   endif()
-  # Most of a test's compile time goes to headers: eight files share it.
+  # Most of the compile time of a test is spent on headers, so eight files are compiled together.
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${ELIDER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   set(tests ${name})
   if(test_SHARDS)
@@ -123,18 +125,19 @@ function(elider_test name)
   endforeach()
 endfunction()
 
-# elider_program(target SOURCE ...): an executable against the public library alone.
+# elider_program(target SOURCE ...): defines an executable that uses only the public library.
 function(elider_program target)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE elider elider_durable_heap elider_flags)
 endfunction()
 
-# elider_bench_library(name folder ...): a library of benchmarks, of the *.cc of these folders. Few of them are hot: the others ask,
-# report, compare and judge. The release compiles those with -O1, in two thirds of the time.
+# elider_bench_library(name folder ...): defines a library of benchmarks from the *.cc files of these folders. Only a few files affect
+# measurements. The others parse options, report, compare and check results. Release builds compile these with -O1, which takes a third
+# less time.
 function(elider_bench_library name)
   set(cold "/(common|history|durability|protocols|figures)/|_(cli|report|figures|facts)\\.cc$|/tpcc/(load|consistency|resume)\\.cc$")
   set(hot "/common/histogram\\.cc$")
-  set(apart common tpcc history durability protocols compare htm heap)  # compiled together with none but their own
+  set(apart common tpcc history durability protocols compare htm heap)  # compiled only with files of the same folder
   foreach(folder IN LISTS ARGN)
     file(GLOB of_folder CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
     foreach(file IN LISTS of_folder)
@@ -162,8 +165,8 @@ function(elider_bench_library name)
   set_target_properties(${name} ${name}_cold PROPERTIES UNITY_BUILD "${ELIDER_UNITY}" UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# elider_peer(NAME library file header library_file): what a benchmark compares with, where its Debian package is installed. Only
-# the file that speaks to it depends on it.
+# elider_peer(NAME target file header library): links the target with a library that a benchmark compares with elider, if the
+# library's Debian package is installed. Only `file` includes the library's header.
 function(elider_peer name target file header library)
   find_path(ELIDER_${name}_INCLUDE ${header})
   find_library(ELIDER_${name}_LIBRARY ${library})

@@ -14,8 +14,8 @@ namespace elider::bench {
 
 // Declares the command-line option `flag`, which sets the database option `name`. When the parser
 // finds `flag`, it calls take(options), where `options` has the parsed value of `name` and the
-// defaults of all other options. --help shows `before` before the description, and `instead`,
-// unless it is empty, in place of the default value.
+// defaults of all other options. --help shows `before` in front of the description. If `instead` is
+// not empty, --help shows it in place of the default value.
 Option add_engine_option(Command command, const char* flag, const char* type, std::string_view name,
                          std::function<void(const Options& options)> take, const std::string& before = {}, std::string_view instead = {});
 // Declares `flag`, which calls take(). take() must set the boolean database option `name` to the

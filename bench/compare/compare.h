@@ -38,7 +38,7 @@ std::vector<YcsbOptions> workloads_of(const CompareOptions& options);
 // Runs every workload on every store `repeat` times, and checks each store's rows and counters.
 // Each workload starts with freshly loaded stores. A workload that inserts rows reloads the stores
 // for every repetition. Mixes run one after another on the same stores, because they do not change
-// the set of keys. A store that this program was built without is skipped. The run ends early once
+// the set of keys. Stores that are not part of this build are skipped. The run ends early once
 // interrupted() is true. Returns an error if a store failed or its rows are not what was committed;
 // the message names the store.
 Result<CompareOutcome> run_compare(const CompareOptions& options);

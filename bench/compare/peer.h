@@ -1,14 +1,13 @@
 // Peer: a store that `bench compare` runs a workload on: elider itself, RocksDB, LMDB or SQLite.
-// All stores implement this interface, and run with one driver and the same inputs, so that a ratio
-// compares only the stores.
+// All stores implement this interface, and run with the same driver and the same inputs. A ratio
+// therefore compares only the stores.
 //
 // All transactions are serializable, for one of three reasons: the commit checks each read, the
 // transaction only reads one snapshot, or it holds the store's only write lock. With --data, each
-// store also keeps a log, and for all stores alike, a commit returns either after it is on disk
+// store also keeps a log. In all stores, a commit then returns either after it is on disk
 // (--durability group) or earlier (async). Each store's source file (peer_*.cc) describes how the
-// store is opened.
-// Thread safety: one thread opens, loads and closes a Peer, and creates a client for each thread. A
-// client belongs to one thread.
+// store is opened. Thread safety: one thread opens, loads and closes a Peer, and creates a client
+// for each thread. A client belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +67,7 @@ class Peer {
   virtual std::string about() const = 0;
   // Loads the keys 0 to records - 1 with the counter 0. Does nothing if resumed() is true.
   virtual Status load(uint64_t records) = 0;
-  // Returns whether the peer continues with the rows of an earlier run (--resume).
+  // Returns true if the peer continues with the rows of an earlier run (--resume).
   virtual bool resumed() const { return false; }
   virtual Result<std::unique_ptr<PeerClient>> client() = 0;
 };
@@ -101,7 +100,7 @@ class ScratchFolder {
   std::string path_;
 };
 
-// Returns the error for a peer that this program was built without.
+// Returns the error for a peer that is not part of this build.
 Status built_without(const std::string& peer, const std::string& package);
 
 }  // namespace elider::bench

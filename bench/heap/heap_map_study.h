@@ -7,7 +7,7 @@
 
 namespace elider::bench {
 
-// Skips a store that this program was built without.
+// Skips stores that are not part of this build.
 Status study_heap_map(const HeapStudyOptions& options, HeapFigure* figure);
 
 }  // namespace elider::bench

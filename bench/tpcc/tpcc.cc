@@ -22,9 +22,9 @@ namespace {
 
 using TerminalOutcome = Outcome<Terminal>;
 
-// Returns how much memory to prefault: the need of loading and of the run at a speed that no known
-// machine exceeds, but at most half of the available memory. Prefaulting keeps the time in which
-// the system clears pages out of the measurement.
+// Returns how much memory to prefault. It suffices for loading, and for a run at a speed that no
+// known machine exceeds, but is at most half of the available memory. Without prefaulting, the
+// measured time would include the time in which the system clears pages.
 uint64_t memory_to_prefault(const CommonOptions& common, const Sizes& sizes) {
   if (common.prefault_bytes) return *common.prefault_bytes;
   if (common.memory_limit_bytes != 0) return 0;

@@ -114,8 +114,9 @@ History history_of(const PaymentInput& input, const PaymentOutput& output);
 
 // -- chopped procedures, for Protocol::kChopped ---------------------------------------------------
 
-// The part of a call's argument that is used if the call runs in a group: where the call reports
-// that it has begun, and the procedure for which the statistics count the call.
+// The part of a call's argument that is used only if the call runs in a group. The call reports to
+// `times` that it has begun. `procedure_id` is the procedure for which the statistics count the
+// call.
 struct InGroup {
   GroupTimes* times = nullptr;  // null: the call does not run in a group
   size_t place = 0;

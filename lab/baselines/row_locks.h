@@ -1,7 +1,7 @@
-// RowLocks: the locks of two-phase locking. There is a shared or exclusive lock for each commit
-// group of a row and, to prevent phantoms, for each index leaf or hash bucket. A transaction
-// acquires a lock when it first accesses the row or leaf, and releases all of its locks when it
-// ends.
+// RowLocks: the locks of two-phase locking. Each column group of a row has a lock, which can be
+// shared or exclusive. To prevent phantoms, index leaves and hash buckets also have locks. A
+// transaction acquires a lock when it first accesses the row or leaf, and releases all of its locks
+// when it ends.
 //
 // Wait-die prevents deadlocks. The age of a transaction is the time since its first attempt began.
 // A transaction waits for a lock only if all holders are younger. Otherwise it dies: it is rolled
@@ -25,10 +25,10 @@
 // was last zero. That holder may have released the lock since, so the time is only an upper bound
 // on the ages of the current holders. A transaction that compares its age with this bound may die
 // needlessly, but never waits in a cycle. `wanted` means that a transaction is waiting for the
-// lock, or has died so often that the bound may be the reason. While `wanted` is set, further
-// transactions do not share the lock, so that the word becomes zero. Exceptions are transactions
-// that cannot be retried, or that have been retried many times: they share the lock even then,
-// because the transaction that set `wanted` may no longer need it.
+// lock, or has died so often that the imprecise bound may be the reason. While `wanted` is set,
+// further transactions do not share the lock, so that the word becomes zero. Exceptions are
+// transactions that cannot be retried, or that have been retried many times: they share the lock
+// even then, because the transaction that set `wanted` may no longer need it.
 //
 // Invariant: until end(), no other transaction writes a row on which this transaction has a lock,
 // and no other transaction reads a row on which this transaction has an exclusive lock. For leaves,

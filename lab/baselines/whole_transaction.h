@@ -1,14 +1,14 @@
-// WholeTransaction: a protocol that runs each attempt of an underlying protocol, from the first
-// read to the end of the commit, as one hardware transaction (region) that elides a lock on the
-// whole database (DBX, section 7.3 and figure 10; DBX-TC, figure 1c). The papers use this baseline
-// to show why transactions should consist of several small regions.
+// WholeTransaction: a protocol that runs each attempt of an underlying protocol as one hardware
+// transaction (region), from the first read to the end of the commit. The region elides a lock on
+// the whole database (DBX, section 7.3 and figure 10; DBX-TC, figure 1c). The papers use this
+// baseline to show why transactions should consist of several small regions.
 //
 // Each attempt is still an ordinary attempt of the underlying protocol, so it is correct even
 // without the large region. The small regions of an attempt become parts of the large region. If
 // the attempt holds the lock instead, they run separately. Open transactions, snapshots and
-// reclamation do not use the lock, and run concurrently. Deviation: DBX changes rows in place as
-// the procedure runs, whereas elider buffers writes and installs them at the end of the region,
-// which therefore accesses more cache lines.
+// reclamation do not use the lock, and run concurrently. Deviation: DBX changes rows in place while
+// the procedure runs. elider buffers writes and installs them at the end of the region, so the
+// region accesses more cache lines.
 //
 // The lock is not reentrant. A transaction that is nested in another one does not acquire it,
 // because their thread may already hold it. A procedure that waits for another thread's transaction

@@ -1,7 +1,6 @@
-// A test hook for missing_instruction_sets() (elider/processor.h). Without
-// missing_instruction_sets(), a library that was compiled for another processor would end the
-// process with SIGILL in the middle of a commit. Thread safety: call the function before other
-// threads exist.
+// A test hook for missing_instruction_sets() (elider/processor.h), which Database::open() calls.
+// Without this call, a library that was compiled for another processor could end the process with
+// SIGILL in the middle of a commit. Thread safety: call the function before other threads exist.
 #pragma once
 
 #include "elider/processor.h"

@@ -8,7 +8,7 @@
 namespace elider {
 
 // Returns the key in quotation marks. Control characters and bytes that are not UTF-8 are shown as
-// \xNN. Of a key that is longer than 64 bytes, only the first 64 bytes and the size are shown.
+// \xNN. If a key is longer than 64 bytes, the result shows only its first 64 bytes and its size.
 std::string quoted_key(std::string_view bytes);
 
 }  // namespace elider

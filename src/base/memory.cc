@@ -171,7 +171,7 @@ void Memory::give_rest(Mapping rest) {
   try {
     rests_.push_back(rest);
   } catch (const std::bad_alloc&) {
-    // The memory is not reused until the database closes, as in put_batch().
+    // As in put_batch(), the memory is not reused until the database closes.
   }
 }
 
@@ -227,8 +227,8 @@ void Memory::detach(Allocator* allocator) {
 }
 
 Allocator::Allocator(Memory& memory) : memory_(memory), largest_bytes_(memory.largest_bytes_) {
-  // A worker caches at most two batches per class, together about a sixteenth of a chunk; its
-  // further free objects go to other workers.
+  // A worker caches at most two batches per class. Together they hold about a sixteenth of a chunk.
+  // Other workers can use its further free objects.
   for (unsigned i = 0; i < kSizeClasses; ++i)
     batch_objects_[i] =
         memory.shared_ != nullptr ? 1 : static_cast<uint32_t>(std::clamp<size_t>(memory.chunk_bytes() / 32 / class_bytes(i), 1, 1024));

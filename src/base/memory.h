@@ -1,10 +1,10 @@
 // Memory: allocates a database's rows, versions, blocks and index nodes. Each database has one.
 // Allocator: one worker's part of a Memory. It allocates and frees without locked instructions.
 //
-// Memory takes chunks of 2 MiB, aligned to 2 MiB, from the system. They are on huge pages if the
-// system provides them, because a random access takes about twice as long on 4 KiB pages. Memory
-// enforces the database's memory limit. Through its depot, free objects move from workers that
-// mostly free to workers that mostly allocate. Every object belongs to a size class
+// Memory takes chunks of 2 MiB, aligned to 2 MiB, from the system. The chunks use huge pages if the
+// system provides such pages, because a random access takes about twice as long on 4 KiB pages.
+// Memory enforces the database's memory limit. Through its depot, free objects move from workers
+// that mostly free to workers that mostly allocate. Every object belongs to a size class
 // (base/size_class.h). A worker cuts the objects of a class from contiguous runs, so that objects
 // that are allocated together are adjacent. Chunks are returned to the system when the Memory is
 // destroyed. Memory is not a general-purpose allocator: free() needs the size, and memory is not
@@ -54,8 +54,8 @@ struct FreeBatch {
 
 // While a BeyondLimit exists, the thread that created it may exceed the memory limit. Use it for
 // work that must not fail because of the limit, such as the effects of a commit. Memory above the
-// limit is used only if none is free below it. An allocation still fails if the system is out of
-// memory.
+// limit is used only if no memory is free below the limit. An allocation still fails if the system
+// is out of memory.
 class BeyondLimit {
  public:
   BeyondLimit() { ++depth_; }
@@ -83,8 +83,8 @@ class Memory {
 
   // Takes `bytes` bytes from the system and touches all pages, so that allocations do not cause
   // page faults until this memory is used up. Must be called before the first allocation.
-  // reserved_bytes() includes this memory only once allocations use it. Returns false if the system
-  // cannot provide the memory.
+  // reserved_bytes() does not include this memory until allocations use it. Returns false if the
+  // system cannot provide the memory.
   [[nodiscard]] bool prefault(uint64_t bytes);
 
   uint64_t limit_bytes() const { return limit_bytes_; }

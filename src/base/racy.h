@@ -3,8 +3,9 @@
 // copy.
 //
 // Scalars are accessed as relaxed atomics, which the compiler does not tear or repeat. Larger data
-// is copied by plain loads and stores between compiler barriers. In TSan builds copies are relaxed
-// atomics, word by word, so TSan still reports every access that bypasses these functions.
+// is copied by plain loads and stores between compiler barriers. In TSan builds, data is copied
+// word by word with relaxed atomics, so TSan still reports every access that bypasses these
+// functions.
 //
 // Order: a reader calls racy_read_fence() between its racy reads and the load that validates them.
 // The fence pairs with the writer's racy_write_fence(), and with the release store that releases

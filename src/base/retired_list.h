@@ -2,8 +2,8 @@
 // the order in which they were retired.
 //
 // It is not a general-purpose queue: it grows by doubling, and does not shrink until it is empty.
-// Thread safety: any thread may call size() and empty(); all other functions require that one
-// thread at a time calls them.
+// Thread safety: any thread may call size() and empty(). Only one thread at a time may call the
+// other functions.
 #pragma once
 
 #include <atomic>

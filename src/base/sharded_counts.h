@@ -15,7 +15,7 @@ namespace elider {
 class ShardedCounts {
  public:
   // Adds to both counts; the arguments may be negative. Returns the number of entries in this
-  // worker's shard, from which callers decide when to do periodic work.
+  // worker's shard. Callers use it to decide when to do periodic work.
   int64_t add(uint32_t worker_id, int64_t entries, int64_t bytes) {
     // Each worker with a low id has its own shard, so the addition need not be atomic. All other
     // workers share the last shard.

@@ -23,8 +23,8 @@ std::string_view name_of(TupleType type) {
 
 void TuplePrefix::set_size(size_t size) {
   size_ = size;
-  // The upper end is the smallest byte string that is above all strings with this prefix: drops
-  // trailing 0xff bytes, and increments the last remaining byte.
+  // The upper end is the smallest byte string that is above all strings with this prefix. To
+  // compute it, drop trailing 0xff bytes, and increment the last remaining byte.
   while (size != 0 && from_[size - 1] == std::byte{0xff}) --size;
   to_size_ = size;
   if (size == 0) return;

@@ -230,8 +230,8 @@ void Workers::orphan_idle(const Worker& except) {
   bool any = false;
   for (uint32_t id = 0; id < count; ++id) {
     Worker* const worker = at(id);
-    // relaxed: only a hint, because the check is repeated after the fence. This first check skips
-    // the workers that are inside, which most workers of a busy database are.
+    // relaxed: only a hint, because the check is repeated after the fence. In a busy database most
+    // workers are inside, and this first check skips them.
     if (worker == &except || worker->retired_.empty() || worker->announced_.load(std::memory_order_relaxed) != Worker::kOutside) continue;
     worker->claimed_.store(true, std::memory_order_release);
     any = true;

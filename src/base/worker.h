@@ -164,7 +164,7 @@ class alignas(kCacheLinePairBytes) Worker {
   alignas(kCacheLinePairBytes) Allocator memory_;
 };
 
-// Calls enter(), and leave() on destruction.
+// Calls enter() on construction and leave() on destruction.
 class Inside {
  public:
   [[gnu::always_inline]] explicit Inside(Worker& worker) : worker_(worker) { worker_.enter(); }
@@ -206,9 +206,9 @@ class Workers {
   // indexed by id.
   uint32_t ids_used_max() const { return ids_used_max_.load(std::memory_order_acquire); }
   uint32_t workers_max() const { return workers_max_; }
-  // Returns the steady clock's time at which the worker that has been inside longest entered, or 0
-  // if all workers are outside. The time is computed from the processor's tick counter, with an
-  // error of about 0.1% of the worker's time inside.
+  // Finds the worker that has been inside the longest, and returns the steady clock's time of its
+  // enter() call. Returns 0 if all workers are outside. The time is computed from the processor's
+  // tick counter, with an error of about 0.1% of the worker's time inside.
   uint64_t oldest_entered_ns() const;
 
   Workers(const Workers&) = delete;
@@ -256,7 +256,7 @@ class Workers {
   RetiredList orphans_;             // objects of released or idle workers; not ordered by epoch
 };
 
-// A worker that is acquired until the object is destroyed, or null.
+// A WorkerLoan is null, or owns a worker and releases it when the WorkerLoan is destroyed.
 struct ReleaseWorker {
   Workers* workers;
   void operator()(Worker* worker) const { workers->release(worker); }

@@ -9,8 +9,8 @@
 namespace elider::heap {
 
 namespace {
-// Offsets of the links in a free block: kNextAt is that of the link to the next block in the same
-// list. In the first block of a batch, kNextBatchAt is that of the link to the next batch.
+// The offsets of the links in a free block. The link at kNextAt refers to the next block in the
+// same list. In the first block of a batch, the link at kNextBatchAt refers to the next batch.
 constexpr uint64_t kNextAt = kBlockHeadBytes, kNextBatchAt = kBlockHeadBytes + 8;
 constexpr uint64_t kZeroedByWords = 256;  // smaller objects are zeroed word by word, because most of their words are written anyway
 constexpr uint64_t kObjectBytesMax = block_bytes(kBlockClasses - 1) - kBlockHeadBytes;
@@ -170,7 +170,7 @@ Status Allocator::free(uint64_t offset) {
     return status;
   }
   // A concurrent transaction must not change the freed object. Under snapshot isolation only writes
-  // conflict, so this writes the whole object.
+  // conflict, so this transaction writes the whole object.
   if (attempt_.heap().options().isolation == HeapIsolation::kSnapshot) attempt_.zero(offset, block_bytes(block_class) - kBlockHeadBytes);
   attempt_.store_at(offset - kBlockHeadBytes, block_word(block_class, kBlockFree));
   return give_back(offset - kBlockHeadBytes, block_class);

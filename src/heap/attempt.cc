@@ -245,7 +245,7 @@ Status HeapAttempt::conclude_region(bool was_active) {
   const uint64_t number = window().number;
   if (number == 0) {
     if (heap_.options().wait == HeapWait::kTotal) slots.say(slot_, Phase::kIdle, 0);
-    // A transaction that was not announced as active may have read from any commit until now.
+    // If a transaction was not announced as active, it may have read from any earlier commit.
     if (!was_active) moment_ = slots.clock();
     return end();
   }

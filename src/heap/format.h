@@ -70,10 +70,10 @@ struct Replayed {
 // crash, the transaction is recovered if its record is intact and all numbers up to `needs` are
 // present. If `bytes` is 0, the number was given up.
 //
-// From the last two words, recovery learns which gaps in the log a crash cannot have caused, so
-// that they must be damage. The checksum does not cover these two words, because a torn write may
-// leave the words of an older marker, whose statements are still true. 0 means unknown. Older
-// programs write 0.
+// Recovery uses the last two words to detect gaps in the log that a crash cannot have caused. Such
+// gaps are damage. The checksum does not cover these two words. A torn write may leave the two
+// words of an older marker, but what they say is still true. 0 means unknown. Older programs write
+// 0.
 struct Marker {
   uint64_t number;
   uint64_t needs;

@@ -102,8 +102,8 @@ class RedoLog {
     }
   }
   // Records in the file that persist() has promised durability up to number `all`. The entry is not
-  // fenced, because a crash that loses the entry does no more harm than that recovery detects less
-  // damage. Only one thread at a time may call this function.
+  // fenced. If a crash loses the entry, the only consequence is that recovery detects less damage.
+  // Only one thread at a time may call this function.
   void say_persisted(uint64_t all) noexcept {
     if (all <= persisted_) return;
     persisted_ = all;

@@ -275,10 +275,10 @@ Status Replayer::say_replayed(uint64_t number) {
   return {};
 }
 
-// First makes the log that was read durable, by storing the log again. If the previous process was
-// killed, the log may be only in the page cache. After a failed sync, the system considers the log
-// written although it may not be on the disk. Without this step, a power failure during the
-// following steps could leave some new words in the heap without their log records.
+// First stores the log again, to make it durable. If the previous process was killed, the log may
+// be only in the page cache. After a failed sync, the system considers the log written although it
+// may not be on the disk. Without this step, a power failure during the following steps could leave
+// some new words in the heap without their log records.
 Status Replayer::recover(const Found& found) {
   std::lock_guard lock(mutex_);
   const FileHeader header = encode(geometry_);  // the header in the current format version

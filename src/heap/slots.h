@@ -7,9 +7,9 @@
 // exactly the commits with numbers up to s.
 //
 //   begin    reads the clock as s0, announces active(s0), executes a full fence, and reads the
-//            clock again, as s. A transaction that takes its number after this sees this one
-//            active and waits for it. A transaction that took its number earlier had already
-//            announced its state, so this one waits for it or reads its write set
+//            clock again, as s. A transaction that takes its number later sees the active state and
+//            waits. A transaction that took its number earlier had already announced its own state,
+//            so the new transaction waits for it or reads its write set
 //   commit   reads the clock as c, announces deciding(c), takes a number n, validates its reads,
 //            and announces published(n). From then on, new readers find its writes in its write
 //            set. In the isolation wait, it waits until no active transaction has a snapshot below
@@ -143,9 +143,9 @@ class Slots {
       for (Spin spin; readers_[slot].active.load(std::memory_order_seq_cst) < number;) spin.wait();
     }
   }
-  // Waits until the current readers have ended, but only for a short time: new readers may use the
-  // same slots and, while no number is taken, have the same snapshot, so the wait may not notice
-  // that a reader has ended.
+  // Waits until the current readers have ended, but only for a short time. The function may not
+  // notice that a reader has ended, because a new reader may use the same slot and have the same
+  // snapshot.
   void wait_a_little_for_readers(uint32_t own) const {
     constexpr uint32_t kYieldsMax = 100;
     for (uint32_t slot = 0, used = used_.load(std::memory_order_seq_cst); slot < used; ++slot) {

@@ -1,7 +1,8 @@
 // elide(): lock elision (DBX, section 6.1; HyPer-HTM, section 3.3). A section runs as a region that
 // reads its lock but does not take it. Only if the region fails does the section take the lock.
 //
-//   `region`    Begin, read the lock (if it is held, abort with kLockHeldCode), body, commit.
+//   `region`    Begin, read the lock, run the body, commit. If the lock is held, abort with
+//               kLockHeldCode.
 //   `abort`     Wait until the lock is free, and retry as often as the policy allows for the cause.
 //   `fallback`  Take the lock, run the body, release the lock.
 //

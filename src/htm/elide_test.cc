@@ -80,7 +80,7 @@ std::deque<unsigned> times(unsigned count, unsigned status) { return std::deque<
 
 class ElideTest : public testing::Test {
  protected:
-  // How the body ran, which is in a region or under the lock.
+  // How the body ran: in a region or under the lock.
   struct Seen {
     bool in_region;
     bool locked;

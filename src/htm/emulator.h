@@ -101,9 +101,9 @@ struct Options {
   // `read_eviction_abort_rate`.
   bool hyperthreading = false;
   // Cache lines that a region has only read may be evicted from the cache. They are then tracked
-  // elsewhere. At most `read_lines_max` lines are tracked in all (4 MiB, at which about 47% of
-  // regions abort: DBX figure 1a). Each evicted line aborts the region with the probability
-  // `read_eviction_abort_rate`.
+  // elsewhere. At most `read_lines_max` lines are tracked in all. The default is 4 MiB, at which
+  // about 47% of regions abort (DBX figure 1a). Each evicted line aborts the region with the
+  // probability `read_eviction_abort_rate`.
   uint64_t read_lines_max = 65536;
   double read_eviction_abort_rate = 9.8e-6;
 

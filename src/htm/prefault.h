@@ -1,6 +1,6 @@
 // prefault(): writes to each page of fresh memory, so that a region is never the first to touch a
-// page. The page fault would abort the region. Each retry would fault again, because the abort
-// prevents the kernel from handling the fault.
+// page. Otherwise the page fault would abort the region. Each retry would fault again, because the
+// abort prevents the kernel from handling the fault.
 //
 // Use it only for memory that no other thread can reach. The contents are arbitrary afterwards.
 // Thread safety: a pure function.

@@ -67,7 +67,7 @@ class Site {
       run_off(policy);
       return false;
     }
-    // `useful` is whether the region did the run's work. If it did not, the run counts as a
+    // `useful` says whether the region did the run's work. If it did not, the run counts as a
     // failure, like a run whose regions aborted.
     void committed(const ElisionPolicy& policy, bool useful) {
       bump(useful ? commits_ : in_vain_);

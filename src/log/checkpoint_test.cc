@@ -244,8 +244,8 @@ TEST(Checkpoint, TheLogBeforeItGoesAndTheLogBehindItStays) {
 }
 
 // Takes a checkpoint of each number in turn, in a log of short segments. Each checkpoint removes
-// log, but no record after its number. The segments are those of the running log, or those that the
-// log found when it was opened.
+// parts of the log, but no record with a number above the checkpoint's. The segments were written
+// by the running log, or existed when the log was opened.
 TEST(Checkpoint, OneOfEachNumberLetsGoNoRecordBehindIt) {
   for (const bool opened_again : {false, true}) {
     MemoryFiles files;

@@ -94,9 +94,8 @@ std::vector<Folder*> Directory::folders() const {
 
 std::string Directory::manifest_path() const { return paths_.front() + "/" + kManifestName; }
 
-// Sets *there if the first folder contains a manifest, and otherwise returns kNotFound. Unless
-// `makes` is true, returns kCorrupt if the manifest is missing although other files of a database
-// exist.
+// Sets *there to true if the first folder contains a manifest. Otherwise returns kNotFound or, if
+// `makes` is false and other files of a database exist, kCorrupt.
 Status Directory::find_database(bool makes, bool* there) {
   std::vector<std::string> names;
   if (folders_.front() != nullptr)

@@ -90,7 +90,7 @@ class Directory {
   // `to_number`, skips the newest `skipped`, which are damaged, and chooses the newest of the rest.
   // *base is empty if recovery starts from an empty database.
   //   kInvalidArgument  the state after `to_number` cannot be recovered; the message gives the
-  //                     range of numbers that can
+  //                     range of possible numbers
   //   kNotFound         fewer checkpoints than `skipped` exist
   Status choose_base(SnapshotNumber to_number, size_t skipped, std::optional<Checkpoint>* base);
   // Returns the pieces that may contain records after the base and up to `to_number`, ordered by

@@ -110,8 +110,9 @@ void Log::ask_for_room() {
 }
 
 // Makes the loggers write immediately, because a caller is waiting. Does not lock the mutex if all
-// loggers are awake: this thread stores the number before it reads the count of sleepers, and a
-// logger increments that count before it reads the number (seq_cst).
+// loggers are awake. A logger that is about to sleep is not missed, because this thread stores the
+// number and then reads the count of sleepers, and a logger increments that count and then reads
+// the number (seq_cst).
 void Log::demand(SnapshotNumber number) {
   for (uint64_t wanted = wanted_.load(); wanted < number;) {
     if (!wanted_.compare_exchange_weak(wanted, number)) continue;
@@ -247,8 +248,8 @@ bool Log::round(uint32_t index, bool demanded) {
   while (!all) {
     all = collect(index);
     // If records are left in the buffers, the frame keeps the previous closed number. A stream
-    // without new records writes a frame only if the closed number in the stream's last frame would
-    // make recovery void other streams' records.
+    // without new records writes a frame only if recovery would otherwise ignore records of other
+    // streams, because of the closed number in this stream's last frame.
     const uint64_t says = all || ELIDER_MUTANT(kCloseFullFrame) ? std::max(closed, before) : before;
     if (!all && logger.header.records == 0) {
       fail(heap_exhausted());

@@ -23,9 +23,9 @@ void ChangedRows::group(std::span<const txn::RowChanges* const> lists, size_t ta
       *to++ = {&change, row_of(change, shift)};
     }
 
-  // Groups the rows by table. After the summation, table_begins_[t + 1] is the position of table
-  // t's first row. Assigning positions to the rows of table t then increases it to the position of
-  // table t + 1's first row.
+  // Groups the rows by table. After the summation, table_begins_[t + 1] is the position of the
+  // first row of table t. It is then increased for each row of table t, so that in the end it is
+  // the position of the first row of table t + 1.
   for (size_t table = 1; table < table_begins_.size(); ++table) table_begins_[table] += table_begins_[table - 1];
   sorted_.resize(met_.size());
   places_.resize(met_.size());

@@ -155,8 +155,8 @@ void Checkpoints::run() {
       wake_.wait_for(lock, kLookEvery, [&] { return stop_.load(); });
       if (stop_.load()) return;
     }
-    // If another thread is taking a checkpoint, waits for it, because another one may be
-    // unnecessary then.
+    // If another thread is taking a checkpoint, wait until it has ended. A further checkpoint may
+    // then be unnecessary.
     { const std::lock_guard until_it_is_taken(taking_mutex_); }
     if (due() || !wanted()) continue;
     if (source_.one_thread) due_.store(true, std::memory_order_relaxed);

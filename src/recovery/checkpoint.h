@@ -83,9 +83,9 @@ class CheckpointWriter {
   std::atomic<bool> failed_{false};
 };
 
-// Returns after how many bytes of log a checkpoint of the given size should be followed by another
-// one. Recovering this much log takes about as long as loading the checkpoint, because a byte of
-// log takes as long as four bytes of a checkpoint.
+// After a checkpoint of the given size, the next one should be taken when the log has grown by the
+// returned number of bytes. Recovering this much log takes about as long as loading the checkpoint,
+// because a byte of log takes as long as four bytes of a checkpoint.
 inline uint64_t automatic_log_limit(uint64_t checkpoint_bytes) {
   constexpr uint64_t kLeast = 64u << 20;  // avoids frequent checkpoints of a small database
   return std::max(kLeast, checkpoint_bytes / 4);

@@ -10,8 +10,8 @@
 namespace elider::recovery {
 
 namespace {
-// Returns how many generations the newest checkpoint does not cover, without the one that this
-// opening has created.
+// Returns the number of generations that the newest checkpoint does not cover. The generation that
+// this opening has created is not counted.
 size_t generations_to_cover(const log::Manifest& manifest) {
   const SnapshotNumber covered = manifest.checkpoints.empty() ? 0 : manifest.checkpoints.back().number;
   const auto is_not_covered = [&](const log::Generation& each) { return each.cut > covered; };

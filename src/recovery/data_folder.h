@@ -1,6 +1,6 @@
-// DataFolder: manages the files of a database. It recovers the database when it is opened.
-// Afterwards it owns the log, to which commits append, and takes checkpoints, after which older
-// parts of the log are removed.
+// DataFolder: manages the files of a database. open() recovers the database. Afterwards the
+// DataFolder owns the log, takes checkpoints, and removes the parts of the log that a checkpoint
+// has made unnecessary.
 //
 // Thread safety: open() must be called before all other functions. Any thread may call checkpoint()
 // and backup(). For the log, see log/log.h.
@@ -23,8 +23,7 @@ namespace elider::recovery {
 
 class DataFolder {
  public:
-  // `one_thread`: only one thread at a time may use the rows, and only the thread that runs
-  // transactions.
+  // `one_thread`: only the thread that runs transactions may use the rows.
   DataFolder(txn::Catalog& catalog, txn::Store& store, bool one_thread) : source_{catalog, store, one_thread} {}
   // Makes all commits durable and, unless the log has failed, records in the manifest where the log
   // ends. No transaction may be running.

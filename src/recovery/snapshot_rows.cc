@@ -101,13 +101,13 @@ SnapshotRows::~SnapshotRows() {
   worker_->leave();
 }
 
-// Sets the tables to read, ordered by id, which include all tables that were created up to the
-// snapshot.
+// Sets the tables to read. `tables` is ordered by id, and includes all tables that were created up
+// to the snapshot.
 void SnapshotRows::set_tables(std::vector<AnyTable*> tables) {
   tables_ = std::move(tables);
   for (AnyTable* table : tables_) passages_.push_back(std::make_unique<Passage>(*table));
-  // Small tables are read first, because this is quick, and because they include queues, whose
-  // rows are removed most often and are not kept once the queue has been read.
+  // Small tables are read first, because this is quick. They include queues, whose rows are removed
+  // most often. Rows that are removed from a queue are not kept once the queue has been read.
   std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });
 }
 

@@ -10,8 +10,8 @@ namespace elider::storage {
 
 namespace {
 
-// Returns an empty result if the key function throws, because it may not accept a row that consists
-// of small numbers.
+// Returns an empty result if the key function throws an exception, because the function may reject
+// a row that consists of small numbers.
 std::optional<uint64_t> value_of(const SecondaryIndex& index, const std::byte* row) {
   try {
     return index.key(row);

@@ -7,8 +7,7 @@
 namespace elider::storage {
 
 namespace {
-// The number of places is a quarter above the number of expected rows, so that about seven in eight
-// rows find a place.
+// There are 25% more places than expected rows, so that about seven in eight rows find a place.
 constexpr uint64_t places_for(uint64_t rows) { return rows + rows / 4; }
 // An object of at least this size has its own mapping, which the system fills with zeros.
 constexpr size_t kZeroBytes = size_t{4} << 20;

@@ -46,8 +46,8 @@ class InlineRows {
   // key's places are taken.
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
-  // Returns true if the block is in one of these places, as all other functions with a `row`
-  // parameter require.
+  // Returns true if the block is in one of these places. All other functions with a `row` parameter
+  // require this.
   bool has(const Row* row) const {
     const auto* const at = reinterpret_cast<const std::byte*>(row);
     return at >= places_ && at < places_ + bytes_;
@@ -89,8 +89,8 @@ class InlineRows {
 
   InlineRows(Memory& memory, uint64_t groups, size_t place_bytes);
 
-  // Differs from the hash table's hash function, whose lowest bits select a bucket, because the
-  // choice of a place uses all bits.
+  // This is not the hash table's hash function. That function selects a bucket by its lowest bits,
+  // but a place is selected by all bits.
   static uint64_t hash_of(Key key) {
     uint64_t hash = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15u;
     hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;

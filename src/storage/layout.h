@@ -81,8 +81,8 @@ using OwnColumnSets = std::vector<std::unique_ptr<ColumnSet>>;
 class InlineRows;
 class Zones;
 
-// The memory of a table's rows, without the inline places of row blocks. It is counted when memory
-// is allocated and freed, so statistics need not visit rows. Thread safety: the same as for
+// The memory of a table's rows, not including the inline places of row blocks. It is counted when
+// memory is allocated and freed, so statistics need not visit rows. Thread safety: the same as for
 // ShardedCounts.
 struct RowMemory {
   ShardedCounts blocks;    // payloads that are stored separately
@@ -93,7 +93,7 @@ struct RowMemory {
 class Layout {
  public:
   // The number of column sets from of_union() that are kept as long as the table. A program usually
-  // creates few of them, and uses them repeatedly. The limit prevents a program that creates ever
+  // creates few of them, and uses them repeatedly. The limit prevents a program that always creates
   // new unions from exhausting memory.
   static constexpr size_t kUnionsKept = 128;
 
@@ -130,9 +130,9 @@ class Layout {
   const ColumnSet& none() const { return *none_; }
   const ColumnSet& invalid() const { return *invalid_; }
   const ColumnSet& of_columns(uint64_t columns) const;
-  // Like of_columns(), but used for sets of which a program may create many, such as the columns
-  // that a transaction writes together or that a log record contains. The first kUnionsKept of
-  // these sets are kept as long as the table. The caller owns the others, which are appended to
+  // Like of_columns(), but used for sets that a program may create in large numbers, such as the
+  // columns that a transaction writes together or that a log record contains. The first kUnionsKept
+  // of these sets are kept as long as the table. The caller owns the others, which are appended to
   // `own`.
   const ColumnSet& of_union(uint64_t columns, OwnColumnSets& own) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;

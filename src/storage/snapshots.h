@@ -11,25 +11,25 @@
 //   5. clear the slot                           write, release each row with number n
 //
 // Invariant: a reader at rs sees exactly the commits with a number <= rs. If n <= rs, the commit
-// read S before the reader's step 2, so it took its locks earlier, and the reader finds either a
-// lock, and waits, or the new version. If n > rs, the commit read S after the reader's step 2, and
-// therefore after step 1. So the commit sees the reader's slot, and keeps the versions that the
-// reader needs. Numbers agree with the serial order: if B depends on A (including
+// read S before the reader's step 2, and had already taken its locks. The reader therefore finds
+// either the new version, or a lock, at which it waits. If n > rs, the commit read S after the
+// reader's step 2, and therefore after step 1. So the commit sees the reader's slot, and keeps the
+// versions that the reader needs. Numbers agree with the serial order: if B depends on A (including
 // anti-dependencies), A read S before B did.
 //
 // A call to a chopped procedure (txn/chopping) writes its rows in several commits with the same
-// number. The commit that orders the call among the other calls reads this number n from S. The
-// call is listed in calls_, at n or a smaller number, from before n is read until the call's last
-// row is released. After its step 3, a reader waits until no call is listed at rs or below. So the
-// invariant also holds for calls: a call that is not listed when the reader checks has read S after
-// step 2, or has ended.
+// number. The commit that orders the call among the other calls reads this number n from S. Before
+// the commit reads n, the call is listed in calls_ at n or a smaller number. It remains listed
+// until its last row is released. After its step 3, a reader waits until no call is listed at rs or
+// below. So the invariant also holds for calls: a call that is not listed when the reader checks
+// has read S after step 2, or has ended.
 //
-// Reads load a row's commit word only with acquire, so the fence after step 2 is required to order
-// step 4 after step 2 (base/full_fence.h). Accesses of S and the slots are seq_cst, because a
-// reader's steps 1 and 2, and a commit's steps 2 and 3, each consist of a store and a later load
-// (Dekker's pattern), for which weaker orders are not sufficient. On x86 such a load is not slower.
-// Only the stores in a reader's steps 3 and 5 are release stores, for the reasons given at these
-// stores.
+// A commit locks rows and then reads S. A reader increases S and then reads commit words. Each of
+// the two writes one variable and then reads another (Dekker's pattern), for which orders weaker
+// than seq_cst are not sufficient. Reads load a row's commit word only with acquire, so the fence
+// after step 2 is required to order step 4 after step 2 (base/full_fence.h). Accesses of S and the
+// slots are seq_cst. On x86 such a load is not slower. Only the stores in a reader's steps 3 and 5
+// are release stores, for the reasons given at these stores.
 //
 // Thread safety: all threads may call all functions; a slot is written only by its worker.
 #pragma once
@@ -102,8 +102,8 @@ class Snapshots {
 
   // -- calls that consist of several commits ------------------------------------------------------
 
-  // Lists the worker's call at S, before the commit that orders it takes its locks. After that
-  // commit, the call is listed at the number that the commit has read.
+  // Lists the worker's call at S. Must be called before the commit that orders the call takes its
+  // locks. After that commit, the call is listed at the number that the commit has read.
   void begin_call(uint32_t worker) {
     uint32_t listed = calls_listed_.load();
     while (listed <= worker && !calls_listed_.compare_exchange_weak(listed, worker + 1)) {

@@ -27,9 +27,9 @@ inline bool lacks_key_functions(const Schema& schema) { return !schema.indexes.e
 Status check_schema(const Schema& schema, bool may_lack = false);
 // Like check_schema(), but ignores secondary indexes, because files do not contain key functions.
 Status check_rows(const Schema& schema);
-// Calls the index's key function with artificial rows. Returns the name of a column, as "column
-// 'x'", that the function reads although the index does not list the column. Detects such a column
-// only if a change of the column changes the result of the function. Otherwise returns "".
+// Calls the index's key function with artificial rows, to find a column that the function reads
+// although the index does not list it. Returns such a column, as "column 'x'", or "" if none is
+// found. A column is found only if changing it changes the result of the function.
 std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& index);
 // Checks the names of a table, its columns and its indexes. Only new tables are checked, because
 // older files may contain invalid names.
@@ -102,8 +102,8 @@ class TableBase {
     }
   }
 
-  // The snapshot number of the last reader of all tables (recovery/snapshot_rows.h) that has read
-  // this table completely and will not read it again. 0 if no reader has done so.
+  // A reader of all tables (recovery/snapshot_rows.h) stores its snapshot number here when it has
+  // read this table completely and will not read it again. 0 if no reader has done so.
   uint64_t passed_by() const { return passed_by_.load(std::memory_order_acquire); }
   void set_passed_by(SnapshotNumber number) { passed_by_.store(number, std::memory_order_release); }  // release: after its reads
 

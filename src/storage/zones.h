@@ -115,7 +115,7 @@ class Zones {
   size_t bytes_ = 0;  // memory of extents
 };
 
-// Returns the number of zones that a schema requests: Schema::zones, or twice the number of
+// Returns the number of zones that a schema requests. kZonesAutomatic requests twice the number of
 // processors.
 uint32_t zones_wanted(uint32_t schema_zones);
 

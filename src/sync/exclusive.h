@@ -63,8 +63,9 @@ struct ExclusiveGuards {
   class WriteGuard {
    public:
     WriteGuard(VersionWord& word, const ReadGuard& read) : word_(&word), after_(read.version()) {}
-    // Publishes the new version after the node has been changed. A Witness that still has the old
-    // version when it is checked is ordered before this operation.
+    // Publishes the new version after the node has been changed. If a Witness is checked and the
+    // node still has the old version, the transaction with the Witness is ordered before this
+    // operation.
     ~WriteGuard() { word_->publish(after_); }
     WriteGuard(const WriteGuard&) = delete;
     WriteGuard& operator=(const WriteGuard&) = delete;

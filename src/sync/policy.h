@@ -1,17 +1,17 @@
-// Policy: the C++ concept for sync policies. A sync policy defines how index operations as a whole,
-// and how the nodes of an index, are protected from other threads.
+// Policy: the C++ concept for sync policies. A sync policy defines how whole index operations, and
+// single index nodes, are protected from other threads.
 //
 // An index algorithm is written once, against this concept, and instantiated for each policy:
 //
 //   `Latch`  One for each index, with its own cache line.
 //   `section(latch, operation, body)`  Runs body(), which is one attempt of one operation, and
 //       returns its result. body() starts and ends in section()'s stack frame. It must not
-//       allocate, free, throw or make a system call. It returns results by value, or in locals of
-//       its caller that it sets before it reads them. These rules allow a policy to run body()
-//       under a lock, or as a hardware transaction. A hardware transaction may take several
-//       attempts, of which only one takes effect. `operation` is the kind of the operation, for
-//       statistics.
-//   `ReadGuard(word)`  Starts to validate the node's reads. Waits while a writer holds the node.
+//       allocate, free, throw or make a system call. It returns results by value, or in local
+//       variables of its caller. It must set such a variable before it reads it. These rules allow
+//       a policy to run body() under a lock, or as a hardware transaction. A hardware transaction
+//       may take several attempts; only one of them takes effect. `operation` is the kind of the
+//       operation, for statistics.
+//   `ReadGuard(word)`  Begins to read the node. Waits while a writer holds the node.
 //     `obsolete()`  The node has been unlinked, so the caller must start over.
 //     `valid()`  The node has not changed since the guard was made. Before this check, data that
 //         was read is unreliable, and may be used only to continue reading.

@@ -30,7 +30,7 @@ class VersionWord {
   uint64_t read() const { return word_.load(std::memory_order_acquire); }
 
   // Returns true if the word is still `seen`, that is, no writer has locked or changed the node.
-  // The fence orders the reads that the caller validates before this load, so the load can be
+  // The fence orders this load after the reads that the caller validates, so the load can be
   // relaxed. The fence pairs with lock_if().
   bool still(uint64_t seen) const {
     racy_read_fence();

@@ -45,7 +45,7 @@ using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
 
 // Allocates a row block for this key, and sets all its commit words to `absent_word`. Other threads
-// cannot reach the block yet. `regions` is whether hardware transactions will write the block.
+// cannot reach the block yet. `regions` says whether hardware transactions will write the block.
 // Returns null if memory is exhausted.
 [[gnu::always_inline]] inline Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word, bool regions) {
   Row* const row = storage::allocate_row_block(worker, layout, key);
@@ -84,8 +84,8 @@ struct StaleEntries {
 
 class AnyTable : public detail::TableBase {
  public:
-  // An entry of a secondary index. The key of an entry that the table returns is empty if the table
-  // has byte keys, because the row stores it (key_of).
+  // An entry of a secondary index. If the table has byte keys, `key` is empty in the entries that
+  // the table returns, because the row stores its key (key_of).
   struct Entry {
     uint64_t value;
     KeyRef key;
@@ -103,7 +103,7 @@ class AnyTable : public detail::TableBase {
   void add_recovered_rows(int64_t rows) { recovered_rows_.fetch_add(rows, std::memory_order_relaxed); }
 
   // Returns the row's key, which is valid as long as the row block is. A byte key is stored in the
-  // row block, a number key is returned as it is.
+  // row block. A number key is returned as it is.
   [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
     return byte_keys() ? KeyRef(row->key(layout())) : key;
   }
@@ -129,8 +129,8 @@ class AnyTable : public detail::TableBase {
   // -- secondary indexes, by position -------------------------------------------------------------
 
   virtual index::Handle find_entry(uint32_t i, uint64_t value, KeyRef key) = 0;
-  // Inserts the entries that the index does not contain. It is fastest if they are sorted. Returns
-  // how many entries were processed, which is fewer than all if memory is exhausted.
+  // Inserts the entries that the index does not contain. This is fastest if the entries are sorted.
+  // Returns how many entries were processed, which is fewer than all if memory is exhausted.
   virtual size_t insert_entries(Worker& worker, uint32_t i, std::span<const Entry> entries) = 0;
   virtual bool remove_entry(Worker& worker, uint32_t i, const Entry& entry) = 0;
   // Calls f(entry) for each entry, in order, until f returns false.

@@ -23,9 +23,10 @@
 
 namespace elider::txn {
 
-// TransactionHooks: the points at which a transaction asks its claims about the call that it
-// belongs to. These are the answers of a transaction that is a complete unit of work. A piece of a
-// procedure's call (txn/chopping/piece.h) gives other answers. All claims derive from this struct.
+// TransactionHooks: functions that a transaction calls to ask its claims about the call that it
+// belongs to. The functions of this struct are for a transaction that is not a part of a call.
+// Piece (txn/chopping/piece.h) replaces them for a part of a call. All claims derive from this
+// struct.
 struct TransactionHooks {
   // Returns true if the commit counts and records the transaction. A piece leaves this to the end
   // of its call.

@@ -1,4 +1,4 @@
-// Conflict: what a validation has found changed.
+// Conflict: the change because of which a validation failed.
 #pragma once
 
 #include "elider/status.h"
@@ -11,7 +11,8 @@ struct Conflict {
   detail::TableBase* table;
   detail::KeyRef key;
 
-  // Sets the conflict. Always returns false, for the callers that then return false themselves.
+  // Sets the conflict. Always returns false, so that a validation can return the result of this
+  // call.
   bool found(Cause its_cause, detail::TableBase* its_table, detail::KeyRef its_key) {
     *this = {its_cause, its_table, its_key};
     return false;

@@ -38,9 +38,9 @@ class HistoryRecorder {
   }
   void absent(const detail::TableBase& table, KeyRef key) { read(table, key, 0, false, 0); }
   // Called if a key that was read as absent is still absent, but its row block has been unlinked
-  // since the read. Because the row may have been inserted and removed again in between, clears the
-  // version that was recorded for the read. A history checker then infers from the commit order
-  // which absence of the row was read.
+  // since the read. The row may have been inserted and removed again in between. This function
+  // therefore clears the version that was recorded for the read. A history checker then infers from
+  // the commit order which absence of the row was read.
   void absent_anew(const detail::TableBase& table, KeyRef key) {
     if (on()) [[unlikely]] forget_absence(table, key);
   }

@@ -8,8 +8,8 @@
 // does not delay reclamation, so a cached block may have been reclaimed and reused for another row.
 // Therefore a cached row is valid only in the epoch (base/worker.h) in which it was found. This
 // rule suffices because a block that leaves its index in epoch E or later is not reclaimed before
-// epoch E + 2, and because the epoch does not exceed E + 1 while a worker is inside that saw epoch
-// E when it entered.
+// epoch E + 2, and because the epoch does not exceed E + 1 while a worker that entered in epoch E
+// is inside.
 //
 // If few keys are hot, or the epoch advances too often, the cache has few hits. It is then turned
 // off, so that it costs only the check of a flag, and tried again periodically.

@@ -1,10 +1,10 @@
 // SnapshotTransaction: a read-only transaction that reads the newest snapshot (DBX, section 5.4) or
 // a held one (engine/runtime/held_snapshot.h).
 //
-// It gets a snapshot number when it begins. It then reads, through the same indexes as other
-// transactions, the newest version of every row at or below that number. It does not write or
-// validate, and does not have conflicts. All protocols share this class. Old versions are kept only
-// while a transaction reads them or the application holds their snapshot.
+// It gets a snapshot number when it begins. It then reads the newest version of each row whose
+// number is not above that number. It uses the same indexes as other transactions. It does not
+// write or validate, and does not have conflicts. All protocols share this class. Old versions are
+// kept only while a transaction reads them or the application holds their snapshot.
 //
 // Thread safety: none. A transaction belongs to one worker.
 #pragma once
@@ -182,8 +182,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     if constexpr (Sync::kRegions)
       together = store_.elision != nullptr &&
                  read_groups_at_in_region<typename Sync::Backend>(store_, layout, *row, set, groups, snapshot_, image, cells);
-    // Read the groups from the last to the first, so that version_read(), which returns the version
-    // that was recorded last, returns the version of the first group.
+    // version_read() returns the version that was recorded last. Therefore read the groups from the
+    // last to the first, so that it returns the version of the first group.
     for (uint32_t rest = groups; rest != 0;) {
       const uint32_t g = 31 - static_cast<uint32_t>(std::countl_zero(rest));
       rest &= ~(1u << g);

@@ -99,7 +99,7 @@ void Chains::mark_repeated_writes(uint32_t item) {
   for (WriteIndex i = chain_begin(item); i + 1 < chain_end(item); ++i) {
     ChainWrite& write = writes_[i];
     const ChainWrite& after = writes_[i + 1];
-    // No other transaction may read a write that was overwritten by its own transaction.
+    // If a transaction overwrites its own write, other transactions must not read that write.
     if (write.txn == after.txn) write.intermediate = true;
     else if (write.version == after.version) {
       report("duplicate version", after.txn,
@@ -305,10 +305,9 @@ const Chains::OwnWrite* Chains::find_own(const std::vector<OwnWrite>& writes, ui
   return found != writes.end() && found->item == item ? &*found : nullptr;
 }
 
-// Returns true if the transaction wrote any column group of the row, because a scan reports a row
-// that is partly written by its own transaction as that transaction's write. Also returns true if
-// the transaction found the row absent, because a row that was inserted, scanned and removed again
-// does not leave a write.
+// Returns true if the transaction wrote any column group of the row, because a scan then reports
+// the row as its transaction's own write. Also returns true if the transaction found the row
+// absent. It may have inserted, scanned and removed the row, which does not leave a write.
 bool Chains::may_have_written_row(uint32_t txn, uint32_t table, Key key) const {
   const RecordedTransaction& transaction = history_.transactions[txn];
   for (uint64_t i = transaction.operations_begin; i < transaction.operations_begin + transaction.operations_count; ++i) {

@@ -45,8 +45,8 @@ Json value_of(const files::LoggedColumn& column) {
     case ColumnType::kDouble: return number_in<double>(column.bytes);
     case ColumnType::kBytes: break;
   }
-  // A value whose bytes, except for trailing zeros, are printable is printed as text, and any other
-  // value in hexadecimal.
+  // A value is printed as text if all its bytes, except for trailing zeros, are printable.
+  // Otherwise it is printed in hexadecimal.
   size_t size = column.bytes.size();
   while (size > 0 && column.bytes[size - 1] == std::byte{0}) --size;
   std::string text(reinterpret_cast<const char*>(column.bytes.data()), size);

@@ -13,10 +13,10 @@
 // is a log, is durable. So no number is assigned twice.
 //
 // at_least() raises the number in the row, then raises floor_, and then drops the smaller numbers
-// from each zone. A chunk that was fetched earlier may reach its zone only afterwards. The thread
-// that adds the chunk to the zone therefore first removes the numbers below floor_, which it reads
-// under the zone's latch. If this thread acquires the latch before at_least() does, at_least()
-// finds the chunk in the zone. If it acquires the latch later, it reads the new value of floor_.
+// from each zone. A thread that fetched a chunk earlier may add it to the zone only after that. It
+// therefore first removes the numbers below floor_ from the chunk. It reads floor_ under the zone's
+// latch. If this thread acquires the latch before at_least() does, at_least() finds the chunk in
+// the zone. If it acquires the latch later, it reads the new value of floor_.
 //
 // Thread safety: all threads may call all functions. Lock order: a zone's latch and
 // Sequences::mutex_ are leaves.

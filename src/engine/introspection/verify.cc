@@ -40,8 +40,8 @@ std::string verify_row(txn::AnyTable& table, KeyRef key, index::Handle handle, s
 }
 
 // Returns a description of what is wrong with an entry, or "" if it is correct. The entry must lead
-// to the row block of its key. In addition, either the row has the entry's value (or had it last,
-// if the row is absent), or the entry is on the list of entries to remove.
+// to the row block of its key. In addition, the row must have the entry's value (or, if the row is
+// absent, must have had it last), unless the entry is on the list of entries to remove.
 std::string verify_entry(txn::AnyTable& table, uint32_t i, const txn::AnyTable::Entry& entry, std::byte* image) {
   const storage::Layout& layout = table.layout();
   storage::Row* row = txn::AnyTable::as_row(entry.handle);

@@ -43,8 +43,8 @@ class HeldState {
   mutable std::mutex mutex_;  // guards the rest
   Hold hold_;
   // A newer snapshot to which an earlier advance() could not switch, because calls that belong to
-  // it were still running; or null. The next advance() switches at least to this snapshot if these
-  // calls have ended.
+  // it were still running; or null. If these calls have ended, the next advance() switches to this
+  // snapshot or to a newer one.
   Hold announced_;
 };
 

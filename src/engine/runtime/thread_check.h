@@ -12,7 +12,7 @@ namespace elider::detail {
 
 class ThreadCheck {
  public:
-  // `one_thread` is whether the policy is single-threaded.
+  // `one_thread` says whether the policy is single-threaded.
   explicit ThreadCheck(bool one_thread) : one_thread_(one_thread) {}
 
   // Calls finished() in its destructor, and therefore also after an exception. After keep(), the

@@ -42,8 +42,8 @@ void Turns::begin(Turn& turn) {
       self.called.wait(lock);
       continue;
     }
-    // A thread that has a turn may never run another transaction, and then it does not give the
-    // turn back. The first waiter therefore checks for idle turns.
+    // A thread that has a turn might not run another transaction. It would then not give the turn
+    // back. The first waiter therefore checks for idle turns.
     if (self.called.wait_for(lock, kSlice) != std::cv_status::timeout || self.has_turn) continue;
     if (!take_over_from_idle(true) && std::chrono::steady_clock::now() - came < kPatience) continue;
     drop_first();

@@ -43,8 +43,8 @@ inline EngineWorker* thread_worker(uint64_t id) {
 // Gives this thread's turn in database `id`, if any, to another thread. A thread calls this before
 // it waits for the disk.
 void give_turn_back(uint64_t id);
-// Returns false if the thread is ending and can no longer keep a worker. From then on, transactions
-// that destructors of thread_local objects run each borrow a worker from the pool.
+// Returns false if the thread is ending and can no longer keep a worker. If the destructor of a
+// thread_local object then runs a transaction, that transaction borrows a worker from the pool.
 bool keep_thread_worker(uint64_t id, const std::shared_ptr<WorkerPool>& pool, EngineWorker* worker);
 
 class EngineWorker {

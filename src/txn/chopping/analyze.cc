@@ -35,8 +35,9 @@ class Analysis {
   // following holds: no path of conflicts leads from a procedure that publishes to a procedure that
   // waits for a publication. Why this suffices: all calls publish at the same barrier. In the
   // serial order, a call that waits precedes the barrier, and a call that publishes follows it. A
-  // path from the latter to the former would require the opposite order. Refusing a deferral
-  // restores its edges, which may create a path for other deferrals, so these are checked again.
+  // path from the publishing call to the waiting call would require the opposite order. Refusing a
+  // deferral restores its edges, which may create a path for other deferrals, so these are checked
+  // again.
   void decide_deferrals() {
     for (const ResolvedProcedure& procedure : resolved_.procedures)
       for (const ResolvedOperation& each : procedure.operations) {

@@ -127,8 +127,8 @@ class ChoppedTransaction final : public ReadWriteTransaction<Sync, Piece> {
     if (pieces_ == nullptr) pieces_ = std::make_unique<Pieces>(this->store_, this->worker_, this->counters_);
     return *pieces_;
   }
-  // If a call's result is returned some time after the commit, called when it is returned. Sets the
-  // call's end time in the history.
+  // Called when a call's result is returned, if that is some time after the commit. Sets the call's
+  // end time in the history.
   void answered() {
     if (pieces_ == nullptr) return;
     pieces_->core.answered();

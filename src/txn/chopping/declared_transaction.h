@@ -18,8 +18,8 @@
 namespace elider::txn {
 
 // The columns that one kind of access may touch, with one bit for each column's position in the
-// schema. Whether the access is declared at all is stored separately, because a table may be
-// declared without columns, and an access may request zero columns.
+// schema. `declared` says whether the access is declared at all. `columns` does not show this,
+// because a table may be declared without columns, and an access may request zero columns.
 struct DeclaredColumns {
   uint64_t columns = 0;
   bool declared = false;

@@ -7,10 +7,10 @@
 //   tail   writes that cannot conflict. They are written at the core's number and not validated.
 //
 // Invariants:
-//   - From before the core reads its number n until the tail is written, the call is listed at n or
-//     below (storage/snapshots.h) and announced to the log (log/log.h). So neither a snapshot at n
-//     or later nor a closed number (docs/design/group-commit.md) can fall between the commits of
-//     the call.
+//   - Before the core reads its number n, the call is listed at n or below (storage/snapshots.h)
+//     and announced to the log (log/log.h). This does not change until the tail is written. So
+//     neither a snapshot at n or later nor a closed number (docs/design/group-commit.md) can fall
+//     between the commits of the call.
 //   - The versions of a cell are in the order of their numbers. If the tail and another call with a
 //     larger number write the same cell, both only add to it, and a call that adds waits until all
 //     calls with smaller numbers have ended. (DBX-TC, Algorithm 1, does not wait, but repeats the

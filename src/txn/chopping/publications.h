@@ -35,9 +35,9 @@
 //     InstallOptions::answers_at_once turns off this wait. Then a subscriber that begins after the
 //     answer may precede the publisher. What the calls have seen still corresponds to a serial
 //     order, because no conflict leads from a call that may have seen a publisher's core to a
-//     subscriber; otherwise the analysis would not allow the deferral. However, the serial order
-//     may contradict real time. Snapshots and ordinary transactions wait for the publisher in any
-//     case.
+//     subscriber. The analysis refuses deferrals for which this does not hold. However, the serial
+//     order may contradict real time. Snapshots and ordinary transactions wait for the publisher in
+//     any case.
 //
 // Progress: a publisher waits for running subscribers and for listed publishers. A subscriber waits
 // for publications and publishers only before it enters. If a subscriber has waited for a long time
@@ -51,10 +51,10 @@
 //
 // The order that is recorded for histories (Store::commit_order): a publisher's position must
 // follow the positions of the subscribers that have not seen it, although these subscribers commit
-// later. The same holds for a call that may have seen the publisher's core. Therefore, while a
-// publisher has not opened its publication, these calls get positions half an interval ahead. Each
-// publication begins a new interval. Conflicts do not lead from these calls to subscribers, so only
-// publications order the two.
+// later. The same holds for a call that may have seen the publisher's core. Therefore, while any
+// publisher has not opened its publication, publishers and such calls get positions half an
+// interval ahead. Each publication begins a new interval. Conflicts do not lead from these calls to
+// subscribers, so only publications order the two.
 //
 // Lock order: after rooms.h. A publisher must not hold a row's lock when it begins or opens a
 // publication, nor must a subscriber when it enters. The lock for positions is a leaf; commits

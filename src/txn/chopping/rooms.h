@@ -8,10 +8,10 @@
 // running calls have ended. While a commit waits, new calls do not begin. A call that has waited
 // for a long time delays further commits.
 //
-// Invariant: a call is never running (its slot is set) while a commit has passed the waits of
-// enter_commit() (commits_ != 0). A call sets its slot and then reads commits_. A commit increments
-// commits_ and then reads the slots (Dekker's pattern). All accesses are seq_cst, except for those
-// at the end of a call or commit.
+// Invariant: while a commit has passed the waits of enter_commit(), no call is running. The slot of
+// a running call is set, and commits_ is not 0 during a commit. A call sets its slot and then reads
+// commits_. A commit increments commits_ and then reads the slots (Dekker's pattern). All accesses
+// are seq_cst, except for those at the end of a call or commit.
 //
 // Lock order: rooms are entered before any lock is acquired. Calls and commits enter while their
 // worker is inside the epoch. Not reentrant. Thread safety: all threads; each worker has its own

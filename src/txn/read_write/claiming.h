@@ -8,7 +8,7 @@
 
 namespace elider::txn {
 
-// Dooms the transaction because a claim was refused and the transaction may not wait for it.
+// Dooms the transaction because a claim was refused and the transaction must not wait for it.
 template <class Sync, class Claims>
 Status TrackedReads<Sync, Claims>::refuse_claim(TableType& table, KeyRef key) {
   return doom(table, Code::kConflict, Cause::kClaimed, key);

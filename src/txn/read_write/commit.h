@@ -77,8 +77,9 @@ Status ReadWriteTransaction<Sync, Claims>::commit_writes() {
   return alone([this] { return commit_by_locks(); });
 }
 
-// Writes the rows, under the locks of all of them. No step after the validation can fail, except
-// for the allocation of old versions, which precedes the first change.
+// Locks all rows that the transaction writes, validates, and then writes the rows. No step after
+// the validation can fail, except for the allocation of old versions, which precedes the first
+// change.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline Status ReadWriteTransaction<Sync, Claims>::commit_by_locks(bool old_entries_retired) {
   const size_t locked = lock_writes();

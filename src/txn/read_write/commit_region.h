@@ -14,9 +14,9 @@
 //   lock bits  The region sets only the lock bits. The writes follow outside of the region, while
 //              these bits are set. Used for large write sets, for rows stored as blocks, and if the
 //              commit must keep an old version for a snapshot reader.
-// Both are as correct as a commit by locks, because the region takes all steps at one instant, up
-// to the last lock (lock bits) or up to the last unlock (whole). Readers outside of regions
-// (snapshot readers, reclamation) see the commit words as they were before or after that instant.
+// Both are as correct as a commit by locks. All steps up to the last lock (lock bits) or up to the
+// last unlock (whole) happen at one instant. Readers outside of regions (snapshot readers,
+// reclamation) see the commit words as they were before or after that instant.
 //
 // If there is a log, the worker announces the commit before the region, because the region reads S.
 // It publishes the record after the region, either under the lock bits or after everything has been
@@ -96,7 +96,7 @@ auto ReadWriteTransaction<Sync, Claims>::commit_at_once(Reach reach) -> AtOnce {
 }
 
 // Returns true if the region's result decides the commit. A failed validation that cannot be
-// repaired does so, because a commit by locks would have found the same conflict at a greater cost.
+// repaired decides it, because a commit by locks would find the same conflict at a greater cost.
 // Returns false if the region was wasted, because the commit must continue with another region or
 // with locks.
 template <class Sync, class Claims>

@@ -121,7 +121,7 @@ void ReadWriteTransaction<Sync, Claims>::rollback(Cause cause) {
 // Clears all records of the transaction, but keeps their memory for the next transaction.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline void ReadWriteTransaction<Sync, Claims>::end() {
-  // A region that writes rows in place notes their table without adding write entries.
+  // A region that writes rows in place notes their tables, but does not add write entries.
   if (RunsInRegion<Claims> || !writes_.empty()) {
     writes_.clear();
     index_entries_.clear();

@@ -43,7 +43,7 @@ template <class Sync, class Claims>
 [[gnu::always_inline]] inline bool BufferedWrites<Sync, Claims>::end_edit_in_place(const void* image) {
   if (!RunsInRegion<Claims> || image_in_place_ == nullptr || image_in_place_ != image) return false;
   const Layout& layout = edit_.table->layout();
-  // If change() itself wrote to the row, the write set has its write.
+  // If change() itself wrote to the row, the write set contains a write of the row.
   if (!writes_.empty() && writes_.find_any(edit_.row, layout) != nullptr) [[unlikely]] claims_.leave_region();
   for (const uint32_t g : Bits(edit_.set->groups)) {
     Cell& cell = edit_.row->cell(layout, g);

@@ -46,18 +46,18 @@ class IndexEntries : public IndexChanges {
   IndexEntries(Worker& worker, Hints<Sync>& hints) : worker_(worker), hints_(hints) {}
 
   // Inserts the entry of the new value of `added`, or takes over the stale entry of this value.
-  // Returns the row block of the entry, or kNoHandle if memory is exhausted. The block differs from
-  // the row of `added` if another block of the key has the entry. In all other cases, the caller
-  // must then call settle(). Calls claims.leave_region() before it acquires a mutex.
+  // Returns the row block to which the entry leads, or kNoHandle if memory is exhausted. If the
+  // block is the row of `added`, the caller must then call settle(). Otherwise another block of the
+  // key has the entry. Calls claims.leave_region() before it acquires a mutex.
   template <class Claims>
   index::InsertResult insert(const IndexChange& added, Claims& claims);
-  // Lists the entries that this commit makes stale for removal (txn/reclaim.h). This must happen
-  // before the commit changes the rows, because it replaces an older listing of the same entry,
-  // whose grace period may be over. The older listing could remove the entry while a reader of the
-  // old state still needs it. If the commit fails, the new listings are harmless, because the rows
-  // still match their entries.
+  // Lists for removal the entries that this commit makes stale (txn/reclaim.h). Must be called
+  // before the commit changes the rows. Replaces an older listing of the same entry. The grace
+  // period of that listing may be over, so it could remove the entry while a reader of the old
+  // state still needs the entry. If the commit fails, the new listings are harmless, because the
+  // rows still match their entries.
   void retire_old();
-  // Lists the entries that this transaction has inserted, but that are not in use, for removal.
+  // Lists for removal the entries that this transaction has inserted and that are not in use.
   void retire_unused(bool committed, const WriteSet& writes);
 
  private:

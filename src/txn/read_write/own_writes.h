@@ -1,5 +1,5 @@
-// OwnWrites: what the tracking of reads (read_tracking.h, repair.h) asks about the writes of the
-// same transaction.
+// OwnWrites: answers the questions that the tracking of reads (read_tracking.h, repair.h) has about
+// the writes of the same transaction.
 //
 // Thread safety: the same as the write set.
 #pragma once
@@ -13,7 +13,7 @@
 namespace elider::txn {
 
 // Whether a row existed before the transaction's own writes. kUnknown: the transaction does not
-// know it, or another transaction is changing it.
+// know this, or another transaction is changing the row.
 enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
 
 class OwnWrites {

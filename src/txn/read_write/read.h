@@ -94,8 +94,8 @@ template <class Sync, class Claims>
   ReadTogether together;
   if (Status status = claim_and_read_together<Purpose::kRead>(table, row, key, set, groups, image, &together); !status.ok()) [[unlikely]]
     return status;
-  // Within a region, read the groups from the last to the first, so that version_read(), which
-  // there returns the version that was recorded last, returns the version of the first group.
+  // Within a region, version_read() returns the version that was recorded last. Therefore read the
+  // groups from the last to the first, so that it returns the version of the first group.
   for (uint32_t rest = groups; rest != 0;) {
     const auto g = static_cast<uint32_t>(RunsInRegion<Claims> ? 31 - std::countl_zero(rest) : std::countr_zero(rest));
     rest &= ~(1u << g);
@@ -113,9 +113,10 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Points the view at the row itself if the row is stored as one block, which remains valid until
-// the grace period ends. Returns false if the caller must copy the row, because it is not stored as
-// one block, or because this transaction has written it and it has a fixed size.
+// Points the view at the row itself if the row is stored as one block. The block remains valid
+// until the grace period ends. Returns false if the caller must copy the row. This is the case if
+// the row is not stored as one block, or if it has a fixed size and this transaction has written
+// it.
 template <class Sync, class Claims>
 bool TrackedReads<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
                                                     Status* status) {

@@ -55,8 +55,8 @@ class ReadTracking {
   const ReadSet& reads() const { return reads_; }
   // Drops the recorded reads after the first `count`.
   void forget_reads_after(size_t count) { reads_.shrink_to(count); }
-  // If the read at this position is one of this cell, returns its commit word, and leaves the
-  // validation of this word to the caller's write of the cell. Otherwise returns kUnknown.
+  // If the entry at this position is a read of this cell, returns the commit word that was read.
+  // The caller's write of the cell must then validate this word. Otherwise returns kUnknown.
   [[gnu::always_inline]] inline uint64_t leave_to_write(uint64_t position, const storage::Cell& cell) {
     if (position >= reads_.size() || reads_[position].cell != &cell) [[unlikely]] return storage::word::kUnknown;
     reads_[position].cell = nullptr;
@@ -74,8 +74,8 @@ class ReadTracking {
   // which the scan passes to count_entry() and end_entries().
   template <class Witnesses, class IndexKey>
   uint32_t track_entries(detail::TableBase& table, uint32_t i, const Witnesses& witnesses, const index::Range<IndexKey>& covered);
-  // Counts a row, or an entry that matches its row, of the part that was read. `presence` is that
-  // of the row before the transaction's own writes.
+  // Counts a row, or an entry that matches its row, in the part that was read. `presence` says
+  // whether the row existed before the transaction's own writes.
   void count_row(uint32_t position, Presence presence) { count(nodes_[position].seen, presence); }
   void count_entry(uint32_t range, Presence presence) { count(index_ranges_[range].seen, presence); }
   // Shortens the part that was read, because the scan has stopped at this key or entry.

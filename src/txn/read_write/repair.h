@@ -24,8 +24,8 @@
 // Why two transactions, A and B, cannot both commit the same unique value: each transaction inserts
 // its entry, then locks its row, and then validates. Let A be the transaction that inserts its
 // entry first. Then B finds A's entry when it reads the leaf, or B's witness of the leaf is older
-// than A's entry, so that it fails and B reads the leaf again. In both cases B finds A's entry.
-// There are three cases:
+// than A's entry. In the second case, the witness fails, and B finds A's entry when it reads the
+// leaf again. There are three cases:
 //
 //   - A's row is present. Then B fails.
 //   - A's commit has locked the row. Then B fails. A fails as well if it finds B's row locked; both
@@ -73,8 +73,8 @@ class Repair {
       : reads_(tracking.reads_), nodes_(tracking.nodes_), index_ranges_(tracking.index_ranges_), tracking_(tracking), own_(own),
         locks_(locks), arena_(arena), hints_(hints), recorder_(recorder) {}
 
-  // Reads everything again whose index nodes have changed. Returns false and sets *conflict if the
-  // reads do not match the current state.
+  // Reads again all keys and ranges whose index nodes have changed. Returns false and sets
+  // *conflict if the reads do not match the current state.
   bool run(Conflict* conflict);
 
   // Returns kPresent if the row exists and has this value in secondary index i, and kAbsent

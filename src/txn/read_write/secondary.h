@@ -39,11 +39,10 @@ Status BufferedWrites<Sync, Claims>::index_check_unique(TableType& table, Row* r
   return status;
 }
 
-// Computes the index values of the row that this row block contained before, and that this
-// transaction replaces. The entries of these values still exist, and must be removed when the new
-// row is committed. If the row has changed, the transaction is doomed. Waits while the row is
-// locked, because skipping a row that turns out to be unchanged would leave its entries in the
-// indexes forever.
+// Computes the index values of the row that this transaction replaces in this row block. The
+// entries of these values still exist, and must be removed when the new row is committed. If the
+// row has changed, the transaction is doomed. Waits while the row is locked, because skipping a row
+// that turns out to be unchanged would leave its entries in the indexes forever.
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
   const Layout& layout = table.layout();

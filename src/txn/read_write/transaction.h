@@ -10,7 +10,7 @@
 // commit words, unless a hardware transaction can elide these locks (commit_region.h).
 //
 // Why it is serializable: every committed transaction appears to run at an instant between its last
-// lock and its validation. Everything that it read is unchanged and unlocked at its validation, so
+// lock and its validation. At its validation, everything that it read is unchanged and unlocked. So
 // no transaction that changes this data has its instant between the read and the reader's own
 // instant. Everything that it writes is locked at its instant.
 //

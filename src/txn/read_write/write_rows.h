@@ -125,8 +125,8 @@ Status BufferedWrites<Sync, Claims>::expect_written(TableType& table, Row* row, 
 }
 
 // Determines the state of a row whose group 0 this transaction has not written, and records that it
-// has read this state. An insert that fails because the row exists only reads the row, so it claims
-// only a read.
+// has read this state. If an insert fails because the row exists, the insert only reads the row, so
+// it claims the row only for reading.
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::state_of_unwritten(TableType& table, Row* row, KeyRef key, bool replace, RowState* state) {
   const Layout& layout = table.layout();
