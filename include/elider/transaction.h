@@ -145,10 +145,10 @@ class Transaction {
   }
 
   // Returns the version of the row, or 0 if the key does not exist. Every commit that writes to the
-  // row increases its version, also if it writes the same values. If a row is removed and its key
-  // is inserted again, the new row has a larger version. So a row is unchanged if its version is,
-  // and an absent row if both versions are 0 (it may have existed in between). Versions survive a
-  // restart. The read is validated at the commit like every other read.
+  // row increases its version, even if the values stay the same. If the key is removed and inserted
+  // again, the new row has a larger version, but only as long as the database is open. So a row is
+  // unchanged if its version is. If both versions are 0, the row is absent again, but may have
+  // existed in between. The commit validates this read like every other read.
   //   kInvalidArgument  this transaction has written the row
   Result<uint64_t> version(const TableRef& table, Key key) {
     uint64_t version = 0;

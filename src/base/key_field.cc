@@ -79,8 +79,20 @@ std::string text_of(const KeyField& field) {
   return text;
 }
 
-// Checks the fields of one tuple. If the reader has just entered a nested tuple, it is that tuple;
-// otherwise it is the outermost tuple. `where` is the tuple's path in messages, such as "2.".
+// Returns why `value` cannot be the field at this position, or ok.
+Status check_field(std::span<const KeyField> fields, size_t position, const TupleField& value, const std::string& where) {
+  if (position < fields.size() && accepts(fields[position], value)) [[likely]] return {};
+  std::string text = "field " + where + std::to_string(position) + " is ";
+  text += name_of(value.type);
+  if (value.descending) text += " desc";
+  if (position >= fields.size()) return Status::invalid_argument(text + ", but there should be no such field");
+  if (value.type == TupleType::kInteger)
+    text += " " + (value.negative ? std::to_string(value.as_int64()) : std::to_string(value.integer));
+  return Status::invalid_argument(text + " instead of " + text_of(fields[position]));
+}
+
+// Checks the fields of one tuple: the outermost tuple or, if the reader has just entered a nested
+// tuple, that one. `where` is the tuple's path in messages, such as "2.".
 Status check_fields(TupleReader& reader, std::span<const KeyField> fields, const std::string& where) {
   const size_t depth = reader.depth();
   size_t position = 0;

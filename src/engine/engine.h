@@ -66,10 +66,10 @@ class Engine {
   };
   // Begins a transaction, and returns its worker. `at` is the snapshot of a read-only transaction;
   // null means the newest snapshot.
-  virtual Status begin(bool read_only, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
-  // Holds the newest snapshot. Calls to chopped procedures that belong to the snapshot may still be
-  // running. With kWait, hold_snapshot() waits until these calls have ended. With kLeave, it does
-  // not wait, and the caller must not read the snapshot before is_closed() returns true.
+  virtual Status begin(BeginHow how, std::shared_ptr<const SnapshotHold> at, EngineWorker** worker, Transaction** txn) = 0;
+  // Holds the newest snapshot. If calls to chopped procedures that belong to the snapshot are still
+  // running, kWait waits until those calls have ended. With kLeave, hold_snapshot() does not wait;
+  // the caller must check with is_closed() that the calls have ended before it reads the snapshot.
   enum class WhenHalfDone : uint8_t { kWait, kLeave };
   virtual Status hold_snapshot(WhenHalfDone when, std::shared_ptr<const SnapshotHold>* hold) = 0;
   // Returns true if every call that belongs to this snapshot has ended. Once the result is true, it

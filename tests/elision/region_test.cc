@@ -292,7 +292,7 @@ TEST_F(RegionTest, ARowOfSeveralColumnGroupsIsReadByOneRegion) {
 TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
-  ASSERT_OK(engine_->begin(true, nullptr, &worker, &reader));
+  ASSERT_OK(engine_->begin({.read_only = true}, nullptr, &worker, &reader));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
@@ -314,7 +314,7 @@ TEST_F(RegionTest, ASnapshotReadIsARegion) {
   open(options);
   detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
-  ASSERT_OK(engine_->begin(true, nullptr, &worker, &reader));
+  ASSERT_OK(engine_->begin({.read_only = true}, nullptr, &worker, &reader));
   EXPECT_OK(run([&](Transaction& txn) { return bump(txn, 1); }));
   EXPECT_OK(run([&](Transaction& txn) { return txn.remove(accounts_, 2); }));
   const uint64_t before = site("record read").commits;
@@ -342,7 +342,7 @@ TEST_F(RegionTest, AReaderThatBeginsBetweenTheLookAndTheRegionSeesTheOldState) {
   Transaction* reader = nullptr;
   EXPECT_OK(run([&](Transaction& txn) -> Status {
     Status status = bump(txn, 1);
-    OneThread::before_next = [&] { ASSERT_OK(engine_->begin(true, nullptr, &worker, &reader)); };
+    OneThread::before_next = [&] { ASSERT_OK(engine_->begin({.read_only = true}, nullptr, &worker, &reader)); };
     return status;
   }));
   ASSERT_NE(reader, nullptr);

@@ -74,7 +74,7 @@ class Group {
   std::span<const uint32_t> partitions_of(const Member& member) const {
     return std::span(touches_.partitions()).subspan(member.partitions_begin, member.partitions_end - member.partitions_begin);
   }
-  // Returns the rows that were looked up for the member. They are valid while the member runs.
+  // Returns the rows that were looked up for the member. They are valid while it runs.
   std::span<const txn::TouchedRow> rows_of(const Member& member) const {
     return rows_.of(member.touches_begin - rows_begin_, member.touches_end - rows_begin_);
   }
@@ -106,11 +106,11 @@ inline void raise_to(SnapshotNumber committed, SnapshotNumber* number) {
   *number = ELIDER_MUTANT(kLastNumber) ? committed : std::max(*number, committed);
 }
 
-// Each time the worker enters the epoch, it looks up the rows of several members at once. It looks
-// up as many members as it ran after the previous lookup. If it ran all members of that lookup, it
-// looks up twice as many. A group therefore makes at most about two lookups per row that it uses.
-template <class Sync, class RunOne>
-void Group::run_each(Worker& worker, uint64_t database_id, RunOne&& run_one) {
+// Each time the worker enters the epoch, it looks up the rows of several members at once: as many
+// members as it ran after the previous lookup, or twice as many if it ran every member that it had
+// looked up. A group therefore makes at most about two lookups per row that it uses.
+template <class Sync, class RunOne, class MayRepeat>
+void Group::run_each(Worker& worker, uint64_t database_id, bool in_order, RunOne&& run_one, MayRepeat&& may_repeat) {
   const size_t count = members_.size();
   size_t size = count;
   for (size_t begin = 0; begin < count;) {
