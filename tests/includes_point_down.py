@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-# What each layer may include beside itself and the public headers. A tool sees the public ones alone.
+# What each layer may include in addition to itself and the public headers. A tool includes only the public headers.
 BELOW = {
     "elider": set(),
     "base": set(),
@@ -31,8 +31,8 @@ BELOW = {
     "lab": {"bench", "tools", "base"},
     "examples": set(),
 }
-# The door through which the laboratory sees the product, beside the public headers: what a protocol, a sync policy, an engine and
-# a study of single parts are made of.
+# The laboratory may include these in addition to the public headers. They are what a protocol, a sync policy, an engine
+# and a study of single parts are made of.
 DOOR = {
     "engine/policies.h", "engine/registration.h",
     "htm/backend.h", "htm/detect.h", "htm/elide.h", "htm/emulated.h", "htm/emulator.h", "htm/rtm.h",

@@ -56,7 +56,7 @@ std::string flags_of_mapping(const void* address) {
 }
 
 TEST(Memory, HugePagesAreAskedForUnlessTurnedOff) {
-  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "this kernel has no transparent huge pages";
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "this kernel lacks transparent huge pages";
   for (const bool huge_pages : {true, false}) {
     Memory memory(0, huge_pages);
     Allocator allocator(memory);
@@ -79,7 +79,7 @@ TEST(Memory, PrefaultedMemoryIsThereBeforeItIsUsed) {
     for (size_t at = 0; at < 100'000; at += 4096) last[at] = std::byte{1};
   }
   ASSERT_EQ(::getrusage(RUSAGE_THREAD, &after), 0);
-#if !ELIDER_ASAN && !ELIDER_TSAN  // whose shadow memory faults
+#if !ELIDER_ASAN && !ELIDER_TSAN  // their shadow memory causes page faults
   EXPECT_LE(after.ru_minflt - before.ru_minflt, 4);
 #endif
   // After this memory is used up, allocations still succeed.

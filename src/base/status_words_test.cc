@@ -7,7 +7,7 @@ namespace {
 
 TEST(StatusWords, AreTheMessageWithoutTheCode) {
   EXPECT_EQ(words_of(Status(Code::kIoError, "cannot write 'x'")), "cannot write 'x'");
-  EXPECT_EQ(words_of(Status(Code::kMemoryLimit, Cause::kMemoryLimit)), "memory limit") << "it has no other words";
+  EXPECT_EQ(words_of(Status(Code::kMemoryLimit, Cause::kMemoryLimit)), "memory limit") << "the cause replaces a message";
   EXPECT_EQ(words_of(Status(Code::kNotFound, Cause::kNone, intern_name("t"), 7)), "not found (table 't', key 7)");
 }
 

@@ -20,10 +20,11 @@ struct Turn {
   int error = 0;     // an errno: the call does not do anything
   long part = kAll;  // at most this many bytes
 };
-std::vector<Turn> turns;  // of the next calls, the last one first; later calls are ordinary
+std::vector<Turn> turns;  // for the next calls, in reverse order; later calls are not changed
 size_t calls = 0;
 
-// Returns how much of `size` to process. Negative: nothing, and errno gives the reason.
+// Returns how much of `size` to process. If the result is negative, nothing is processed, and errno
+// says why.
 long next(size_t size) {
   ++calls;
   if (turns.empty()) return static_cast<long>(size);
@@ -84,7 +85,7 @@ TEST_F(ShortCalls, AWriteInPartsAndInterruptedEndsWithAllOfIt) {
   EXPECT_EQ(calls, 7u);
   uint64_t size = 0;
   ASSERT_TRUE(file_->size(&size).ok());
-  EXPECT_EQ(size, 100 + bytes_.size()) << "each part stands behind the one before";
+  EXPECT_EQ(size, 100 + bytes_.size()) << "each part follows the one before";
   std::unique_ptr<Folder> folder;
   ASSERT_TRUE(system_files().open_folder(folder_, &folder).ok());
   ReadBuffer read;

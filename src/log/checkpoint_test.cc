@@ -1,8 +1,8 @@
-// Checkpoints of a log whose records are texts. Story of the crash tests: a worker commits, and
-// from time to time all commits so far are written as a checkpoint and published. The machine stops
-// at any system call, and any subset of the unsynced sectors is on the disk. Recovery then uses the
-// checkpoint and the log after it. It finds everything that was acknowledged, and a prefix of what
-// was committed. If any byte of a checkpoint is changed, the change is detected.
+// Checkpoints of a log whose records are texts. Story of the crash tests: a worker commits records.
+// From time to time, all records are written as a checkpoint, which is then published. The machine
+// stops at any system call, and any subset of the unsynced sectors is on the disk. Recovery then
+// uses the checkpoint and the log after it. It finds everything that was acknowledged, and a prefix
+// of what was committed. If any byte of a checkpoint is changed, the change is detected.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -211,7 +211,7 @@ TEST(CheckpointCrash, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
 class CheckpointMutant : public testing::TestWithParam<Mutant> {
  protected:
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   }
   void TearDown() override { set_mutant(Mutant::kNone); }
 };

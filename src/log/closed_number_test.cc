@@ -31,7 +31,7 @@ Recovered recover_after(const MemoryFiles& files, size_t calls) {
 // The record is published after the logger has raised the number and while it reads the
 // announcements.
 TEST(ClosedNumber, ARecordThatComesWhileTheLoggerLooksIsInItsGroup) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   MemoryFiles files;
   Running running;
   ASSERT_TRUE(running.start(files, quiet_options(1, 1)).ok());
@@ -57,7 +57,7 @@ TEST(ClosedNumber, ARecordThatComesWhileTheLoggerLooksIsInItsGroup) {
 // Six commits of one number are written in a group of two frames. None of them may be durable
 // before both frames are written.
 TEST(ClosedNumber, TheFirstFrameOfALargeGroupClosesNothing) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   constexpr size_t kRecords = 6, kBytes = 1u << 20;
   static_assert(kRecords * kBytes > Log::kFrameBytesTarget + kBytes && kRecords * kBytes < 2 * Log::kFrameBytesTarget);
   MemoryFiles files;

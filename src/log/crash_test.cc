@@ -156,7 +156,7 @@ TEST(LogCrash, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
 class LogMutant : public testing::TestWithParam<Mutant> {
  protected:
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   }
   void TearDown() override {
     set_mutant(Mutant::kNone);

@@ -111,7 +111,7 @@ TEST(KilledProcess, OpeningIsRefusedWhereWhatItAcceptsCannotBeSyncedAndWorksAfte
 class KilledProcessMutant : public testing::TestWithParam<Mutant> {
  protected:
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   }
   void TearDown() override { set_mutant(Mutant::kNone); }
 };

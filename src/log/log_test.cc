@@ -280,7 +280,7 @@ TEST(Log, AStreamWithoutRecordsHoldsNoWaitUp) {
 }
 
 TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   constexpr uint32_t kSessions = 8;
   MemoryFiles files;
   Running running;
@@ -317,7 +317,7 @@ TEST(Log, CommitsThatComeMeanwhileShareTheNextGroup) {
 // The promise of async durability: a crash loses at most the commits of two groups and of the
 // interval between them.
 TEST(Log, WithoutAWaitACommitIsOnTheDiskWithTheGroupUnderWayOrTheNext) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   MemoryFiles files;
   Running running;
   ASSERT_TRUE(running.start(files, options_of(1, 1)).ok());

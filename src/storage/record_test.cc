@@ -115,7 +115,7 @@ TEST(Word, TheVersionNumberRisesAcrossRemovalAndInsertion) {
   EXPECT_EQ(word::version_number(removed), 8u);
   EXPECT_FALSE(word::absent(word::next(removed, false)));
   EXPECT_EQ(word::version_number(word::next(removed, false)), 9u);
-  EXPECT_TRUE(word::absent(w | word::kRemoved)) << "what is unlinked is no row";
+  EXPECT_TRUE(word::absent(w | word::kRemoved)) << "an unlinked block does not hold a row";
 }
 
 TEST(Word, NextHasNoFlagOfTheWordBefore) {
@@ -150,9 +150,9 @@ TEST_F(RecordTest, ACellIsUnchangedUntilItIsLockedAndAfterACommitThatWasGivenUp)
   const uint64_t w = b.load();
   EXPECT_TRUE(b.unchanged(w));
   lock(1);
-  EXPECT_FALSE(b.unchanged(w)) << "somebody may be writing";
+  EXPECT_FALSE(b.unchanged(w)) << "a commit may be writing";
   b.unlock(w);
-  EXPECT_TRUE(b.unchanged(w)) << "and has not";
+  EXPECT_TRUE(b.unchanged(w)) << "the commit did not write";
   write(1, kNew, 2);
   EXPECT_FALSE(b.unchanged(w));
 }
@@ -224,7 +224,7 @@ TEST_F(RecordTest, AReaderWaitsForALockedCellAndSeesWhatIsWritten) {
 }
 
 TEST_F(RecordTest, AReaderCopiesAgainWhatIsWrittenMeanwhile) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   for (const bool at_snapshot : {false, true}) {
     write(1, kOld, 1);
     TestStop copied("read.copied");

@@ -40,7 +40,7 @@ expect 2 "unknown option '--wharehouses'; did you mean --warehouses" "$elider" b
 expect 2 "'two' is not a whole number" "$elider" bench ycsb --threads two
 expect 2 "1.5 is not|'1.5' is not a whole number" "$elider" bench ycsb --threads 1.5
 for number in 257 -1 99999999999999999999; do expect 2 "$number is not in the range from 1 to 256" "$elider" bench ycsb --threads "$number"; done
-# Results that cannot be written are no success.
+# If the results cannot be written, the command fails.
 expect 1 'No space left on device' sh -c "'$elider' bench ycsb --records 500 --seconds 0.1 >/dev/full"
 expect 1 'No space left on device' sh -c "'$elider' hardware >/dev/full"
 expect 1 "cannot write '/dev/full': No space left on device" "$elider" bench ycsb --records 500 --seconds 0.1 --quiet --json /dev/full
@@ -171,7 +171,7 @@ expect 2 '--resume.*workload d' "$elider" bench compare "${small[@]}" --workload
 expect 0 '"ok": true' "$elider" bench ycsb "${small[@]}" --mix 50/50 --index btree --data "$folder/kept" --resume --json -
 expect 0 'all is well' "$elider" check "$folder/kept"
 
-# Histories continue, too: with fresh keys and values, so that each is one that the checkers accept.
+# Histories also continue. They use new keys and values, so that the checkers accept each history.
 for workload in list-append rw-register bank scan; do
   for index in btree hash; do
     data="$folder/$workload-$index"
@@ -239,7 +239,7 @@ expect 0 '' "$elider" check-history "$folder/history.jsonl"
 if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
   expect 0 '' "$elider" plot "$folder/ycsb.json" "$folder/ycsb.json" -o "$folder/ycsb.png" --title 'A title'
   expect 0 '' "$elider" plot "$folder/compare.json" "$folder/workloads.json" -o "$folder/compare.svg"
-  # Two benchmarks have panels of their own, whose labels have nothing of the other one.
+  # Two benchmarks have separate panels, and the labels of one do not mention the other.
   "${tpcc[@]}" --json "$folder/tpcc.json" --quiet || failed=1
   expect 0 '' "$elider" plot "$folder/tpcc.json" "$folder/ycsb.json" -o "$folder/both.svg"
   for title in 'tpcc, 1 warehouse: Throughput' 'ycsb, .* bytes: Throughput' 'tpcc, .*: Latency' 'ycsb, .*: Latency'; do

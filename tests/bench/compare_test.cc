@@ -22,7 +22,7 @@ TEST(Compare, spread_is_minimum_median_and_maximum) {
 }
 
 TEST(Compare, ratios_are_taken_within_a_repetition) {
-  // Where the machine halves its speed between repetitions, the ratio stays.
+  // If the machine becomes half as fast between repetitions, the ratio stays the same.
   const Spread ratio = ratio_of({"elider", {100, 50}}, {"other", {10, 5}});
   EXPECT_EQ(ratio.min, 10);
   EXPECT_EQ(ratio.max, 10);
@@ -42,7 +42,7 @@ CompareOptions small(uint32_t threads, uint32_t operations) {
   return options;
 }
 
-// As the command line does it.
+// Runs the comparison as the command line does.
 Result<CompareOutcome> run(CompareOptions options) {
   auto scratch = ScratchFolder::of_run(options);
   if (!scratch.ok()) return scratch.status();
@@ -65,8 +65,8 @@ void expect_figures_of_all_stores(const CompareOutcome& outcome, size_t runs) {
   for (const auto& [store, sum] : sums) EXPECT_GT(sum, 0) << store;
 }
 
-// The run itself fails where a store loses an update or an insert, has a row too many,
-// or returns a wrong value.
+// The run itself fails if a store loses an update or an insert, has too many rows, or returns a
+// wrong value.
 class CompareRuns : public testing::TestWithParam<std::pair<uint32_t, uint32_t>> {
  protected:
   void SetUp() override {
@@ -117,8 +117,8 @@ INSTANTIATE_TEST_SUITE_P(Threads, CompareRuns, testing::Values(std::pair{1u, 1u}
 
 class CompareStore : public testing::TestWithParam<Result<std::unique_ptr<Peer>> (*)(const CompareOptions&)> {};
 
-// What a run asks of a store, one by one: a wrong answer must be seen here, since both sides of
-// a run's check are counted.
+// Tests each operation of a store by itself. A run's check compares two counts, and a wrong answer
+// may change both of them.
 TEST_P(CompareStore, does_each_operation_and_counts_its_rows) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the other stores are libraries that the thread sanitizer does not see into";
@@ -188,7 +188,7 @@ TEST(Compare, a_store_that_fails_is_named_and_no_file_stays) {
   CompareOptions options = small(1, 1);
   options.folder = folder;
   options.peers = {"lmdb"};
-  options.ycsb.common.memory_limit_bytes = 4 << 20;  // elider's, which does not hold so many rows
+  options.ycsb.common.memory_limit_bytes = 4 << 20;  // too little for elider to hold this many rows
   options.ycsb.records = 200'000;
   auto outcome = run(options);
   ASSERT_FALSE(outcome.ok());

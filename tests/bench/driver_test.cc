@@ -12,7 +12,7 @@
 namespace elider::bench {
 namespace {
 
-// A machine that pauses is no failure, but a hang is.
+// A slow machine must not fail a test. A test that takes this many seconds hangs.
 constexpr double kHang = 600;
 
 CommonOptions quick(uint32_t threads) {
@@ -24,7 +24,7 @@ CommonOptions quick(uint32_t threads) {
   return options;
 }
 
-// Two types in turn, a tenth of a millisecond each; fails after `fail_after` of them.
+// Runs two types of transactions in turn, 0.1 ms each. Fails after `fail_after` transactions.
 struct SleepyWorker {
   explicit SleepyWorker(uint64_t fail_after) : fail_after(fail_after) {}
   uint32_t run_one() {
@@ -72,7 +72,7 @@ TEST(Driver, latencies_are_in_true_microseconds) {
 TEST(Driver, warm_up_is_run_and_not_measured) {
   CommonOptions options = quick(1);
   uint64_t warmed_up = 0;
-  // A thread that has no processor during the warm-up gets a longer one.
+  // If the thread does not get a processor during the warm-up, the warm-up is made longer.
   for (options.warmup_seconds = 0.1; warmed_up == 0 && options.warmup_seconds < kHang; options.warmup_seconds *= 10) {
     auto outcome = drive<SleepyWorker>(options, nullptr, {"even", "odd"}, [](uint32_t) { return std::make_unique<SleepyWorker>(~0ull); });
     warmed_up = outcome.workers[0]->warmed_up;

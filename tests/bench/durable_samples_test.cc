@@ -24,7 +24,7 @@ class DurableSamplesTest : public testing::Test {
     db_ = Database::open(options).value();
     table_ = db_.create_table(SchemaOf<Row>("rows").column("value", &Row::value)).value();
   }
-  // How many of them were samples.
+  // Returns how many of the transactions were samples.
   int commit(DurableSamples& samples, int count) {
     int chosen = 0;
     for (int i = 0; i < count; ++i) {
@@ -65,7 +65,7 @@ TEST_F(DurableSamplesTest, OneThatDidNotCommitIsLeftOut) {
   open(true);
   DurableSamples samples(db_, 1);
   samples.begin_measuring();
-  EXPECT_NE(samples.begin(), nullptr);  // rolled back: nobody says that it committed
+  EXPECT_NE(samples.begin(), nullptr);  // rolled back, so its commit is not reported
   EXPECT_EQ(commit(samples, 2), 2);
   EXPECT_EQ(samples.latency_ns().count(), 2u);
 }

@@ -1,5 +1,5 @@
-// A benchmark in a process of its own: how it ends, what its caller is told, and that
-// its files go in any case.
+// Runs a benchmark in a process of its own. The tests check how the process ends, what its caller
+// learns, and that its files are removed in every case.
 #include "bench/common/own_process.h"
 
 #include <array>
@@ -22,13 +22,13 @@ namespace {
 
 constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
 
-// Named so that it runs first: a process that forks must not have threads, and
-// other tests start RocksDB's.
+// The name ends with DeathTest so that this suite runs first. A process that forks must not have
+// threads, and other tests start RocksDB's threads.
 class OwnProcessDeathTest : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directories(folder_);
-    // Where this runs in the background, they may be ignored.
+    // If the tests run in the background, the signals may be ignored.
     for (size_t i = 0; i < kInterrupts.size(); ++i) before_[i] = std::signal(kInterrupts[i], SIG_DFL);
   }
   void TearDown() override {
@@ -37,7 +37,7 @@ class OwnProcessDeathTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // As bench compare does: a folder, and a process that writes to it before it runs body().
+  // Like `bench compare`: makes a folder, and a process that writes to it before it runs body().
   int run(const std::function<int()>& body, OwnProcess::FirstInterrupt first = OwnProcess::FirstInterrupt::kEndsIt) {
     CompareOptions options;
     options.folder = folder_;

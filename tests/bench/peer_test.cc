@@ -1,6 +1,6 @@
-// The other system of `bench durability`'s part `peer`: a command that a shell runs.
-// Its output is read, its failures are told with the command and its last words, and
-// nothing of it is left behind.
+// Tests the other system of `bench durability`'s part `peer`, which is a shell command. Its output
+// is read. A failure is reported with the command and the end of its output. Nothing of the command
+// is left behind.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +24,7 @@ TEST(ChildCommand, what_it_writes_is_read_as_it_came) {
   std::string output;
   EXPECT_TRUE(run("echo one; echo two >&2; printf three", &output).ok());
   EXPECT_EQ(output, "one\ntwo\nthree");
-  EXPECT_TRUE(run("cat", &output).ok()) << "there is nothing to read";
+  EXPECT_TRUE(run("cat", &output).ok()) << "its standard input is empty";
   EXPECT_EQ(output, "");
   EXPECT_TRUE(run("echo $A_NAME", &output, {10, "A_NAME=a value"}).ok());
   EXPECT_EQ(output, "a value\n");
@@ -50,8 +50,8 @@ TEST(ChildCommand, a_failure_is_told_with_the_last_words) {
   EXPECT_NE(status.message().find("exit code 127"), std::string::npos) << status.message();
 }
 
-// Whether a process is alive that a file has the number of. One that nobody
-// has waited for yet is not.
+// Returns whether the process whose number is in the file is alive. A zombie, for which no process
+// has waited yet, is not alive.
 bool lives(const std::string& file) {
   pid_t process = 0;
   std::ifstream(file) >> process;
@@ -62,7 +62,7 @@ bool lives(const std::string& file) {
   return stat.good() && state != "Z";
 }
 
-// It was killed, which takes effect in its own time.
+// Waits until the killed process is gone. A kill takes effect after some time.
 bool goes(const std::string& file) {
   for (int i = 0; i < 60'000 && lives(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return !lives(file);
@@ -111,10 +111,10 @@ TEST(PeerThroughput, is_the_number_that_the_pattern_finds_first) {
   EXPECT_EQ(found("done: 1.5e+06 txn/s"), 1.5e6);
   EXPECT_EQ(found("12 txns/s, 13 txns/s"), 12);
   EXPECT_EQ(found("throughput=77\n", "throughput=([0-9]+)"), 77);
-  EXPECT_EQ(found("a 1\nb 2\n", "b [0-9]"), -1) << "all of it is the number where there is no group";
+  EXPECT_EQ(found("a 1\nb 2\n", "b [0-9]"), -1) << "without a group, the whole match is the number";
   EXPECT_EQ(found("a\n2\n", "[0-9]"), 2);
   EXPECT_EQ(found("persist: 5 ops/sec\nagg: 6 ops/sec\n", "agg: ([0-9]+)"), 6);
-  EXPECT_EQ(found(std::string(1'000'000, '7') + "\n5 txn/s"), 5) << "a long line takes no stack";
+  EXPECT_EQ(found(std::string(1'000'000, '7') + "\n5 txn/s"), 5) << "a long line does not use up the stack";
 }
 
 TEST(PeerThroughput, that_is_missing_or_none_is_told) {

@@ -1,4 +1,4 @@
-// Whole small runs of every YCSB workload, and what their results hold.
+// Small complete runs of every YCSB workload, and the contents of their results.
 #include "bench/ycsb/ycsb.h"
 
 #include <cstdio>
@@ -205,7 +205,7 @@ TEST(Ycsb, json_holds_what_docs_promise) {
   for (const char* key : {"benchmark", "records", "value_bytes", "mix", "distribution", "operations", "index", "threads", "seconds", "seed",
                           "sync", "sync_used", "skip_check", "commit", "compiler", "build", "machine"})
     EXPECT_TRUE(json.at("configuration").contains(key)) << key;
-  EXPECT_FALSE(json.contains("log")) << "there is none";
+  EXPECT_FALSE(json.contains("log")) << "this run does not have a log";
   EXPECT_TRUE(json.at("configuration").at("machine").contains("transparent_huge_pages"));
   EXPECT_TRUE(json.at("consistency").at("ok").get<bool>());
 }

@@ -20,9 +20,9 @@ import tempfile
 
 FENCE = re.compile(r"^```(\w*)\s*$")
 NOT_RUN_HERE = ("git ", "cd ", "cmake ", "ctest ", "ninja ", "sudo ", "apt-get ", "apt ", "cargo ", "perf ", "export ")
-# Each option of a long run and the most that a check gives it.
+# Options of long runs, and the largest value that this check gives to each of them.
 AT_MOST = {"--seconds": 0.1, "--records": 20000, "--warehouses": 1, "--threads": 2, "--repeat": 1, "--transactions": 2000}
-# What is added to such a command where it does not say it.
+# Options that are added to such a command if it does not give them.
 UNLESS_GIVEN = {"elider-lab index": {"--seconds": 0.1, "--records": 20000}, "elider bench heap": {"--seconds": 0.1, "--repeat": 1}}
 
 
@@ -111,7 +111,7 @@ def main():
                     missing = missing_of(command, root)
                     if missing:
                         failed += 1
-                        print(f"{where}: there is no {missing}: {command}")
+                        print(f"{where}: {missing} does not exist: {command}")
                     continue
                 run += 1
                 result = subprocess.run(["bash", "-c", shortened(command)], cwd=folder, capture_output=True, text=True, check=False, timeout=1800)

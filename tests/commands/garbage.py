@@ -1,8 +1,8 @@
-"""Garbage for every subcommand of the command line: words it does not know, numbers that are none, files of random bytes,
-folders that are no databases or damaged ones. Each call ends by itself, with an exit status from 0 to 3 and, where that
-is not 0, words for it; none shows a trace, and none makes a database of a folder that holds something else.
+"""Garbage for every subcommand of the command line: unknown words, wrong numbers, files of random bytes, and folders that are
+not databases or are damaged. Each call must end by itself with an exit status from 0 to 3. If the status is not 0, the call
+must print a message. It must not print a trace, or make a database of a folder that contains something else.
 
-ELIDER_SEED says where the randomness begins (1 without it), ELIDER_GARBAGE_CALLS how many calls there are beside the fixed ones.
+ELIDER_SEED: the first seed (default 1). ELIDER_GARBAGE_CALLS: the number of random calls in addition to the fixed ones.
 
 usage: garbage.py ELIDER
 """

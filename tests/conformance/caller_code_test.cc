@@ -1,6 +1,6 @@
-// The caller's functions inside the engine: an update's change() and an index's key
-// function that throw, edits that are begun and not ended, views that belong to something
-// else. Nothing is half applied.
+// Tests what the caller's functions do inside the engine. An update's change() or an index's key
+// function throws, an edit is begun and not ended, or a view belongs to something else. Nothing may
+// be half applied.
 #include <gtest/gtest.h>
 
 #include <pthread.h>
@@ -45,8 +45,8 @@ class CallerCodeTest : public DatabaseTest {
     a = {999, 999, 999, 999};
     throw std::runtime_error("changed my mind");
   }
-  // update() in whatever way throws, the procedure catches it and goes on:
-  // nothing of it may be committed.
+  // An update() throws, and the procedure catches the exception and continues. Nothing of the
+  // update may be committed.
   template <class Update>
   void expect_doomed(const Table<Account>& table, Update&& update) {
     const Status status = db_.run([&](Transaction& txn) -> Status {
@@ -80,8 +80,8 @@ ELIDER_ON_EVERY(CallerCodeTest);
 class SeveralTransactionsTest : public CallerCodeTest {};
 ELIDER_ON_CONCURRENT(SeveralTransactionsTest);
 
-// The thread ends in the middle of it: no answer of the engine may stop that, and nothing
-// of the transaction stays.
+// The thread ends within a procedure. The engine must not prevent that, and nothing of the
+// transaction remains.
 TEST_P(CallerCodeTest, AThreadMayEndInAProcedure) {
   for (const bool read_only : {false, true}) {
     std::function<void()> body = [&] {
@@ -221,8 +221,8 @@ TEST_P(CallerCodeTest, ABegunTransactionThatAnExceptionPassesIsRolledBack) {
   transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(indexed_, 2, account(2))); });
 }
 
-// It is not pure, against its contract: values it gave before, it now refuses to give. Reclamation
-// meets it under locks; it must leave them, and the database, in order.
+// The key function breaks its contract: it throws for values that it accepted before. Reclamation
+// calls it while it holds locks. It must release them, and leave the database in order.
 TEST_P(CallerCodeTest, AKeyFunctionThatThrowsDuringReclamationLeavesTheDatabaseUsable) {
   for (int round = 0; round < 3; ++round) {
     transact(db_, [&](Transaction& txn) {
@@ -288,7 +288,7 @@ TEST_P(SeveralTransactionsTest, AViewOfAnotherTransactionIsRefused) {
   const auto change = [](Account& a) { a.balance = 99; };
   EXPECT_REFUSED(Code::kInvalidArgument, "plain", txn->update(plain_, *view, {}, change));
   EXPECT_REFUSED(Code::kInvalidArgument, "plain", txn->update(plain_, *old_view, {}, change));
-  ASSERT_OK(txn->get(plain_, 2));  // stands where the other transaction's read of row 1 does
+  ASSERT_OK(txn->get(plain_, 2));  // has the same place in the read set as the other transaction's read of row 1
   EXPECT_REFUSED(Code::kInvalidArgument, "plain", txn->update(plain_, *view, {}, change));
   EXPECT_OK(txn.commit());
   EXPECT_EQ(row(plain_, 1), account(1));

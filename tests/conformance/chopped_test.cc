@@ -1,5 +1,5 @@
 // Chopped procedures (elider/procedure.h) through the API, under every protocol: results, refusals,
-// what is refused within an operation, and many threads beside ordinary transactions.
+// also within an operation, and many threads together with ordinary transactions.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +35,8 @@ class ChoppedTest : public DatabaseTest {
     EXPECT_EQ(bank_.damage(found), "");
     return found;
   }
-  // Calls, ordinary transactions that read and write everything, and snapshots, from four threads.
+  // Runs calls, ordinary transactions that read and write everything, and snapshots, in four
+  // threads.
   void run_threads() {
     if (!GetParam().threads()) GTEST_SKIP() << "it is for one thread";
     constexpr int kCalls = 300;
@@ -78,7 +79,7 @@ class ChoppedTest : public DatabaseTest {
   ChoppedBank bank_;
 };
 
-// The key index plays no part: one is enough.
+// The key index does not matter, so one is enough.
 std::vector<Combination> chopped_combinations() {
   std::vector<Combination> chosen = combinations(false, false);
   std::erase_if(chosen, [](const Combination& combination) { return combination.key_index != KeyIndex::kOrdered; });
@@ -164,7 +165,7 @@ TEST_P(ChoppedTest, AnAccessThatIsNotDeclaredIsRefused) {
           case 5: return txn.insert(bank_.journal, 1, ChoppedBank::Entry{});
           case 6: return txn.remove(bank_.branches, 1);
           case 7: return txn.scan(bank_.accounts, KeyRange{}, {.columns = branch}, [](Key, const View<ChoppedBank::Account>&) {});
-          default: static_cast<void>(txn.get(bank_.accounts, 1)); return {};  // and keeps silent about it
+          default: static_cast<void>(txn.get(bank_.accounts, 1)); return {};  // and ignores the error
         }
       }));
   InstallOptions options;
@@ -186,7 +187,7 @@ TEST_P(ChoppedTest, AnAccessThatIsNotDeclaredIsRefused) {
   }
 }
 
-// The declaration says nothing of indexes.
+// The declaration does not mention indexes.
 TEST_P(ChoppedTest, OfTwoCallsOneHasAUniqueValue) {
   struct Row {
     uint64_t value;
@@ -251,8 +252,8 @@ TEST_P(ChoppedTest, ARowIsUpdatedByTheViewOfAnotherPiece) {
   }
 }
 
-// Memory beyond the limit is taken where a call cannot be taken back, whatever its body makes of
-// the refusal; further calls are refused.
+// A call that can no longer be rolled back takes memory beyond the limit, whatever its body does
+// about the refusal. Further calls are refused.
 TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
   if (!in_pieces()) GTEST_SKIP() << "a call is a transaction like any other";
   struct Large {
@@ -290,7 +291,7 @@ TEST_P(ChoppedTest, ATailWithoutMemoryIsWrittenAllTheSame) {
     status = db_.call(fill, call);
   }
   EXPECT_EQ(status.code(), Code::kMemoryLimit) << status.message();
-  EXPECT_EQ(row(bank_.accounts, 1).deposits, calls - 1) << "it goes on, and has no half of a call";
+  EXPECT_EQ(row(bank_.accounts, 1).deposits, calls - 1) << "the database continues, without half of a call";
   uint64_t rows = 0;
   read(db_, [&](Transaction& txn) { ASSERT_OK(txn.scan(large, KeyRange{}, {}, [&](Key, const View<Large>&) { ++rows; })); });
   EXPECT_EQ(rows, 10 * (calls - 1));
@@ -333,8 +334,8 @@ TEST_P(ChoppedTest, AGroupRunsEachCall) {
   EXPECT_EQ(db_.call_group(calls, too_few).code(), Code::kInvalidArgument);
 }
 
-// A call of a group is a call in pieces: behind its core it cannot be taken back, and the calls
-// after it are refused.
+// A call of a group runs in pieces. If it fails after its core, it cannot be rolled back, and the
+// calls after it are refused.
 TEST_P(ChoppedTest, ACallOfAGroupThatFailsBehindItsCoreStopsTheDatabase) {
   ASSERT_OK(bank_.install(db_, true));
   std::array<ChoppedBank::Transfer, 3> its{transfer(1, 2, 5), transfer(3, 4, 5), transfer(5, 6, 5)};
@@ -348,17 +349,18 @@ TEST_P(ChoppedTest, ACallOfAGroupThatFailsBehindItsCoreStopsTheDatabase) {
   EXPECT_EQ(outcomes[2].code(), in_pieces() ? Code::kCorrupt : Code::kOk) << outcomes[2].message();
 }
 
-// GroupPolicy: the deadline is that of all calls, from the beginning; attempts are of each call.
+// GroupPolicy: the deadline applies to all calls together, from the beginning of the group. The
+// limit of attempts applies to each call.
 TEST_P(ChoppedTest, AGroupEndsItsAttemptsByItsPolicy) {
   ASSERT_OK(bank_.install(db_, true));
   if (!in_pieces()) GTEST_SKIP() << "tests of groups have it for the others";
-  // How often each call's core has run.
+  // Counts how often the core of each call has run.
   const auto run = [&](const GroupPolicy& policy) {
     std::array<int, 3> attempts{};
     std::array<ChoppedBank::Transfer, 3> its{transfer(1, 2, 5), transfer(3, 4, 5), transfer(5, 6, 5)};
     std::vector<ProcedureCall> calls;
     for (size_t i = 0; i < its.size(); ++i) {
-      // Each attempt meets another call, which changes what it has read.
+      // Each attempt conflicts with another call, which changes what it has read.
       its[i].meanwhile = [&, i](int where) {
         if (where != 2) return;
         ++attempts[i];

@@ -1,8 +1,8 @@
-// Transactions that claim rows as they touch them (txn/claims.h): who ends whom, how long an open
-// transaction keeps its claims, and that procedures get through.
+// Transactions that claim rows when they access them (txn/claims.h): which transaction ends which,
+// how long an open transaction keeps its claims, and that procedures make progress.
 //
-// The tests that the mutants of the claims must make fail (tests/race/mutants.sh) look for what
-// would not be serializable, and not for who lost.
+// The tests that must fail under a mutant of the claims (tests/race/mutants.sh) look for results
+// that are not serializable. They do not depend on which transaction loses a conflict.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ class ClaimsTest : public DatabaseTest {
   }
   Status add_one(Transaction& txn, Key key) { return add_one(txn, accounts_, key); }
   int64_t balance(Key key) { return row(accounts_, key).balance; }
-  // What it reads; a conflict ends the test's interest.
+  // Returns what the transaction reads, or -1 after a conflict.
   int64_t read_balance(ActiveTransaction& txn, Key key) {
     auto view = txn->get(accounts_, key);
     return view.ok() ? (*view)->balance : -1;
@@ -53,7 +53,7 @@ class ClaimsTest : public DatabaseTest {
 class ReadClaimsTest : public ClaimsTest {};
 INSTANTIATE_TEST_SUITE_P(On, ClaimsTest, testing::ValuesIn(claiming_combinations(false)), combination_name);
 INSTANTIATE_TEST_SUITE_P(On, ReadClaimsTest, testing::ValuesIn(claiming_combinations(true)), combination_name);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ClaimsTest);  // in builds with other engines alone
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ClaimsTest);  // in builds with only other engines
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ReadClaimsTest);
 
 TEST_P(ClaimsTest, OfTwoOpenWritersTheLaterOneWins) {
@@ -81,7 +81,7 @@ TEST_P(ClaimsTest, WhatHasBeenEndedStaysUsableUntilItsCommit) {
 }
 
 TEST_P(ClaimsTest, ARollbackGivesTheClaimsBack) {
-  reopen_with(1'000'000'000, 20);  // nobody is ended
+  reopen_with(1'000'000'000, 20);  // no transaction is ended
   const auto start = std::chrono::steady_clock::now();
   ActiveTransaction first = begin(db_), second = begin(db_);
   ASSERT_OK(add_one(*first, 1));
@@ -113,7 +113,7 @@ TEST_P(ClaimsTest, AProcedureWaitsForThePatienceOfAnOpenTransactionAndEndsIt) {
   EXPECT_EQ(balance(1), 1);
 }
 
-// Each would wait for the other: one of them ends it.
+// The two would wait for each other, so one of them ends the other.
 TEST_P(ClaimsTest, AProcedureWithinAnotherGetsThrough) {
   int outer = 0;
   EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
@@ -157,7 +157,7 @@ TEST_P(ClaimsTest, ClaimsThatStoodAgainstOneAreCounted) {
   EXPECT_EQ(db_.statistics().aborts[static_cast<size_t>(Cause::kClaimed)], 1u);
 }
 
-// Of many threads that change few rows, with few restarts or none before each runs alone.
+// Many threads change a few rows. A transaction runs alone after no, one or 20 restarts.
 TEST_P(ClaimsTest, ContendedProceduresAllGetThrough) {
   constexpr int kThreads = 4, kEach = 300;
   for (const uint32_t restarts_max : {0u, 1u, 20u}) {
@@ -183,7 +183,8 @@ TEST_P(ClaimsTest, ContendedProceduresAllGetThrough) {
   }
 }
 
-// One that takes longer than others wait is ended again and again; alone it gets its time.
+// A procedure that takes longer than others wait is ended repeatedly. Once it runs alone, it gets
+// the time that it needs.
 TEST_P(ClaimsTest, AProcedureThatTakesItsTimeGetsThroughAmongShortOnes) {
   reopen_with(0, 1);
   std::atomic<bool> done{false};
@@ -206,7 +207,8 @@ TEST_P(ClaimsTest, AProcedureThatTakesItsTimeGetsThroughAmongShortOnes) {
   EXPECT_EQ(balance(2), 1) << "in " << attempts << " attempts";
 }
 
-// While one runs alone the deadline of another counts, also if that one is to run alone next.
+// While one procedure runs alone, the deadline of another one applies, even if that one will run
+// alone next.
 TEST_P(ClaimsTest, ADeadlineCutsTheWaitToRunAloneShort) {
   reopen_with(0, 0);
   std::atomic<bool> holds{false}, go{false};
@@ -253,8 +255,9 @@ TEST_P(ReadClaimsTest, NobodySeesHalfOfACommit) {
   EXPECT_TRUE(!reader.commit().ok() || one == two) << one << " " << two << " " << written;
 }
 
-// The older of two readers stands against the write of the younger one, whichever of them read
-// first. Mutant: forget_other_readers.
+// Two transactions read a row, in either order. The younger one writes it, and the older one writes
+// another row that the younger one has read. Only one of them commits. Mutant:
+// forget_other_readers.
 class OlderReaderTest : public ReadClaimsTest {
  protected:
   void expect_one_commit(bool older_reads_first) {

@@ -63,8 +63,8 @@ TEST_P(DeferralTest, WhatIsDeferredIsThereWhenItsCallAnswers) {
   }
 }
 
-// An addition to an indexed column is refused; declared as deferred, it is no part of what cannot
-// be taken back.
+// An addition to an indexed column is refused. If it is declared as deferred, it still runs while
+// the call can be rolled back.
 TEST_P(DeferralTest, AnAdditionToAnIndexedColumnIsRefusedAndNothingStops) {
   struct Row {
     uint64_t value;
@@ -92,12 +92,12 @@ TEST_P(DeferralTest, AnAdditionToAnIndexedColumnIsRefusedAndNothingStops) {
   EXPECT_EQ(row(bank_.books, 0).posted, 0u) << "and nothing of the call is there";
 }
 
-// What every answer implies of the calls that begin after it.
+// An answer that a call has given holds for all calls that begin after it.
 TEST_P(DeferralTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
   if (!GetParam().threads()) GTEST_SKIP() << "it is for one thread";
   ASSERT_OK(bank_.install(db_, deferring()));
   constexpr int kCalls = 400;
-  std::atomic<uint64_t> answered{0};  // so many postings have been seen by somebody who has answered
+  std::atomic<uint64_t> answered{0};  // the largest number of postings that an answered call has seen
   std::atomic<uint64_t> posted{0}, compared{0};
   const auto raise = [&](uint64_t seen) {
     for (uint64_t before = answered; before < seen && !answered.compare_exchange_weak(before, seen);) {
@@ -140,7 +140,7 @@ TEST_P(DeferralTest, ManyThreadsSeeNoHalvesAndNothingTooLate) {
             const DeferringBank::Audit first = audit(), second = audit();
             EXPECT_GE(first.posted, before);
             if (second.marks > first.marks) {
-              EXPECT_GE(second.marked, first.first) << "the mark came behind the first audit";
+              EXPECT_GE(second.marked, first.first) << "the mark came after the first audit";
             }
             raise(second.posted);
             break;
@@ -173,7 +173,7 @@ TEST_P(DeferralTest, AFailureWithAPublicationAheadStopsTheDatabase) {
     return;
   }
   EXPECT_EQ(status.code(), Code::kCorrupt) << status.message();
-  EXPECT_EQ(db_.call(bank_.compare, compare).code(), Code::kCorrupt) << "and nobody waits for it";
+  EXPECT_EQ(db_.call(bank_.compare, compare).code(), Code::kCorrupt) << "and no call waits for it";
 }
 
 TEST_P(DeferralTest, WhoReadsWhatAnotherDefersDefersNothing) {
@@ -198,7 +198,8 @@ TEST_P(DeferralTest, WhoReadsWhatAnotherDefersDefersNothing) {
   EXPECT_NE(plan.deferrals[1].why_not.find("'second.look'"), std::string::npos) << plan.deferrals[1].why_not;
 }
 
-// The declaration says nothing of indexes: what changes one is a part of the core, as before.
+// The declaration does not mention indexes. An operation that changes one belongs to the core, as
+// before.
 TEST_P(DeferralTest, WhatChangesAUniqueIndexIsNotDeferred) {
   struct Row {
     uint64_t value;

@@ -1,5 +1,4 @@
-// Database::run_group: many calls, each a transaction of its own, with what they touch found
-// together.
+// Database::run_group: many calls, each a separate transaction, whose rows are looked up together.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -91,8 +90,8 @@ TEST_P(GroupTest, CallsOfOneGroupSeeEachOther) {
   EXPECT_EQ(row(accounts_, 1).balance, 50);
 }
 
-// multi_get is handed the rows that were named and looks for the others, whatever the order, and of
-// keys that are not there it keeps the witness of each.
+// multi_get uses the rows that were named and looks up the others, in any order. For each absent
+// key, it keeps the witness.
 TEST_P(GroupTest, MultiGetTakesNamedRowsAndLooksForTheOthers) {
   const std::vector<Key> keys = {7, 999, 3, 50, 998, 3, 1, 100};
   for (const bool read_only : {false, true}) {
@@ -166,7 +165,8 @@ TEST_P(GroupTest, WhatACallThrowsIsItsOutcome) {
 }
 
 TEST_P(GroupTest, TouchesOfAllKindsAreHints) {
-  // What is named is not what is used, or makes no sense: the results are the same.
+  // The hints name other things than the calls use, or things that do not exist. The results are
+  // the same.
   Database other = open_database(GetParam());
   auto foreign = other.create_table(account_schema(GetParam().key_index));
   ASSERT_OK(foreign);
@@ -186,7 +186,7 @@ TEST_P(GroupTest, TouchesOfAllKindsAreHints) {
 }
 
 TEST_P(GroupTest, InsertsRemovesAndReadsOfOneGroup) {
-  // In this order or another: every call's key is its own.
+  // The calls may run in any order, because each has its own key.
   std::vector<Key> calls = keys(1, 3 * kRows);
   std::vector<Status> outcomes(calls.size());
   const auto run = [&](auto&& procedure) { return db_.run_group(std::span(calls), row_touched(), procedure, outcomes); };
@@ -319,7 +319,7 @@ TEST_P(GroupTest, CallsAreCountedAsTheirProcedures) {
 // -- conflicts ------------------------------------------------------------------------------------
 
 TEST_P(GroupConflictTest, AConflictHoldsUpNoOther) {
-  // Call 3 meets a conflict twice: all the others run before its second attempt.
+  // Call 3 conflicts twice. All other calls run before its second attempt.
   std::vector<size_t> order;
   std::vector<uint32_t> attempts(10);
   std::vector<Status> outcomes(10);
@@ -338,7 +338,8 @@ TEST_P(GroupConflictTest, AConflictHoldsUpNoOther) {
   EXPECT_EQ(total(), 10 + 200);
 }
 
-// Keys 1 and 2 were named and are handed over; of 999, which was not, the absence is validated.
+// Keys 1 and 2 were named, so their rows are passed on. Key 999 was not named, and its absence is
+// validated.
 TEST_P(GroupConflictTest, AnAbsenceThatMultiGetSawBesideNamedRowsIsValidated) {
   uint32_t attempts = 0;
   EXPECT_OK(db_.run_group(

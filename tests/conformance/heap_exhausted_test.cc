@@ -1,6 +1,6 @@
-// The process's heap runs out at each allocation of a commit or rollback in turn. Story:
-// whatever fails, the commit takes effect whole or not at all, says which, leaves no row locked,
-// and the database goes on.
+// The process's heap is exhausted at each allocation of a commit or rollback in turn. Story:
+// whichever allocation fails, the commit takes effect completely or not at all, and reports which.
+// No row stays locked, and the database continues.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -35,7 +35,7 @@ class HeapExhaustedTest : public DatabaseTest {
   static Account before(Key key) { return {key, 0, 1, 0}; }
   static Account after(Key key) { return {key, 5, 2, 5}; }
 
-  // Removes, moves in the indexes, inserts, swaps a block.
+  // Removes rows, moves index entries, inserts rows, and replaces a block.
   void change(Transaction& txn) {
     for (Key key = 0; key < kRows; ++key) {
       if (key % 4 == 0) ASSERT_OK(txn.put(accounts_, key, after(key)));
@@ -60,8 +60,8 @@ class HeapExhaustedTest : public DatabaseTest {
       ASSERT_EQ(moved, changed ? kRows / 4 + 50 : 0u);
     });
   }
-  // Ends a changing transaction by `end` with so many allocations
-  // possible; true if that was enough.
+  // Ends a transaction with changes by calling `end`, with the given number of allocations
+  // possible. Returns true if they were enough.
   template <class End>
   bool end_with(int64_t allocations, End&& end, bool snapshot_open) {
     ActiveTransaction reader;
@@ -125,7 +125,7 @@ TEST_P(HeapExhaustedTest, ARollbackLeavesNothing) {
       false, 19);
 }
 
-// Each allocation of a commit of one row of each kind.
+// Fails at each allocation of a commit with one row of each kind.
 TEST_P(HeapExhaustedTest, ASmallCommitIsWholeOrNothingAtEachAllocation) {
   bool enough = false;
   for (int64_t allocations = 0; !enough; ++allocations) {
@@ -147,7 +147,7 @@ TEST_P(HeapExhaustedTest, ASmallCommitIsWholeOrNothingAtEachAllocation) {
   }
 }
 
-// Each allocation of a group: its calls' outcomes say what stands.
+// Fails at each allocation of a group. The outcomes of its calls say what was committed.
 TEST_P(HeapExhaustedTest, EachCallOfAGroupIsWholeOrNothing) {
   bool enough = false;
   for (int64_t allocations = 0; !enough && !HasFailure(); ++allocations) {
@@ -159,7 +159,7 @@ TEST_P(HeapExhaustedTest, EachCallOfAGroupIsWholeOrNothing) {
     const Status status = limited(allocations, [&] { return db_.run_group(4, touch, put, outcomes); }, &enough);
     for (Key key = 1; key <= 4; ++key) {
       const Status& outcome = outcomes[key - 1];
-      // An operation's std::bad_alloc goes through the procedure.
+      // The std::bad_alloc of an operation passes through the procedure.
       EXPECT_TRUE(outcome.ok() || outcome.code() == Code::kMemoryLimit || outcome.code() == Code::kProcedureThrew) << outcome.message();
       EXPECT_EQ(row(accounts_, key), outcome.ok() ? after(key) : before(key));
     }
@@ -168,7 +168,7 @@ TEST_P(HeapExhaustedTest, EachCallOfAGroupIsWholeOrNothing) {
   }
 }
 
-// Of a database with a log, in files in memory.
+// The database has a log, in files in memory.
 TEST_P(HeapExhaustedTest, ACommitAndACheckpointAreLoggedWholeOrNotAtAll) {
   io::MemoryFiles files;
   const io::SubstituteFiles substitute(files);
@@ -204,10 +204,10 @@ TEST_P(HeapExhaustedTest, ACommitAndACheckpointAreLoggedWholeOrNotAtAll) {
   make({});  // the files go
 }
 
-// A procedure that swallows the failure of an operation cannot commit half of it; and if there is
-// memory again for what the rollback does, nothing of it is left behind.
+// A procedure that ignores the failure of an operation cannot commit half of it. If the rollback
+// can allocate memory again, nothing of the operation remains.
 TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
-  constexpr Key kLast = 1599;  // more than was written before: what a session keeps must grow
+  constexpr Key kLast = 1599;  // more rows than were written before, so that the session's memory must grow
   for (int64_t round = 0; round < 2 * 24; ++round) {
     const int64_t allocations = round / 2;
     SCOPED_TRACE("allocations: " + std::to_string(allocations));
@@ -241,8 +241,8 @@ TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
   }
 }
 
-// Threads without a session of their own, in a database with room for three transactions: one that
-// is not given back would be missed.
+// Threads without a session use a database with room for three transactions. If a failed begin did
+// not give its place back, one of them would be missing.
 TEST_P(HeapExhaustedTest, ATransactionThatCannotBeginTakesNothing) {
   Options options;
   options.workers_max = 3;

@@ -1,4 +1,4 @@
-// Held snapshots: many transactions at one state, whatever commits meanwhile.
+// Held snapshots: many transactions read one state, whatever is committed meanwhile.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -49,7 +49,7 @@ class HeldSnapshotTest : public DatabaseTest {
   void add(Key key, int64_t amount) {
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.add(accounts_, key, &Account::balance, amount)); });
   }
-  // An update, a removal, and a key whose row is made anew.
+  // Updates a row, removes one, and replaces one by a new row.
   void change(int64_t by) {
     add(1, by);
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 2)); });
@@ -121,7 +121,7 @@ TEST_P(HeldSnapshotTest, GroupsReadThere) {
   GroupPolicy policy;
   policy.snapshot = &held;
   Balances found;
-  // The last one writes, and so reads the newest.
+  // The last call writes, and therefore reads the newest state.
   EXPECT_OK(db_.run_group(
       kAccounts,
       [&](size_t i, Touches& touches) {
@@ -177,8 +177,8 @@ TEST_P(HeldByThreadsTest, NothingIsKeptForItOnceItIsLetGo) {
   EXPECT_EQ(db_.statistics().versions_alive, 0u);
 }
 
-// Transfers, beside threads that read at a snapshot that one of them advances: the sum is what it
-// was, and one number is one state.
+// Threads transfer amounts. Others read at a snapshot that one of them advances. The sum never
+// changes, and each snapshot number shows one state.
 TEST_P(HeldByThreadsTest, ManyThreadsAtOneSnapshotBesideWriters) {
   constexpr int kWriters = 2, kReaders = 3;
   HeldSnapshot held = hold();

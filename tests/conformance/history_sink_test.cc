@@ -1,4 +1,4 @@
-// The history sink: every ended transaction, with the versions that it read and wrote.
+// The history sink: every transaction that has ended, with the versions that it read and wrote.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -126,7 +126,8 @@ TEST_P(HistorySinkTest, AbsenceAddsAndScansAreTold) {
   EXPECT_EQ(scan->rows[0].first, 1u);
 }
 
-// What the row has in an index from a commit on, and what a scan through it covered and returned.
+// The values that a row has in an index after a commit, and the range and the results of an index
+// scan.
 TEST_P(HistorySinkTest, IndexValuesAndIndexScansAreTold) {
   const Table<Account> indexed = create(indexed_account_schema(GetParam().key_index, "indexed"));
   const Index<Account> by_branch = *db_.index(indexed, "by_branch");
@@ -198,8 +199,9 @@ TEST_P(HistorySinkTest, RolledBackAttemptsAreToldAsSuch) {
   EXPECT_EQ(last().cause, Cause::kUser);
 }
 
-// The reader finds a record without a row, which is given a row and has gone when it commits. It
-// commits, for the key is absent again; the version that it saw first would put it before the row.
+// The reader finds a record without a row. The record gets a row, which is gone again when the
+// reader commits. The reader commits because the key is absent again. Its history must not contain
+// the version that it saw first, which would order it before the row.
 TEST_P(HistorySinkTest, AnAbsenceThatWasLookedForAgainHasNoVersion) {
   ELIDER_SKIP_IF_CLAIMED(GetParam().claims_reads());
   if (!GetParam().concurrent()) return;  // needs three transactions at once
@@ -246,7 +248,7 @@ TEST_P(HistorySinkTest, ProceduresAndAttemptsAreTold) {
   EXPECT_EQ(last().procedure, "contended");
 }
 
-// The sink is the caller's code: it is called under no lock of the catalog.
+// The sink is the caller's code. It is not called under a lock of the catalog.
 class CuriousSink : public HistorySink {
  public:
   void on_table(uint32_t, const Schema& schema) override {
@@ -271,7 +273,7 @@ TEST(CuriousSinkTest, TheCatalogCanBeAskedWhileATableIsMade) {
   sink.database = &database;
   EXPECT_OK(database.create_table(account_schema(KeyIndex::kOrdered)));
   EXPECT_TRUE(sink.answered);
-  EXPECT_CODE(Code::kNotFound, sink.looked.get());  // nobody finds it before the history has been told
+  EXPECT_CODE(Code::kNotFound, sink.looked.get());  // it is not found before the sink has been called
   EXPECT_OK(database.table<Account>("accounts"));
 }
 

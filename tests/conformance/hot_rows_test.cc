@@ -1,4 +1,4 @@
-// Rows that a worker finds again and again, and no longer looks up (txn/hot_rows.h).
+// Rows that a worker finds often, so that it no longer looks them up (txn/hot_rows.h).
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -19,7 +19,7 @@ class HotRowsTest : public DatabaseTest {
     accounts_ = create(account_schema(GetParam().key_index));
     for (Key key = 1; key <= kHotRows; ++key) insert(accounts_, key, Account{key, 1, 0, 0});
   }
-  // By the worker of this thread, in transactions that write and in ones that do not.
+  // This thread's worker finds the row often, in ordinary and in read-only transactions.
   void find_often(Key key) {
     for (int i = 0; i < kOften; ++i) {
       transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.get(accounts_, key)); });
@@ -73,7 +73,7 @@ TEST_P(HotRowsTest, TwoTablesWithTheSameKeysAreToldApart) {
 class HotRowsOfSeveralTest : public HotRowsTest {};
 ELIDER_ON_CONCURRENT(HotRowsOfSeveralTest);
 
-// The memory of the row is reclaimed meanwhile, and becomes another key's.
+// The memory of the row is reclaimed meanwhile, and is used for another key's row.
 TEST_P(HotRowsOfSeveralTest, ARowThatAnotherWorkerRemovedIsGone) {
   find_often(kHot);
   std::thread other([&] {

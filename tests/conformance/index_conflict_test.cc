@@ -1,5 +1,6 @@
-// What does not overlap in a secondary index does not conflict: neighbours in a leaf come and go
-// beside a unique check or a scan, committed or not. What overlaps does, whatever is on the way.
+// Operations that do not overlap in a secondary index do not conflict: entries next to a checked
+// value or a scanned range come and go, whether or not they are committed. Operations that overlap
+// do conflict, whatever other entries there are.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,7 +20,7 @@ class IndexConflictTest : public DatabaseTest {
 
   void SetUp() override {
     DatabaseTest::SetUp();
-    // Also with the indexed columns in column groups of their own.
+    // Each test also runs with the indexed columns in their own column groups.
     plain_ = create(indexed_account_schema(GetParam().key_index));
     grouped_ = create(indexed_account_schema(GetParam().key_index, "grouped").group({"branch"}).group({"owner"}));
     use(plain_);
@@ -62,7 +63,7 @@ class IndexConflictTest : public DatabaseTest {
       for (const Body& body : bodies) body(txn);
     };
   }
-  // Both are open at once; the second one, which began later, commits first.
+  // Both transactions are open at once. The second one began later and commits first.
   void expect_codes(const std::string& what, Code first, Code second, const Body& early, const Body& late) {
     SCOPED_TRACE(what);
     ActiveTransaction one = begin(db_), two = begin(db_);
@@ -125,7 +126,8 @@ TEST_P(IndexConflictTest, WhatComesIntoAScannedRangeConflicts) {
   }
 }
 
-// The entry is in the index since before the scan; the commit comes between.
+// The scan finds an entry that is not committed. It is committed before the scanning transaction
+// commits.
 TEST_P(IndexConflictTest, AnEntryThatWasMetUncommittedConflictsOnceItIsCommitted) {
   ELIDER_SKIP_IF_CLAIMED(GetParam().claims_reads());
   ActiveTransaction inserter = begin(db_);
@@ -154,8 +156,8 @@ TEST_P(IndexConflictTest, WhoGivesUpItsValueHoldsNobodyUp) {
   EXPECT_OK(winner.commit());
 }
 
-// A leaf of ten entries that a transaction has checked and scanned, and that its own
-// inserts split several times.
+// A transaction has checked and scanned a leaf of ten entries. Its own inserts split the leaf
+// several times.
 TEST_P(IndexConflictTest, OwnInsertsThatSplitALeafKeepItsRanges) {
   const Body filling = [&](Transaction& txn) {
     for (Key i = 0; i < 60; ++i) ASSERT_OK(txn.insert(accounts_, 100 + i, account(100 + i, 110 + i)));
@@ -167,7 +169,7 @@ TEST_P(IndexConflictTest, OwnInsertsThatSplitALeafKeepItsRanges) {
 
 TEST_P(IndexConflictTest, TheTestsCanTellThatTheSecondLookIsLeftOut) {
   ELIDER_SKIP_IF_CLAIMED(GetParam().claims_reads());
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   set_mutant(Mutant::kSkipSecondLook);
   ActiveTransaction one = begin(db_), two = begin(db_);
   inserting(10, 20, 1)(*one);
@@ -176,7 +178,7 @@ TEST_P(IndexConflictTest, TheTestsCanTellThatTheSecondLookIsLeftOut) {
   EXPECT_OK(one.commit()) << "OneUniqueValueHasOneWinner could not tell";
 }
 
-// A procedure's own error means what it says only if what it read still stands.
+// A procedure's own error is returned only if what the procedure read is still valid.
 TEST_P(IndexConflictTest, AnErrorOfItsOwnBesideNeighboursIsTheProceduresAnswer) {
   const auto attempts_of = [&](const Body& reads, const Body& meanwhile) {
     int attempts = 0;

@@ -1,4 +1,5 @@
-// Rows that stand where their keys say (SchemaOf::inline_rows, storage/inline_rows.h).
+// Rows that are stored at places determined by their keys (SchemaOf::inline_rows,
+// storage/inline_rows.h).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +15,7 @@
 namespace elider::test {
 namespace {
 
-// Far more keys than places.
+// The tests use far more keys than places.
 constexpr uint64_t kPlaces = 64;
 constexpr Key kInlineKeys = 400;
 
@@ -92,7 +93,7 @@ TEST_P(InlineRowsTest, ANewRowOfARemovedKeyIsFound) {
   }
 }
 
-// An insert that is rolled back leaves its place, in the end.
+// An insert that is rolled back eventually gives its place back.
 TEST_P(InlineRowsTest, RowsThatAreRolledBackAreGone) {
   for (Key key = 0; key < kInlineKeys; ++key)
     EXPECT_CODE(Code::kRolledBack, db_.run([&](Transaction& txn) -> Status {
@@ -112,7 +113,8 @@ TEST_P(InlineRowsTest, ATableForWhosePlacesThereIsNoMemoryIsRefused) {
   insert(create(schema("small").inline_rows(1'000)), 1, account(1, 1));
 }
 
-// A data folder keeps the number; where there is no memory for the places, rows are kept elsewhere.
+// A data folder stores the number of places. If there is not enough memory for them, rows are
+// stored elsewhere.
 TEST_P(InlineRowsTest, ADatabaseThatIsOpenedAgainHasThem) {
   const TemporaryFolder folder("elider_inline_rows");
   Options options;
@@ -147,13 +149,13 @@ TEST_P(InlineRowsTest, SchemasTheyDoNotGoWithAreRefused) {
   Schema large = schema("other").inline_rows(10).schema();
   large.row_bytes = 257;
   EXPECT_REFUSED(Code::kInvalidArgument, "257", db_.create_table(large));
-  EXPECT_OK(db_.create_table(schema("accounts"))) << "the places are no part of what a table is";
+  EXPECT_OK(db_.create_table(schema("accounts"))) << "the number of places does not belong to the schema";
 }
 
 class InlineRowsOfSeveralTest : public InlineRowsTest {};
 INSTANTIATE_TEST_SUITE_P(On, InlineRowsOfSeveralTest, testing::ValuesIn(hashed(combinations(true, false))), combination_name);
 
-// Keys that come and go, found by all threads: each row is its key's.
+// All threads insert, remove and find keys. Each row that is found belongs to its key.
 TEST_P(InlineRowsOfSeveralTest, APlaceIsNeverAnotherKeys) {
   constexpr Key kFew = 24;
   std::atomic<int64_t> inserted{0}, removed{0};

@@ -1,5 +1,5 @@
-// Rows of 1 byte to 100 KB: in place or as blocks, their views to the transaction's end, their
-// versions; and a table whose groups are kept in both ways.
+// Rows of 1 byte to 100 KB, stored in the cell or as blocks: their views until the end of the
+// transaction, and their versions. Also a table whose groups are stored in both ways.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -25,7 +25,7 @@ Bytes bytes_of(size_t size, uint64_t seed) {
 
 class LargeRowTest : public DatabaseTest {
  protected:
-  // A table of one column of so many bytes.
+  // Creates a table with one column of this many bytes.
   TableRef bytes_table(uint32_t row_bytes) {
     Schema schema;
     schema.name = "bytes_" + std::to_string(row_bytes);
@@ -41,7 +41,7 @@ class LargeRowTest : public DatabaseTest {
     ASSERT_OK(txn.get(table, key, {}, &view));
     ASSERT_EQ(std::memcmp(view.bytes(), expected.data(), expected.size()), 0) << table.schema().name << " key " << key;
   }
-  // Inserts, updates in every way, reads on an old snapshot, removes.
+  // Inserts a row, updates it in every way, reads it on an old snapshot, and removes it.
   void live_through(uint32_t row_bytes);
 };
 ELIDER_ON_EVERY(LargeRowTest);
@@ -157,8 +157,8 @@ TEST_P(DocumentTest, AViewOfABlockOutlivesLaterCommitsOfTheRow) {
   for (uint64_t revision = 2; revision < 200; ++revision)
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(documents_, 1, document_of(revision))); });
   transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(documents_, 1)); });
-  // A sanitizer would see a block that was freed too early; the comparison
-  // sees one that was reused.
+  // A sanitizer would report a block that was freed too early. The comparison finds one that was
+  // reused.
   EXPECT_EQ(**seen_by_snapshot, document_of(1));
   EXPECT_EQ(**seen_by_ordinary, document_of(1));
   ASSERT_OK(ordinary->update(documents_, 2, {}, [](Document& d) { ++d.readers; }));

@@ -1,5 +1,5 @@
-// Two-phase locking (lab/baselines/row_locks.h) through the API: who is refused, who waits, who is
-// given up, and what a lock keeps from others.
+// Two-phase locking (lab/baselines/row_locks.h) through the API: which transaction is refused,
+// which waits, which is rolled back, and what a lock protects.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -60,7 +60,7 @@ class LocksTest : public DatabaseTest {
 class OrderedLocksTest : public LocksTest {};
 INSTANTIATE_TEST_SUITE_P(On, LocksTest, testing::ValuesIn(locking_combinations(false)), combination_name);
 INSTANTIATE_TEST_SUITE_P(On, OrderedLocksTest, testing::ValuesIn(locking_combinations(true)), combination_name);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LocksTest);  // in builds with other engines alone
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LocksTest);  // in builds with only other engines
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OrderedLocksTest);
 
 TEST_P(LocksTest, OfTwoOpenWritersTheFirstWins) {
@@ -130,7 +130,8 @@ TEST_P(LocksTest, WriteSkewIsRefused) {
   EXPECT_FALSE(one && two);
 }
 
-// What a transaction has read stays as it is, so a read that cannot have its lock is not answered.
+// What a transaction has read must not change. A read that cannot get its lock is therefore
+// refused.
 TEST_P(OrderedLocksTest, AReadOfALeafThatAnotherInsertsIntoIsRefusedAtOnce) {
   Key next = 50;  // a new one each time: a rollback leaves its key in the leaf for a while
   const auto expect_refused = [&](const char* what, auto&& read) {
@@ -239,9 +240,9 @@ TEST_P(LocksTest, LocksThatStoodAgainstOneAreCounted) {
   EXPECT_EQ(db_.statistics().aborts[static_cast<size_t>(Cause::kClaimed)], 1u);
 }
 
-// Mutant: release_early. A transaction that has begun its commit keeps what it has read, too.
+// Mutant: release_early. A transaction that has begun its commit still holds its read locks.
 TEST_P(LocksTest, LocksAreKeptUntilTheCommitHasEnded) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   std::atomic<bool> reached{false};
   TestPoints::on("occ.commit.before_lock", [&] {
     if (reached.exchange(true)) return;
@@ -263,7 +264,7 @@ TEST_P(LocksTest, LocksAreKeptUntilTheCommitHasEnded) {
   EXPECT_EQ(balance(1), 0);
 }
 
-// Each locks two of few rows, half of them in the opposite order; the sum is read, too.
+// Each procedure locks two of a few rows, half of them in the opposite order. The sum is also read.
 TEST_P(LocksTest, ContendedProceduresAllGetThrough) {
   constexpr int kThreads = 4, kEach = 400;
   std::vector<std::thread> threads;

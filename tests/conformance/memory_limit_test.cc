@@ -1,5 +1,5 @@
-// A full database: the transaction that needs more memory fails and is undone, the others go on,
-// and space that is given back can be used again.
+// A full database: the transaction that needs more memory fails and is rolled back. The others
+// continue, and released memory can be used again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class MemoryLimitTest : public DatabaseTest {
     parcel.content.fill(key);
     return parcel;
   }
-  // Inserts rows, one a transaction, until one fails; gives how many went in.
+  // Inserts rows, one per transaction, until one fails. Returns the number of inserted rows.
   uint64_t fill(Key first, Status* refusal) {
     for (Key key = first;; ++key) {
       *refusal = db_.run([&](Transaction& txn) -> Status { return txn.insert(parcels_, key, parcel(key)); });
@@ -76,7 +76,7 @@ TEST_P(MemoryLimitTest, TheTransactionFailsAndTheDatabaseGoesOn) {
   EXPECT_LE(db_.statistics().memory.reserved, kLimitBytes);
   expect_rows(0, count);
   EXPECT_OK(db_.verify());
-  // What is there can still be read and changed in place.
+  // Existing rows can still be read and changed in place.
   transact(db_, [&](Transaction& txn) {
     ASSERT_OK(txn.update(parcels_, 0, parcels_.columns(&Parcel::content), [](Parcel& p) { p.content[0] = 99; }));
   });
@@ -92,7 +92,7 @@ TEST_P(MemoryLimitTest, ALargeTransactionThatFailsIsUndoneWhole) {
   EXPECT_CODE(Code::kMemoryLimit, status);
   expect_rows(0, 0);
   db_.collect_garbage();
-  // Its space is there again.
+  // Its memory can be used again.
   Status refusal;
   EXPECT_GT(fill(0, &refusal) * sizeof(Parcel), kLimitBytes / 4);
   EXPECT_CODE(Code::kMemoryLimit, refusal);
@@ -123,8 +123,8 @@ TEST_P(MemoryLimitTest, SpaceOfRemovedRowsIsUsableAgain) {
     end += refilled;
     expect_rows(first, end - first);
   }
-  // A round may find no room for an index node where smaller objects went (docs/limits.md);
-  // over all rounds the space comes back.
+  // A round may not find room for an index node because smaller objects used the memory
+  // (docs/limits.md). Over all rounds, the memory comes back.
   EXPECT_GE(refilled_total, count);
 }
 
@@ -139,8 +139,8 @@ TEST_P(MemoryLimitTest, AnEmptiedDatabaseHoldsAsMuchAsANewOne) {
   EXPECT_GE(fill(0, &refusal), count * 9 / 10);
 }
 
-// Whatever needs no new row goes on in a full database: a duplicate is told, an
-// absent block is used again.
+// Operations that do not need a new row block succeed in a full database: a duplicate is reported,
+// and an absent block is used again.
 TEST_P(MemoryLimitTest, AnInsertThatFindsMemorySucceeds) {
   Status refusal;
   ASSERT_GT(fill(0, &refusal), 100u);
@@ -151,8 +151,8 @@ TEST_P(MemoryLimitTest, AnInsertThatFindsMemorySucceeds) {
   EXPECT_OK(db_.run([&](Transaction& txn) { return txn.insert(parcels_, 5, parcel(5)); }));
 }
 
-// Each call replaces a row of 16 KiB, and the rows that a group replaces are together several times
-// the limit.
+// Each call replaces a row of 16 KiB. The replaced rows of a group together exceed the limit
+// several times.
 TEST_P(MemoryLimitTest, CallsOfAGroupThatFitOneByOneFitTogether) {
   struct Large {
     std::array<std::byte, 16 << 10> content;

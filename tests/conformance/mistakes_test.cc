@@ -1,5 +1,5 @@
-// Mistakes of the program that uses the library: it is told what it did, in words, and nothing
-// is read that is not there.
+// Mistakes of the program that uses the library. The engine says what was wrong, and does not read
+// memory that was released.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -57,7 +57,8 @@ TEST_P(MistakesTest, AViewThatIsKeptPastItsTransactionIsFoundOut) {
 }
 #endif
 
-// In every build: such a view shows what it showed, or ends the process, and never another row.
+// Such a view shows the same row as before, or ends the process, in every build. It never shows
+// another row.
 TEST_P(MistakesTest, AViewThatIsKeptNeverShowsAnotherRow) {
   for (const bool read_only : {false, true}) {
     View<Account> kept, in_batch;
@@ -79,7 +80,7 @@ TEST_P(MistakesTest, AViewThatIsKeptNeverShowsAnotherRow) {
   }
 }
 
-// A row that is kept as one block is viewed where it is, and its memory goes back to the system.
+// A row that is stored as one block is viewed in place, and its memory is returned to the system.
 TEST_P(MistakesTest, AViewOfABlockIsFoundOutAtOnce) {
   SchemaOf<Document> schema("blocks");
   schema.key_index(GetParam().key_index).column("revision", &Document::revision).column("body", &Document::body);
@@ -151,13 +152,13 @@ TEST_P(MistakesTest, AnIndexFunctionThatReadsAColumnItDoesNotNameIsRefused) {
   });
   EXPECT_REFUSED(Code::kInvalidArgument, "bytes that no column describes", db_.create_table(some));
   EXPECT_OK(make([](const Account& a) -> uint64_t {
-    if (a.owner == 1) throw 5;  // a row that it does not take says nothing
+    if (a.owner == 1) throw 5;  // a row for which the function throws proves nothing
     return a.owner * 3;
   }));
 }
 
-// A function that is right is not called with what it cannot take: it may divide by a
-// column, or by a difference.
+// A correct function is not called with values that it cannot handle. It may divide by a column, or
+// by a difference of columns.
 TEST_P(MistakesTest, AnIndexFunctionMayDivideByWhatItNames) {
   const auto make = [&](const char* name, auto key) {
     return db_.create_table(account_schema(GetParam().key_index, name).index("by_ratio", {"owner", "branch"}, key));

@@ -1,4 +1,4 @@
-// Opening a database: options that make no sense are refused by name; a database knows its policy.
+// Opening a database: invalid options are refused by name, and a database knows its policy.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -123,7 +123,7 @@ TEST(OpenTest, AutomaticIsTheFastestThatWasMeasured) {
   EXPECT_FALSE(hardware().automatic_reason.empty());
 }
 
-// Elided takes the processor's hardware transactions only where they are proved to work.
+// Elided uses the processor's hardware transactions only if they are proved to work.
 TEST(OpenTest, ElidedRunsTheProcessorsRegionsOnlyOnProof) {
   const Hardware& machine = hardware();
   Options options;
@@ -136,8 +136,8 @@ TEST(OpenTest, ElidedRunsTheProcessorsRegionsOnlyOnProof) {
   EXPECT_FALSE(machine.usable && !machine.rtm);
 }
 
-// Forced where the processor has no such instruction: refused in words,
-// instead of ended by a signal.
+// The option forces an instruction that the processor does not have. Opening is refused with a
+// message; the process is not ended by a signal.
 TEST(OpenTest, ForcingAMissingInstructionIsRefused) {
   Options options;
   options.sync = SyncPolicy::kElided;
@@ -291,7 +291,7 @@ TEST(OpenTest, MoreOpenTransactionsThanWorkersAreRefused) {
   EXPECT_OK(database->begin());
 }
 
-// A single-threaded database says which of the two it is: another thread, or too many transactions.
+// A single-threaded database says whether the cause is another thread or too many transactions.
 TEST(OpenTest, ASingleThreadedDatabaseNamesTheCauseOfARefusal) {
   Options options;
   options.sync = SyncPolicy::kSingleThreaded;

@@ -1,5 +1,5 @@
-// Paging: a scan goes on where another one has ended. Through a secondary index that is a position,
-// a value and a key, since a page may end between rows of equal values.
+// Paging: a scan continues where another one has ended. In a secondary index, this position is a
+// value and a key, because a page may end between rows of equal values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class PagingTest : public DatabaseTest {
     }));
     return found;
   }
-  // All pages of the range, one scan after the other.
+  // Returns all pages of the range, one scan after the other.
   template <class Page>
   static Positions pages(IndexRange rest, bool reverse, uint64_t limit, Page&& page) {
     Positions all;
@@ -52,7 +52,7 @@ class PagingTest : public DatabaseTest {
       rest = reverse ? rest.before(found.back()) : rest.after(found.back());
     }
   }
-  // Runs the check in an ordinary transaction, then on a snapshot, then at a held one.
+  // Runs the check in an ordinary transaction, then on a snapshot, then on a held one.
   template <class Check>
   void every_way(Check&& check) {
     transact(db_, check);
@@ -81,7 +81,7 @@ TEST_P(PagingTest, RowsOfEqualValuesAreOnOnePageEach) {
       std::reverse(all.begin(), all.end());
     }
   });
-  // Each page in a transaction of its own.
+  // Each page is read in a separate transaction.
   EXPECT_EQ(pages({7, 7}, false, 100, [&](const IndexRange& rest, const ScanOptions& options) {
     Positions found;
     read(db_, [&](Transaction& txn) { found = scan(txn, by_branch_, rest, options); });
@@ -118,14 +118,14 @@ TEST_P(PagingTest, APositionCutsARangeAndNeverWidensIt) {
     EXPECT_EQ(at(IndexRange(20, 20).before({20, 20})), Positions());
     EXPECT_EQ(at(IndexRange(30, 10).after({10, 12})), Positions());
     EXPECT_EQ(at(IndexRange().after({20, 23}).before({30, 31})), (Positions{{20, 24}, {30, 30}}));
-    // Positions of no row.
+    // These are not the positions of any row.
     EXPECT_EQ(at(IndexRange(10, 30).after({20, 99})), at({30, 30}));
     EXPECT_EQ(at(IndexRange(10, 30).before({20, 3})), at({10, 10}));
     EXPECT_EQ(at(IndexRange(10, 30).after({15, kKeyMax}).before({25, 0})), at({20, 20}));
   });
 }
 
-// The successor of a position may have the next value, and the last position has no successor.
+// The successor of a position may have the next value. The last position does not have a successor.
 TEST_P(PagingTest, PositionsAtTheEndsOfTheIndex) {
   const auto put = [&](Key key, uint64_t owner) { insert(accounts_, key, Account{owner, 0, 1, 0}); };
   put(0, 0);
@@ -233,7 +233,7 @@ TEST_P(PagingPhantomTest, APageCoversTheRowsAfterItsPositionAlone) {
   expect_commit(Code::kConflict, IndexRange(7, 7).after({7, 1000}), {.limit = 3}, 1199);
   expect_commit(Code::kConflict, IndexRange(7, 7).before({7, 1000}), {.limit = 3, .reverse = true}, 999);
   expect_commit(Code::kConflict, IndexRange(7, 7).before({7, 1000}), {.limit = 3, .reverse = true}, 801);
-  // What follows changes the leaf that was scanned, but not what the scan found.
+  // The following inserts change the leaf that was scanned, but not the result of the scan.
   expect_commit(Code::kOk, IndexRange(7, 7).after({7, 2000}), {.limit = 3}, 1999);
   expect_commit(Code::kOk, IndexRange(7, 7).after({7, 2000}), {.limit = 3}, 2301);
   expect_commit(Code::kOk, IndexRange(7, 7).before({7, 2000}), {.limit = 3, .reverse = true}, 2001);

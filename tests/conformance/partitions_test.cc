@@ -1,5 +1,5 @@
-// Partitions (lab/baselines/partitioned.h) through the API: who waits for whom, what is refused,
-// and that a declaration which is broken costs no correctness.
+// Partitions (lab/baselines/partitioned.h) through the API: which procedure waits for which, what
+// is refused, and that a wrong declaration does not make results incorrect.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -44,7 +44,8 @@ class PartitionsTest : public DatabaseTest {
   Status add_one(Transaction& txn, Key key) {
     return txn.update(accounts_, key, {}, [](Account& a) { ++a.balance; });
   }
-  // Whether a procedure with these partitions ends while another one that declares `held` runs.
+  // Returns whether a procedure that declares `wanted` ends while another one that declares `held`
+  // runs.
   bool runs_beside(const std::vector<uint32_t>& held, const std::vector<uint32_t>& wanted) {
     std::atomic<bool> inside{false}, go_on{false}, ended{false};
     std::thread holder([&] {
@@ -61,8 +62,8 @@ class PartitionsTest : public DatabaseTest {
       EXPECT_OK(db_.run([&](Transaction& txn) { return add_one(txn, 1); }, in(wanted)));
       ended = true;
     });
-    // One that runs beside it ends by itself, however late; of one that waits nothing shows, so 30
-    // ms are enough.
+    // A procedure that may run concurrently ends by itself, however late. A wait cannot be
+    // observed, so 30 ms are enough.
     for (int i = 0; !ended && (expects_to_run_ || i < 30); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const bool beside = ended;
     go_on = true;
@@ -74,7 +75,7 @@ class PartitionsTest : public DatabaseTest {
   Table<Account> accounts_;
 };
 INSTANTIATE_TEST_SUITE_P(On, PartitionsTest, testing::ValuesIn(partitioned_combinations()), combination_name);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PartitionsTest);  // in builds with other engines alone
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PartitionsTest);  // in builds with only other engines
 
 TEST_P(PartitionsTest, ProceduresOfDifferentPartitionsRunBesideEachOther) {
   expects_to_run_ = true;
@@ -117,7 +118,7 @@ TEST_P(PartitionsTest, TheCallsOfAGroupDeclareTheirOwn) {
   }
 }
 
-// Half of the procedures touch what they have not declared.
+// Half of the procedures access rows of partitions that they have not declared.
 TEST_P(PartitionsTest, ABrokenDeclarationLosesNothing) {
   constexpr int kThreads = 4, kEach = 500;
   std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
-// What Options::parts leaves out changes how long something takes or how much memory it needs, and
-// no result.
+// A part that Options::parts leaves out changes how long something takes or how much memory it
+// needs, but not any result.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,7 +22,7 @@ class PartsTest : public DatabaseTest {
     db_ = std::move(database).value();
     accounts_ = create(account_schema(GetParam().key_index));
   }
-  // Transactions of a few steps at random, and a map that says what must be there.
+  // Runs random transactions of a few steps, and compares the rows with a map.
   void expect_steps_to_hold(int transactions) {
     TestRandom random;
     std::map<Key, int64_t> expected;
@@ -77,8 +77,8 @@ TEST_P(PartsTest, UnderOneAllocatorEverythingIsFound) {
   EXPECT_OK(db_.verify());
 }
 
-// Two neighbours in a B+-tree: the second lookup needs no descent. Of a hash table nothing is
-// counted.
+// The two keys are neighbours in a B+-tree, so the second lookup does not descend. Nothing is
+// counted for a hash table.
 TEST_P(PartsTest, LookupsAreCounted) {
   reopen_with({.counted_lookups = true});
   for (const Key key : {1, 2}) insert(accounts_, key, Account{key, 0, 0, 0});
@@ -93,8 +93,8 @@ TEST_P(PartsTest, LookupsAreCounted) {
   EXPECT_EQ(after.leaves_kept - before.leaves_kept, tree ? 1u : 0u);
 }
 
-// A row that is read again and again needs no lookup in its index. That is tried now and then, so
-// it takes some transactions.
+// A row that is read often does not need a lookup in its index. The engine looks for such rows only
+// from time to time, so the test needs several transactions.
 TEST_P(PartsTest, RowsThatAreKeptAreCounted) {
   reopen_with({.counted_lookups = true});
   insert(accounts_, 1, Account{1, 7, 0, 0});

@@ -1,5 +1,5 @@
-// Phantoms: rows that appear in, leave, or move into a range after it was scanned make the scanning
-// transaction's commit fail; rows outside the part that was visited do not.
+// Phantoms: if rows appear in, leave, or move into a range after it was scanned, the commit of the
+// scanning transaction fails. Rows outside the visited part do not matter.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -27,8 +27,7 @@ class PhantomTest : public DatabaseTest {
   static Account account(Key key) { return {key, 0, static_cast<uint32_t>(key), 0}; }
   static bool visit(Key, const View<Account>&) { return true; }
 
-  // A transaction that did `observe`, then writes elsewhere; meanwhile
-  // another one commits `change`.
+  // A transaction does `observe`, then writes elsewhere. Meanwhile another one commits `change`.
   template <class Observe, class Change>
   void expect_commit(Code code, Observe&& observe, Change&& change) {
     ActiveTransaction observer = begin(db_);
@@ -98,7 +97,7 @@ TEST_P(KeyPhantomTest, AScanThatItsVisitorEndedCoversOnlyWhatItVisited) {
   expect_commit(Code::kConflict, two, inserting(150));
 }
 
-// What follows changes the leaf that was scanned, but not what the scan found.
+// The following changes affect the leaf that was scanned, but not the result of the scan.
 TEST_P(KeyPhantomTest, AnInsertBesideTheRangeDoesNotConflict) {
   expect_commit(Code::kOk, scanning({1000, 1100}), inserting(1101));
   expect_commit(Code::kOk, scanning({1200, 1300}, {.reverse = true}), inserting(1199));
@@ -179,7 +178,7 @@ TEST_P(KeyPhantomTest, OwnWritesOfScannedRowsDoNotHideAForeignInsert) {
 
 TEST_P(KeyPhantomTest, OwnWritesAloneNeverConflict) {
   ActiveTransaction alone = begin(db_);
-  ASSERT_OK(alone->add(accounts_, 1500, &Account::balance, 1));  // blind: who looks again cannot tell
+  ASSERT_OK(alone->add(accounts_, 1500, &Account::balance, 1));  // a blind write: a second look cannot recognise it
   for (int i = 0; i < 3; ++i) scanning({1400, 1600})(*alone);
   for (Key key = 1501; key < 1540; ++key) ASSERT_OK(alone->insert(accounts_, key, account(key)));
   scanning({1400, 1600})(*alone);
@@ -189,8 +188,8 @@ TEST_P(KeyPhantomTest, OwnWritesAloneNeverConflict) {
 
 TEST_P(KeyPhantomTest, TheUnlinkingOfRemovedRowsDoesNotConflict) {
   Key key = 100;
-  // A removed row is unlinked some garbage collections after the commit:
-  // one of these rounds sees it.
+  // A removed row is unlinked some garbage collections after the commit. One of these rounds covers
+  // it.
   for (int before = 0; before < 6; ++before) {
     for (const bool reinserted : {false, true}) {
       SCOPED_TRACE(std::to_string(before) + (reinserted ? " reinserted" : ""));
@@ -213,7 +212,7 @@ TEST_P(KeyPhantomTest, TheUnlinkingOfRemovedRowsDoesNotConflict) {
 }
 
 TEST_P(KeyPhantomTest, OwnInsertsAreNoPhantoms) {
-  // Scans, inserts into what was scanned (splitting leaves), scans again.
+  // Scans a range, inserts into it, which splits leaves, and scans it again.
   transact(db_, [&](Transaction& txn) {
     int rows = 0;
     const auto count = [&](Key, const View<Account>&) { return ++rows > 0; };
@@ -230,8 +229,8 @@ TEST_P(KeyPhantomTest, OwnInsertsAreNoPhantoms) {
 }
 
 TEST_P(KeyPhantomTest, OwnInsertsDoNotHideThoseOfOthers) {
-  // The own insert changes the leaf that was scanned; a foreign one in the
-  // same leaf must still count.
+  // The transaction's own insert changes the leaf that it scanned. An insert of another transaction
+  // into the same leaf must still be detected.
   expect_commit(
       Code::kConflict,
       [&](Transaction& txn) {
@@ -285,8 +284,8 @@ TEST_P(IndexPhantomTest, ARowRemovedFromTheRangeConflicts) {
 }
 
 TEST_P(IndexPhantomTest, ACountThroughAnIndexIsExact) {
-  // Two transactions each count a branch and, finding fewer than two, add a
-  // row to it: at most one may.
+  // Two transactions each count the rows of a branch. If they find fewer than two, they add one. At
+  // most one of them may commit.
   ActiveTransaction first = begin(db_), second = begin(db_);
   for (ActiveTransaction* txn : {&first, &second}) {
     int rows = 0;

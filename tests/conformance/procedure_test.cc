@@ -191,7 +191,7 @@ TEST_P(ProcedureTest, CallsAreCountedUnderTheProceduresName) {
 }
 
 TEST_P(ProcedureTest, AConflictedCallRunsAgainWithAClearedReply) {
-  if (!GetParam().concurrent()) return;  // needs a transaction beside the call
+  if (!GetParam().concurrent()) return;  // needs a transaction concurrent with the call
   Procedure<Values> procedure("disturbed");
   int runs = 0;
   procedure.body([&, accounts = accounts_](Transaction& txn, Values& call) -> Status {
@@ -224,7 +224,7 @@ struct Pay {
 
 class TypedProcedureTest : public ProcedureTest {
  protected:
-  // What a call does, as one body.
+  // The whole procedure as one body.
   auto pay() {
     return [accounts = accounts_](Transaction& txn, Pay& call) -> Status {
       ELIDER_TRY(txn.update(accounts, call.from, {}, [&](Account& a) { call.left = a.balance -= call.amount; }));

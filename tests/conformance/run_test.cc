@@ -1,4 +1,4 @@
-// Database::run: what it retries, how often, and until when; and what it tells the procedure.
+// Database::run: what it retries, how often and until when, and what it tells the procedure.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -35,7 +35,7 @@ class RunTest : public DatabaseTest {
     return txn.update(accounts_, 2, {}, [&](Account& a) { a.balance = (*view)->balance; });
   }
 
-  // Under timestamp ordering the transaction within the other one waits 10 ms for it.
+  // Under timestamp ordering, the inner transaction waits 10 ms for the outer one.
   static bool each_conflict_waits() { return GetParam().protocol == Protocol::kTimestamp; }
 
   Table<Account> accounts_;
@@ -55,7 +55,7 @@ TEST_P(RunOnceTest, WithoutConflictTheProcedureRunsOnce) {
   EXPECT_EQ(attempts, (std::vector<uint32_t>{1}));
 }
 
-// It ends after what the database keeps of its thread, for it is older.
+// Destroyed after the thread's resources in the database, because it was constructed earlier.
 struct LastWords {
   Database* db = nullptr;
   Table<Account> accounts;
@@ -134,8 +134,8 @@ TEST_P(RunTest, OneAttemptIsEnoughWithoutConflict) {
 
 TEST_P(RunTest, ADeadlineEndsTheAttempts) {
   int runs = 0;
-  // Who loses its processor in the first attempt has no second one: then
-  // there is a longer deadline.
+  // A thread that loses its processor in the first attempt may not get a second one. Then the test
+  // uses a longer deadline.
   for (const uint64_t deadline_ms : {20, 200, 2000}) {
     RunPolicy policy;
     policy.deadline_us = deadline_ms * 1000;
@@ -150,13 +150,13 @@ TEST_P(RunTest, ADeadlineEndsTheAttempts) {
     const auto elapsed = std::chrono::steady_clock::now() - start;
     EXPECT_CODE(Code::kDeadline, status);
     EXPECT_GE(elapsed, std::chrono::milliseconds(deadline_ms - 1));
-    EXPECT_LT(elapsed, TestStop::kTimeout);  // a slow machine is no failure, a hang is
+    EXPECT_LT(elapsed, TestStop::kTimeout);  // fails only if it hangs, not on a slow machine
     if (runs > 1) break;
   }
   EXPECT_GT(runs, 1);
 }
 
-// And it is not slept through.
+// A wait does not continue beyond the deadline.
 TEST_P(RunTest, ADeadlineCutsAWaitShort) {
   RunPolicy policy;
   policy.deadline_us = 20'000;
@@ -165,9 +165,9 @@ TEST_P(RunTest, ADeadlineCutsAWaitShort) {
   const auto start = std::chrono::steady_clock::now();
   const Status status = db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs > 0); }, policy);
   EXPECT_CODE(Code::kDeadline, status);
-  EXPECT_LE(runs, 3);  // the wait before the third is as good as never so short that there is a fourth
+  EXPECT_LE(runs, 3);  // the wait before the third attempt almost never leaves time for a fourth
   EXPECT_EQ(status.cause(), Cause::kDeadline);
-  if (!GetParam().claims_reads()) {  // the other transaction has ended this one, and says no row
+  if (!GetParam().claims_reads()) {  // the other transaction has ended this one, and does not name a row
     EXPECT_FALSE(status.table().empty());
     EXPECT_TRUE(status.has_key());
   }
@@ -184,7 +184,7 @@ TEST_P(RunTest, ADeadlineThatHasNotPassedIsNotInTheWay) {
 
 TEST_P(RunTest, TheFirstRetryDoesNotWait) {
   RunPolicy policy;
-  policy.deadline_us = 20'000'000;  // a wait would, but for one in 200, go beyond it
+  policy.deadline_us = 20'000'000;  // 199 of 200 waits would exceed it
   policy.backoff_min_us = policy.backoff_max_us = 4'000'000'000;
   int runs = 0;
   EXPECT_OK(db_.run([&](Transaction& txn) -> Status { return copy(txn, ++runs == 1); }, policy));
@@ -210,8 +210,8 @@ TEST_P(RunTest, BackoffStaysBoundedAfterManyAttempts) {
   EXPECT_EQ(runs, conflicts + 1);
 }
 
-// What an inconsistent attempt returns or throws is discarded: it may come from rows that no
-// point in time held together.
+// The error or exception of an inconsistent attempt is discarded. It may result from rows that did
+// not exist at the same time.
 TEST_P(RunTest, AnErrorOfAnAttemptThatCannotCommitIsDiscarded) {
   int runs = 0;
   EXPECT_OK(db_.run([&](Transaction& txn) -> Status {
@@ -234,7 +234,7 @@ TEST_P(RunTest, AnExceptionOfAnAttemptThatCannotCommitIsDiscarded) {
   EXPECT_EQ(runs, 2);
 }
 
-// A procedure may run others: each is a transaction of its own.
+// A procedure may run others. Each is a separate transaction.
 TEST_P(RunTest, AProcedureMayRunAnotherTransaction) {
   EXPECT_CODE(Code::kRolledBack, db_.run([&](Transaction& txn) -> Status {
     EXPECT_OK(txn.update(accounts_, 1, {}, [](Account& a) { a.balance = 100; }));
@@ -254,7 +254,7 @@ TEST_P(RunTest, AProcedureMayRunAnotherTransaction) {
   EXPECT_EQ(row(accounts_, 2).balance, 200);
 }
 
-// A deadline in nanoseconds would not fit 64 bits: it must not become a short one.
+// This deadline exceeds 64 bits in nanoseconds. It must not become a short one.
 TEST_P(RunTest, AHugeDeadlineNeverPasses) {
   for (uint64_t deadline_us : {~uint64_t{0} / 1000 + 1, ~uint64_t{0} / 1000 * 3, ~uint64_t{0}}) {
     RunPolicy policy;
@@ -265,11 +265,12 @@ TEST_P(RunTest, AHugeDeadlineNeverPasses) {
   }
 }
 
-// What a failed attempt has read does not hold: its status names what changed, as a commit's would.
+// What a failed attempt has read is not valid. Its status names what changed, as the status of a
+// commit would.
 class DiscardedAttemptTest : public RunTest {
  protected:
-  // Runs `reads`, lets another transaction do `change`, and fails. One attempt:
-  // its conflict is reported.
+  // Runs `reads`, lets another transaction do `change`, and fails. There is one attempt, so its
+  // conflict is reported.
   template <class Reads, class Change>
   void expect_conflict(Cause cause, Key key, Reads&& reads, Change&& change) {
     const Status status = db_.run(

@@ -1,5 +1,5 @@
-// Secondary indexes: kept by the engine in the same transaction, scanned in the order of (value,
-// key), unique where declared so.
+// Secondary indexes: the engine maintains them in the same transaction. They are scanned in the
+// order of (value, key), and can be declared unique.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,7 +13,7 @@
 namespace elider::test {
 namespace {
 
-// What the engine keeps for "by_branch" over these accounts.
+// The entries of "by_branch" for these accounts.
 using ByBranch = std::vector<std::pair<uint64_t, Key>>;
 
 class SecondaryIndexTest : public DatabaseTest {
@@ -33,7 +33,7 @@ class SecondaryIndexTest : public DatabaseTest {
     }));
     return found;
   }
-  // The primary key of this owner, or kKeyMax.
+  // Returns the primary key of this owner, or kKeyMax.
   Key find_owner(Transaction& txn, uint64_t owner) {
     Key found = kKeyMax;
     EXPECT_OK(txn.scan(by_owner_, {owner, owner}, {}, [&](Key key, const View<Account>&) {
@@ -42,7 +42,7 @@ class SecondaryIndexTest : public DatabaseTest {
     }));
     return found;
   }
-  // What stands committed, both through an ordinary transaction and through a snapshot.
+  // Checks the committed entries in an ordinary transaction and on a snapshot.
   void expect_committed(const ByBranch& expected) {
     transact(db_, [&](Transaction& txn) { EXPECT_EQ(scan(txn), expected); });
     read(db_, [&](Transaction& txn) { EXPECT_EQ(scan(txn), expected); });
@@ -253,8 +253,8 @@ TEST_P(SecondaryIndexTest, AViewThroughAnIndexShowsOwnChangesOfOtherColumns) {
   });
 }
 
-// An entry of a value that a row had only within the transaction must not outlive the row: it would
-// lead to memory that is used for something else by then.
+// A row has a value only within a transaction. The entry of this value must not outlive the row,
+// because it would lead to memory that is used for something else.
 TEST_P(SecondaryIndexTest, ValuesThatARowHadOnlyWithinATransactionLeaveNoEntry) {
   const auto set_branch = [&](Transaction& txn, Key key, uint32_t branch) {
     return txn.update(accounts_, key, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
@@ -301,7 +301,7 @@ TEST_P(SecondaryIndexTest, ValuesThatARowHadOnlyWithinATransactionLeaveNoEntry) 
     db_.collect_garbage();
     EXPECT_OK(db_.verify());
     expect_committed({{10, 3}, {10, 4}, {20, 2}, {30, 1}});
-    // The row goes, and its memory with it; other rows take it.
+    // The row is removed and its memory is reclaimed. Other rows use the memory.
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 4)); });
     db_.collect_garbage();
     EXPECT_OK(db_.verify());
@@ -351,9 +351,9 @@ TEST_P(SecondaryIndexTest, AnUnknownIndexIsRefused) {
   });
 }
 
-// The indexed column stands in a column group of its own: removing and inserting the row in one
-// transaction moves its entry all the same, and so does doing it in two, with the block
-// reclaimed between or not.
+// The indexed column has its own column group. If one transaction removes and inserts the row, its
+// entry moves nevertheless. The same holds for two transactions, whether or not the block is
+// reclaimed in between.
 TEST_P(SecondaryIndexTest, AnIndexedColumnInAGroupOfItsOwnFollowsRemoveAndInsert) {
   const Table<Account> table = create(indexed_account_schema(GetParam().key_index, "grouped").group({"branch"}).group({"owner"}));
   const Index<Account> index = *db_.index(table, "by_branch");

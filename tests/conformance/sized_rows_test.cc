@@ -1,4 +1,4 @@
-// Rows that have a size of their own (Schema::sized_rows), by the calls without a row type.
+// Rows of variable size (Schema::sized_rows), with the calls that do not need a row type.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -221,7 +221,7 @@ TEST_P(SizedRowsTest, ScansShowEachSize) {
   };
   transact(db_, check);
   read(db_, check);
-  // With own writes in the range.
+  // The range contains the transaction's own writes.
   transact(db_, [&](Transaction& txn) {
     ASSERT_OK(txn.put(notes_, 4, row(1, 0, "own")));
     std::string found;
@@ -256,7 +256,7 @@ TEST_P(SizedRowsBesideOthersTest, AChangeOfSizeIsAConflictOfWhoReadIt) {
   ASSERT_OK(reader->insert(notes_, 9, row(1, 1, "because of it")));
   transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(notes_, 1, row(1, 1, "changed"))); });
   EXPECT_CODE(Code::kConflict, reader.commit());
-  // One that edits what it read, too.
+  // A transaction that edits what it has read behaves in the same way.
   ActiveTransaction editor = begin(db_);
   void* image;
   ASSERT_OK(editor->edit(notes_, 1, balance_, &image));

@@ -1,5 +1,6 @@
-// A transaction's own inserts split a leaf that it has scanned, or checked: the new half must be
-// tracked like the old one, or what others insert there is a phantom that nobody notices.
+// A transaction's own inserts split a leaf that it has scanned or checked. The new half must be
+// tracked like the old one. Otherwise, an insert of another transaction there is a phantom that is
+// not detected.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,8 +17,8 @@ namespace {
 class SplitOffTest : public DatabaseTest {
  protected:
   static constexpr Key kRows = 9, kStep = 100;
-  // What the own inserts are, as offsets from the range's first row: a leaf splits in the middle,
-  // or behind an ascending end.
+  // Offsets of the own inserts from the first row of the range. A leaf splits in the middle, or
+  // after its last entry if the keys ascend.
   static constexpr std::array<Key, 4> kOwnFrom{1, 1, 301, 701};
   static constexpr std::array<Key, 4> kOwnStep{1, 31, 1, 1};
   static constexpr Key kOwn = 24;
@@ -36,8 +37,8 @@ class SplitOffTest : public DatabaseTest {
   static bool visit(Key, const View<Account>&) { return true; }
 
   using Observe = std::function<Status(Transaction&, KeyRange)>;
-  // How many of the gaps of a range another transaction's insert can be made in without the
-  // observer's commit noticing.
+  // Returns the number of gaps in a range into which another transaction can insert a row without
+  // the observer's commit noticing.
   uint64_t phantoms(const Observe& observe) {
     uint64_t found = 0;
     for (size_t shape = 0; shape < kOwnFrom.size(); ++shape)
@@ -70,8 +71,8 @@ class SplitOffTest : public DatabaseTest {
 
   Table<Account> accounts_;
   Index<Account> by_branch_, by_owner_;
-  // A range's first row has now and then no other with its first seven bytes, but the own inserts
-  // and the foreign one behind it: where a radix tree splits off a node.
+  // Sometimes the first row of a range shares its first seven bytes only with the own inserts and
+  // the other transaction's insert after it. This makes a radix tree split off a node.
   Key next_first_ = 1200;
 };
 ELIDER_ON_CONCURRENT(SplitOffTest);

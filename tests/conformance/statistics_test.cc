@@ -70,7 +70,7 @@ TEST_P(StatisticsTest, RegionsAreCountedBySiteUnderElision) {
     }
   }
   EXPECT_TRUE(gets);
-  // Without regions, or under a spinlock, rows have no lock that could be elided.
+  // Without regions, or under a spinlock, rows do not have a lock that could be elided.
   EXPECT_EQ(commits, GetParam().htm != HtmBackend::kNone && GetParam().protocol != Protocol::kSpinlock);
 }
 ELIDER_ON_EVERY(StatisticsTest);
@@ -105,7 +105,7 @@ TEST_P(StatisticsTest, AbortsAreCountedByCause) {
   EXPECT_EQ(count_of(statistics.aborts, Cause::kUser), 3u);
   EXPECT_EQ(count_of(statistics.aborts, Cause::kException), 1u);
   EXPECT_EQ(statistics.aborts_total(), 4u);
-  EXPECT_EQ(statistics.conflicts_total(), 0u) << "nobody else was there";
+  EXPECT_EQ(statistics.conflicts_total(), 0u) << "no other transaction ran";
   EXPECT_NE(statistics.to_json().find("\"conflicts\":0"), std::string::npos);
   EXPECT_EQ(statistics.commits, 5u);
 }
@@ -157,8 +157,8 @@ TEST_P(StatisticsTest, CommitsOfATableAreThoseThatWroteToIt) {
   EXPECT_EQ(table("others").commits, 2u);
 }
 
-// A transaction notes the first 63 tables that it writes as bits of a word,
-// all others as one more bit.
+// A transaction records the first 63 tables that it writes as bits of a word. One more bit is for
+// all other tables.
 TEST_P(StatisticsTest, CommitsAreCountedForEachOfMoreTablesThanAWordHasBits) {
   constexpr size_t kTables = 140;
   std::vector<Table<Account>> many;
@@ -167,7 +167,7 @@ TEST_P(StatisticsTest, CommitsAreCountedForEachOfMoreTablesThanAWordHasBits) {
     for (const Table<Account>& one : many)
       for (Key key = 1; key <= 2; ++key) ASSERT_OK(txn.insert(one, key, Account{}));
   });
-  transact(db_, [&](Transaction& txn) { ASSERT_OK(bump(txn, 1)); });  // what was noted before is forgotten
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(bump(txn, 1)); });  // the records of the previous transaction are cleared
   transact(db_, [&](Transaction& txn) {
     for (size_t i = 0; i < kTables; i += 2) ASSERT_OK(txn.put(many[i], 1, Account{1, 0, 0, 0}));
   });
@@ -231,7 +231,7 @@ TEST_P(StatisticsTest, MoreProcedureNamesThanFitAreCountedUnderNone) {
   }
   EXPECT_EQ(db_.procedure_id("p299"), 0u);
   RunPolicy policy;
-  policy.procedure_id = 123'456;  // nobody gave this number
+  policy.procedure_id = 123'456;  // procedure_id() did not return this number
   const Status status = db_.run([&](Transaction& txn) { return bump(txn, 1); }, policy);
   if (!status.ok()) {
     EXPECT_CODE(Code::kInvalidArgument, status);
@@ -293,7 +293,8 @@ TEST_P(ConflictStatisticsTest, AStalledReaderShowsInVersionsAndAge) {
   ActiveTransaction reader = begin_read_only(db_);
   ASSERT_OK(reader->get(accounts_, 1));
   for (int i = 0; i < 100; ++i) {
-    // A new reader each round, or the old versions need not be kept: nobody could read them.
+    // Without a new reader in each round, the old versions would not be kept, because no
+    // transaction could read them.
     ActiveTransaction passing = begin_read_only(db_);
     ASSERT_OK(passing.commit());
     transact(db_, [&](Transaction& txn) { ASSERT_OK(bump(txn, 1)); });

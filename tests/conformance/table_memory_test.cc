@@ -1,4 +1,4 @@
-// Each table says all its memory: what the tables say adds up to what the database's memory says.
+// Each table reports all its memory: the sum over the tables is what the database reports.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,12 +15,12 @@ class TableMemoryTest : public DatabaseTest {
  protected:
   static constexpr Key kRows = 1500;
 
-  // A table for each way to keep rows.
+  // Creates one table for each way to store rows.
   void SetUp() override {
     DatabaseTest::SetUp();
     accounts_ = create(indexed_account_schema(GetParam().key_index));
     documents_ = create(document_schema(GetParam().key_index));
-    inline_ = create(account_schema(KeyIndex::kHashed, "inline").inline_rows(kRows / 4));  // most find no place
+    inline_ = create(account_schema(KeyIndex::kHashed, "inline").inline_rows(kRows / 4));  // most rows do not find a place
     zoned_ = create(account_schema(GetParam().key_index, "zoned").zoned());
     Schema sized;
     sized.name = "sized";
@@ -69,14 +69,15 @@ class TableMemoryTest : public DatabaseTest {
     }
     return sums;
   }
-  // While nothing waits for its grace period.
+  // May be called only while nothing waits for its grace period.
   void expect_all_told() {
     db_.collect_garbage();
     const Statistics statistics = db_.statistics();
     const Sums told = sums(statistics);
     EXPECT_EQ(told.rows, statistics.memory.rows + statistics.memory.blocks);
     EXPECT_EQ(told.versions, statistics.memory.versions);
-    // What an index takes when it is empty is on the heap, with its counts of regions if any.
+    // The memory of an empty index is on the process's heap, with its region counters if it has
+    // any.
     EXPECT_GE(told.indexes, statistics.memory.indexes);
     EXPECT_LE(told.indexes, statistics.memory.indexes + 20'000 * (statistics.tables.size() + 2));
   }

@@ -1,5 +1,5 @@
-// Tables: made once, found by name, described without their struct;
-// mistakes in a schema are refused.
+// Tables: created once, found by name, and described without their struct. Mistakes in a schema are
+// refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ TEST_P(TableTest, AnUndescribedColumnIsRefusedByEveryOperation) {
   EXPECT_EQ(row(accounts, 1), (Account{1, 10, 0, 0}));
 }
 
-// Each mistake stands alone in an otherwise good schema; `word` is what the message must name.
+// Each schema has only one mistake. `word` is what the message must name.
 TEST_P(TableTest, MistakesInASchemaAreRefusedByName) {
   int mistakes = 0;
   const auto refused = [&](const std::string& word, auto&& spoil) {

@@ -1,6 +1,6 @@
 // Validation of the smallest transactions: two reads, or a read and an absence, and then a commit
-// that changes one of them. Who has read a single row needs no validation; two rows, or a row and
-// an absence, stood together only if nothing came between.
+// that changes one of them. A transaction that has read a single row does not need validation. Two
+// rows, or a row and an absence, were valid at the same time only if no change came in between.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -39,7 +39,7 @@ class ValidationTest : public DatabaseTest {
     return [=, this](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, key)); };
   }
 
-  // Does both reads, then lets `change` commit, before and between them, too; with a write
+  // Does both reads, and lets `change` commit after them or between them. Repeats this with a write
   // of its own and without one.
   void expect_conflict(const Body& first, const Body& second, const Body& change) {
     for (const bool writes : {false, true})

@@ -1,5 +1,5 @@
-// Chains of writes of one row with several column groups, in one transaction: after each step the
-// transaction reads what a model says, and so does everybody after the commit.
+// Chains of writes to one row with several column groups, in one transaction. After each step, the
+// transaction reads what a model predicts. After the commit, so do all other transactions.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,14 +35,14 @@ class WriteChainTest : public DatabaseTest {
   void SetUp() override {
     DatabaseTest::SetUp();
     accounts_ = create(grouped_account_schema(GetParam().key_index));
-    // The same columns, one of them indexed: writes go other ways.
+    // This table has the same columns, and one of them is indexed. Writes take other code paths.
     indexed_ = create(grouped_account_schema(GetParam().key_index, "indexed").index("by_flags", {"flags"}, [](const Account& a) {
       return uint64_t{a.flags};
     }));
   }
   using Row = std::optional<Account>;
 
-  // Does the step to the row; `salt` makes each step's values its own.
+  // Applies the step to the row. `salt` makes the values of each step unique.
   static Status perform(Transaction& txn, const Table<Account>& table, Key key, Step step, uint32_t salt) {
     const Account fresh = fresh_row(salt);
     switch (step) {
@@ -64,7 +64,7 @@ class WriteChainTest : public DatabaseTest {
     }
     return Status::invalid_argument("no such step");
   }
-  // The same to a model of the row.
+  // Applies the step to a model of the row.
   static Code perform(Step step, uint32_t salt, Row& model) {
     const Account fresh = fresh_row(salt);
     if (step == Step::kInsert && model) return Code::kDuplicateKey;
@@ -90,8 +90,8 @@ class WriteChainTest : public DatabaseTest {
   }
   static Account fresh_row(uint32_t salt) { return {salt, int64_t{salt} * 2, salt * 3, salt * 4}; }
   static constexpr uint32_t salt_of(uint32_t step) { return 100 * (step + 1); }
-  // Not within ASSERT_NO_FATAL_FAILURE: a region that aborts there leaves googletest a reporter
-  // that is gone.
+  // This is not called within ASSERT_NO_FATAL_FAILURE. If a region aborts there, googletest keeps a
+  // reporter that no longer exists.
   void expect_own(Transaction& txn, const Table<Account>& table, Key key, const Row& model) {
     auto view = txn.get(table, key);
     ASSERT_CODE(model ? Code::kOk : Code::kNotFound, view);
@@ -101,8 +101,9 @@ class WriteChainTest : public DatabaseTest {
     ASSERT_OK(part);
     ASSERT_EQ((*part)->balance, model->balance);
   }
-  // All chains of `length` steps over a row that is there, or is not. Reading after each step makes
-  // blind writes tracked ones, so it is done and left out.
+  // Runs all chains of `length` steps on a row that exists, and on one that does not. Reading after
+  // each step turns blind writes into tracked ones, so each chain runs with and without these
+  // reads.
   void run_chains(const Table<Account>& table, int length) {
     int chains = 1;
     for (int i = 0; i < length; ++i) chains *= kSteps;
@@ -136,9 +137,9 @@ class WriteChainTest : public DatabaseTest {
     EXPECT_OK(db_.verify());
   }
 
-  // All chains of `length` steps, and another transaction that removes the row, puts one there
-  // or puts one in its place before the chain commits: it may only if every step would have
-  // answered the same after that.
+  // Runs all chains of `length` steps. Before the chain commits, another transaction removes the
+  // row, inserts it or replaces it. The chain may commit only if every step would have given the
+  // same answer after that.
   void run_chains_against_another(const Table<Account>& table, int length) {
     enum class Other { kRemoves, kInserts, kReplaces };
     constexpr std::array<const char*, 3> kOthers{", removed", ", inserted", ", replaced"};
@@ -206,8 +207,8 @@ TEST_P(BlindWriteTest, NoChainOfTwoWritesOfAnIndexedRowCommitsWhatAnothersWriteM
   run_chains_against_another(indexed_, 2);
 }
 
-// A blind write over an own blind write, or over an own add, reads nothing still:
-// nobody's change conflicts.
+// A blind write over the transaction's own blind write or addition still does not read anything.
+// Changes of other transactions do not conflict with it.
 TEST_P(BlindWriteTest, AWriteOverAnOwnBlindChangeStaysBlind) {
   ELIDER_SKIP_IF_CLAIMED(GetParam().claims_writes());
   insert(accounts_, 5, Account{1, 2, 3, 4});

@@ -1,4 +1,4 @@
-// Zoned tables (SchemaOf::zoned, storage/zones.h): everything that a table does, and scans over its
+// Zoned tables (SchemaOf::zoned, storage/zones.h): all operations of a table, and scans over its
 // rows in memory, on a snapshot, while others write.
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ class ZonedTest : public DatabaseTest {
   }
 
   // Inserts rows into the empty table. Each time the insertion reaches the point, another thread
-  // scans the table and finds nothing.
+  // scans the table, which must be empty.
   void insert_while_scanned(const char* point) {
     int scans = 0;
     TestPoints::on(point, [&] {
@@ -99,20 +99,20 @@ TEST_P(ZonedTest, SlotsAreUsedAgain) {
   }
   put(1, 1);
   EXPECT_EQ(rows(), (std::map<Key, int64_t>{{1, 1}}));
-  EXPECT_LE(db_.statistics().memory.rows, early + early / 2) << "rounds that follow need no more";
+  EXPECT_LE(db_.statistics().memory.rows, early + early / 2) << "later rounds do not need more memory";
 }
 
 // A slot that has never been used is not shown to scans before it is absent. Mutant:
 // bound_before_cells.
 TEST_P(ZonedTest, AFreshSlotHoldsNoRowYet) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().concurrent()) return;
   insert_while_scanned("zones.before_cell");
 }
 
 // Scans pass a slot that is used again while its new row block is being made.
 TEST_P(ZonedTest, ASlotThatIsTakenAgainHoldsNoRowYet) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().concurrent()) return;
   for (Key key = 0; key < 20; ++key) put(key, 7);
   transact(db_, [&](Transaction& txn) {
@@ -172,7 +172,7 @@ TEST_P(ZonedTest, WrongCallsAreRefused) {
   transact(db_, [&](Transaction& txn) { EXPECT_REFUSED(Code::kInvalidArgument, "read-only", txn.scan_rows(accounts_, {}, visit)); });
   EXPECT_REFUSED(Code::kInvalidArgument, "zones is 1025", db_.create_table(account_schema(GetParam().key_index, "third").zoned(1025)));
   EXPECT_REFUSED(Code::kSchemaMismatch, "not zoned", db_.create_table(account_schema(GetParam().key_index)));
-  EXPECT_OK(db_.create_table(schema(7))) << "how many zones there are is no part of the schema";
+  EXPECT_OK(db_.create_table(schema(7))) << "the number of zones does not belong to the schema";
 }
 
 TEST_P(ZonedTest, ManyZonesAndOneHoldTheSameRows) {
@@ -200,8 +200,8 @@ TEST_P(ZonedTest, AReadOnlyTransactionSeesItsSnapshot) {
   EXPECT_EQ(rows().size(), 50u - 13 + 7 + 50);
 }
 
-// Writers move amounts between rows, insert pairs of rows and remove them; every scan sees a sum of
-// nothing, and each key once.
+// Writers move amounts between rows, and insert and remove pairs of rows. In every scan, the sum is
+// zero and each key occurs once.
 TEST_P(ZonedTest, EveryScanSeesWholeCommitsWhileOthersWrite) {
   if (!GetParam().threads()) return;
   constexpr Key kRows = 64;

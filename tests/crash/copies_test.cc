@@ -1,9 +1,9 @@
 // The machine stops while a backup or a restore is written, or while a database goes back to an
-// earlier state: at any call, with any of the sectors and names on the disk that were not
-// synced. What is copied stays as it was. The copy is whole, or, while it has no manifest,
-// refused or empty: it never has a part of the rows. Who went back has the later state or the
-// earlier one. Once the work has ended no crash takes it back. What is there goes on from there,
-// source and copy (cycle.h).
+// earlier state. It stops at any call, and any subset of the unsynced sectors and names is on the
+// disk. The source does not change. The copy is complete. As long as it does not have a manifest,
+// it may instead be refused or empty, but it never has only some of the rows. A database that goes
+// back has the later state or the earlier one. Once the work has ended, no crash undoes it. Source
+// and copy can be used afterwards (cycle.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
 
   std::vector<std::string> folders() const { return folders_of(shape_.folders); }
 
-  // Empty, or why it cannot be opened.
+  // Returns an empty text, or why it cannot be opened.
   std::string recover(Contents contents, State* state) const {
     io::MemoryFiles files(std::move(contents));
     const io::SubstituteFiles substitute(files);
@@ -52,17 +52,18 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
     Status status = read_state(*db, state);
     return status.ok() ? "" : status.message();
   }
-  // All of it, on files of its own.
+  // Runs the whole cycle on separate files.
   std::string go_through(Cycle<State>& cycle, const Contents& image, const Cycle<State>::Judge& judge) {
     io::MemoryFiles files(image);
     Cycle<State>::Outcome outcome;
     return cycle.run(files, {.threads = images_ % 16 == 0, .checkpoint = images_ % 4 == 0}, judge, &outcome);
   }
 
-  // Of an image: empty, or what is wrong; *done: it shows that the work was done.
+  // Judges an image: returns an empty text, or what is wrong. Sets *done if the image shows that
+  // the work was done.
   using Judge = std::function<std::string(const Contents& image, bool* done)>;
 
-  // Looks at the images of a crash in what `work` does. Empty, or the first fault.
+  // Checks the images of crashes during `work`. Returns an empty text, or the first fault.
   std::string search(const std::function<Status()>& work, const Judge& judge, Subsets subsets = {}) {
     std::vector<Call> calls;
     {
@@ -90,7 +91,7 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
     }
   }
 
-  // The source as it was, and of the copy all or nothing.
+  // The source must be unchanged, and the copy must be complete or empty.
   std::string judge_copy(const Contents& image, bool* done) {
     const auto is_newest = [&](const State& state) { return difference(newest_, state); };
     if (std::string wrong = go_through(*source_, image, is_newest); !wrong.empty()) return "the source: " + wrong;
@@ -99,7 +100,7 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
       std::string wrong = go_through(*copy_, image, is_newest);
       return wrong.empty() ? "" : "the copy: " + wrong;
     }
-    // A folder in which rows stand does not open as an empty database.
+    // A folder that contains rows does not open as an empty database.
     const auto has_rows = [](const auto& file) { return file.first.starts_with("copy/") && file.first != "copy/LOCK"; };
     if (std::ranges::none_of(image, has_rows)) return go_through(*copy_, image, [](const State& state) { return difference({}, state); });
     io::MemoryFiles files(image);
@@ -125,9 +126,9 @@ class CopiesTest : public testing::TestWithParam<uint64_t> {
 TEST_P(CopiesTest, ABackupIsWholeOrNone) { EXPECT_EQ(back_up(), ""); }
 
 TEST_P(CopiesTest, ABackupThatIsNotSyncedIsFound) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   set_mutant(Mutant::kPublishUnsynced);
-  const std::string fault = back_up({.unsure_max = 6, .samples = 24});  // it shows at the last call, and few are enough
+  const std::string fault = back_up({.unsure_max = 6, .samples = 24});  // the fault shows at the last call, so few images are enough
   set_mutant(Mutant::kNone);
   EXPECT_NE(fault, "");
 }
@@ -152,7 +153,7 @@ TEST_P(CopiesTest, GoingBackIsDoneOrNot) {
     ASSERT_OK(files::recover(folders(), to, false, {}, &report));
     ASSERT_EQ(recover(files.contents(), &earlier), "");
   }
-  ASSERT_NE(difference(newest_, earlier), "") << "there is nothing to go back to";
+  ASSERT_NE(difference(newest_, earlier), "") << "the earlier state must differ";
   EXPECT_EQ(search([&] {
     Recovery report;
     return files::recover(folders(), to, false, {}, &report);

@@ -1,11 +1,12 @@
-// Cycle: what every image of a crash goes through, whoever wrote the database.
+// Cycle: the steps that every image of a crash goes through, whichever test wrote the database.
 //
-// It is recovered, recovered again, written to with a `group` commit and, where that is asked
-// for, a checkpoint, and recovered once more; the database is verified each time, and looked at
-// by files::check (`elider check`) before the first recovery and after the last. The first state
-// is the caller's to judge, the others follow from it. crash_again(): the same of images of
-// crashes while all that was done.
-// Thread safety: one thread at a time, and one Cycle a process: it substitutes the system's files.
+// The database is recovered, recovered again, written to with a `group` commit and, on request, a
+// checkpoint, and recovered once more. It is verified each time. files::check (`elider check`)
+// checks it before the first recovery and after the last. The caller judges the first state, and
+// the other states follow from it. crash_again() does the same with images of crashes during these
+// steps.
+// Thread safety: one thread at a time, and one Cycle per process, because it substitutes the
+// system's files.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +21,14 @@
 
 namespace elider::crash {
 
-// A database, as a test knows it. State: all that its rows say, or what tells two such apart.
+// A database as a test sees it. State: the contents of its rows, or a value that distinguishes two
+// such contents.
 template <class State>
 struct Subject {
   std::vector<std::string> folders;
   std::function<Options(bool threads)> options;    // threads: as a server would, with all of its threads
-  std::function<Status(Database&, State*)> read;   // an error, too, where what must hold of every state does not
-  std::function<Status(Database&, State*)> write;  // durable when it returns; the state follows
+  std::function<Status(Database&, State*)> read;   // also fails if an invariant of every state is violated
+  std::function<Status(Database&, State*)> write;  // durable when it returns; updates the state
   std::function<std::string(const State& expected, const State& found)> difference;  // empty: none
 };
 
@@ -34,28 +36,28 @@ template <class State>
 class Cycle {
  public:
   using Contents = io::MemoryFiles::Contents;
-  // Empty, or why the state is not allowed.
+  // Returns an empty text, or why the state is not allowed.
   using Judge = std::function<std::string(const State&)>;
 
   struct How {
-    bool threads = false;     // the first recovery has them
-    bool checkpoint = false;  // one is taken after the writing
-    bool damaged = false;     // no crash leaves this: opening may refuse it, and files::check what opening does not need
+    bool threads = false;     // the first recovery uses them
+    bool checkpoint = false;  // a checkpoint is taken after the writing
+    bool damaged = false;     // not from a crash: opening may refuse it, and files::check also files that opening does not need
   };
   struct Outcome {
-    bool refused = false;  // and nothing else is known
-    State first, after;    // what was recovered; what it was after the writing
-    size_t written_at = 0;  // how many calls had been made when the writing had ended
+    bool refused = false;  // then the other fields are not set
+    State first, after;    // the state as recovered, and after the writing
+    size_t written_at = 0;  // the number of calls up to the end of the writing
   };
 
   explicit Cycle(Subject<State> subject) : subject_(std::move(subject)) {}
 
-  // Images looked at by crash_again().
+  // The number of images that crash_again() has checked.
   uint64_t images_again() const { return images_again_; }
-  // How often files::check was asked.
+  // The number of calls of files::check.
   uint64_t files_checked() const { return files_checked_; }
 
-  // Of an image that was made `files`. Empty, or what is wrong.
+  // Checks an image, whose files are `files`. Returns an empty text, or what is wrong.
   std::string run(io::MemoryFiles& files, const How& how, const Judge& judge, Outcome* outcome) {
     const io::SubstituteFiles substitute(files);
     *outcome = {};
@@ -65,7 +67,7 @@ class Cycle {
     if (how.damaged && is_refusal(opened)) {
       outcome->refused = true;
       if (!names_a_file(opened)) return "refused with other words: " + opened.message();
-      return checked.ok() && is_database(files) ? "files::check finds nothing where opening refuses: " + opened.message() : "";
+      return checked.ok() && is_database(files) ? "files::check accepts what opening refuses: " + opened.message() : "";
     }
     if (!wrong.empty()) return "recovered: " + wrong;
     if (wrong = judge(outcome->first); !wrong.empty()) return wrong;
@@ -78,7 +80,7 @@ class Cycle {
     return wrong.empty() ? "" : "recovered after writing: " + wrong;
   }
 
-  // Crashes at every call that run() made on `before`: the state stays, or is
+  // Crashes at every call that run() made on `before`. The recovered state must be the old one, or
   // the one that was written.
   std::string crash_again(const Contents& before, const std::vector<io::MemoryFiles::Call>& calls, const Outcome& done, Random& random) {
     io::CrashDisk disk(before);
@@ -111,11 +113,11 @@ class Cycle {
   static bool is_refusal(const Status& status) {
     return status.code() == Code::kCorrupt || status.code() == Code::kUnsupported || status.code() == Code::kInvalidArgument;
   }
-  // Without a manifest there is none.
+  // A folder without a manifest is not a database.
   bool is_database(const io::MemoryFiles& files) const { return files.contents().contains(subject_.folders[0] + "/MANIFEST"); }
 
-  // What a crash left is no damage to `elider check` either, and it changes
-  // nothing. *checked: what it said.
+  // `elider check` does not report the result of a crash as damage, and it does not change any
+  // file. *checked: its status.
   std::string check_files(const io::MemoryFiles& files, const How& how, Status* checked) {
     *checked = {};
     if (!is_database(files)) return "";
@@ -127,7 +129,8 @@ class Cycle {
     return checked->ok() || (how.damaged && names_a_file(*checked)) ? "" : "files::check: " + checked->message();
   }
 
-  // Opens what is substituted, verifies and reads it. *opened: what opening alone said.
+  // Opens the substituted files, verifies the database and reads it. *opened: the status of opening
+  // alone.
   std::string recover(const Options& options, State* state, Status* opened) {
     auto db = Database::open(options);
     *opened = db.ok() ? Status() : db.status();
@@ -139,7 +142,7 @@ class Cycle {
     return status.ok() ? "" : status.message();
   }
 
-  // Recovers it the second time, and writes to it.
+  // Recovers the database a second time, and writes to it.
   std::string write(const How& how, const io::MemoryFiles& files, Outcome* outcome) {
     auto db = Database::open(subject_.options(false));
     if (!db.ok()) return "recovered again: " + db.status().message();

@@ -1,13 +1,13 @@
-// The story. A database was closed well; it was opened again, and closed well, too, or stopped by a
-// crash once all was on the disk. Then something happens to its files: a byte changes, a file is
-// cut short, is missing, stands there twice or in another's place. Opening it refuses (kCorrupt or
-// kUnsupported, with the file's name), or reports what it cut off; it never stops the process, and
-// never gives a state that no crash could have left.
+// Story: a database was closed properly. It was opened again, and then closed properly or stopped
+// by a crash after everything was on the disk. Then its files are damaged: a byte changes, or a
+// file is cut short, is missing, is duplicated, or takes another file's place. Opening either
+// refuses (kCorrupt or kUnsupported, with the file's name), or reports what it cut off. It never
+// stops the process, and never yields a state that no crash could have left.
 //
-// Of what was closed well nothing is ever lost: it is all there, or opening refuses. What cannot be
-// told from another crash, and so is accepted without an error, after a crash: the end of the last
-// file of a stream of the last opening, where no other stream's file knows of more. Then exactly
-// the tail of the commit order is gone.
+// If the database was closed properly, nothing is lost: everything is there, or opening refuses.
+// After a crash, one kind of damage cannot be distinguished from another crash, and is accepted
+// without an error: the end of the last file of a stream of the last opening is missing, and no
+// other stream's file refers to it. Then exactly the tail of the commit order is missing.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 
 using Contents = io::MemoryFiles::Contents;
 
-constexpr size_t kStep = ELIDER_ASAN || ELIDER_TSAN ? 61 : 1;  // sanitizers look at every so manieth byte
+constexpr size_t kStep = ELIDER_ASAN || ELIDER_TSAN ? 61 : 1;  // with sanitizers, one byte in 61 is tested
 
 struct Opened {
   Status status;
@@ -32,12 +32,12 @@ struct Opened {
 struct Files {
   uint32_t streams;
   bool checkpoints;
-  bool closed;  // the second run, too
+  bool closed;  // whether the second run was also closed
 };
 
 class Damage : public testing::TestWithParam<Files> {
  protected:
-  // Two runs, one upon the other.
+  // Makes two runs, the second on the files of the first.
   void SetUp() override {
     shape_ = {.seed = 7,
               .sessions = 2,
@@ -63,7 +63,8 @@ class Damage : public testing::TestWithParam<Files> {
     ASSERT_EQ(second_->story().judge(full_, second_->files().call_count()), "");
   }
 
-  // All that was written; `closed`: up to the manifest that says so, the last thing of all.
+  // Returns everything that was written. `closed`: includes the manifest that records the closing,
+  // which is written last.
   static Contents whole(Recorder& run, bool closed = true) {
     auto calls = run.files().calls();
     if (!closed) {
@@ -90,13 +91,13 @@ class Damage : public testing::TestWithParam<Files> {
   static bool is_refused(const Status& status) { return status.code() == Code::kCorrupt || status.code() == Code::kUnsupported; }
   static bool is_segment(const std::string& path) { return path.find("/log-") != std::string::npos; }
   static std::string generation_of(const std::string& path) { return path.substr(path.find("/log-") + 5, 8); }
-  // "d0/log-GGGGGGGG-SS-": what the segments of one stream have in common.
+  // Returns "d0/log-GGGGGGGG-SS-", which the names of all segments of one stream share.
   static std::string stream_of(const std::string& path) { return path.substr(0, path.size() - 8); }
-  // The files whose end a crash may have cut: the last of each stream of an
-  // opening that was not closed.
+  // Returns whether a crash may have cut the end of the file: it is the last file of a stream, and
+  // the last opening was not closed.
   bool may_be_torn(const std::string& path) const { return !GetParam().closed && is_last_of_all(path); }
-  // A frame there may have no record, where another stream's records ended
-  // before: without it all is there.
+  // The last frame of such a file may not contain records, if another stream's records ended
+  // earlier. Nothing is lost without that frame.
   bool may_end_early(const std::string& path) const { return GetParam().streams > 1 && is_last_of_all(path); }
   bool is_last_of_all(const std::string& path) const {
     if (!is_segment(path)) return false;
@@ -107,7 +108,7 @@ class Damage : public testing::TestWithParam<Files> {
     const bool last_of_stream = next == whole_.end() || !is_segment(next->first) || stream_of(next->first) != stream_of(path);
     return last_of_stream && generation_of(path) == last_generation;
   }
-  // Empty, or why this may not have come of damage to this file.
+  // Returns an empty text, or why damage to this file cannot have this result.
   std::string judge(const std::string& path, const Opened& opened) const {
     if (is_refused(opened.status)) {
       const std::string& words = opened.status.message();
@@ -136,7 +137,7 @@ TEST_P(Damage, EveryFlippedByteIsFoundOrCutByTheRules) {
       image[path][at] ^= static_cast<std::byte>(1 + random.below(255));
       const Opened opened = open(image);
       ASSERT_EQ(judge(path, opened), "") << path << " at byte " << at;
-      ASSERT_FALSE(opened.status.ok() && opened.cuts.empty()) << path << " at byte " << at << ": nobody noticed";
+      ASSERT_FALSE(opened.status.ok() && opened.cuts.empty()) << path << " at byte " << at << ": the damage was not noticed";
       (opened.status.ok() ? cut : refused)++;
     }
   std::printf("%llu bytes: %llu refused, %llu cut\n", static_cast<unsigned long long>(refused + cut),
@@ -157,7 +158,7 @@ TEST_P(Damage, EveryTruncationIsFoundOrCutByTheRules) {
       image[path].resize(size);
       const Opened opened = open(image);
       if (opened.status.ok() && opened.cuts.empty() && may_be_torn(path)) {
-        // Between two frames: what was never written looks the same.
+        // The file ends between two frames. This looks as if the rest had never been written.
         ++at_a_frame;
         ASSERT_EQ(second_->story().judge(opened.state, 0), "") << path << " cut to " << size;
         continue;
@@ -210,7 +211,7 @@ TEST_P(Damage, AFileInAnothersPlaceIsAnError) {
     }
 }
 
-// Under a name that is free: what is there counts as before, or opening is refused.
+// A copy of a file has an unused name. The state is the same as without it, or opening is refused.
 TEST_P(Damage, AFileThatIsThereTwiceAddsNothing) {
   for (const auto& [path, bytes] : whole_) {
     if (!is_segment(path)) continue;
@@ -247,8 +248,8 @@ TEST_P(Damage, AnOlderManifestIsAnError) {
   }
 }
 
-// A copy that is not whole, a folder in another's place: it is refused with the name of what is
-// there, and kept as it is.
+// A copy is incomplete, or a folder is in another's place. Opening refuses and names an existing
+// file, and the files do not change.
 TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
   const auto expect_refused = [&](const Contents& image, const std::vector<std::string>& folders, const std::string& named) {
     io::MemoryFiles files(image);
@@ -273,7 +274,7 @@ TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
   expect_refused(only("d1/"), {"d1"}, "d1/");
   expect_refused(whole_, {"d1", "d0"}, "d1/");
   expect_refused(whole_, {"d2", "d0"}, "d0/MANIFEST");
-  // Of another database, beside all files of one that has nothing of these names.
+  // A file of another database is added to all files of one that does not have a file of this name.
   Contents fresh;
   {
     io::MemoryFiles files;
@@ -290,7 +291,7 @@ TEST_P(Damage, FoldersThatAreNotOneWholeDatabaseAreRefusedAndKept) {
     }
 }
 
-// The second folder of a database that is open is nobody else's.
+// The second folder of an open database is also locked.
 TEST_P(Damage, EveryFolderIsLocked) {
   io::MemoryFiles files(whole_);
   const io::SubstituteFiles substitute(files);

@@ -1,8 +1,8 @@
-// ImageCheck: opens the image of a crash of a Recorder's run and says whether what comes
-// back is allowed (cycle.h).
+// ImageCheck: opens the image of a crash during a Recorder's run, and decides whether the recovered
+// state is allowed (cycle.h).
 //
-// Thread safety: one thread at a time, and one ImageCheck a process: it
-// substitutes the system's files.
+// Thread safety: one thread at a time, and one ImageCheck per process, because it substitutes the
+// system's files.
 #pragma once
 
 #include "tests/crash/cycle.h"
@@ -12,7 +12,7 @@
 
 namespace elider::crash {
 
-// Recovers with little memory; `threads`: as a server would, with all of its threads.
+// Recovers with little memory. `threads`: with as many threads as a server would use.
 inline Options recovery_options(const RunShape& shape, bool threads = false) {
   Options options = base_options(shape);
   options.memory_limit_bytes = 4u << 20;
@@ -23,7 +23,7 @@ inline Options recovery_options(const RunShape& shape, bool threads = false) {
   return test::with_compiled_engine(options);
 }
 
-// A transaction upon rows that were there and rows that were not; `state` follows.
+// Runs a transaction on rows that exist and rows that do not. Updates `state`.
 inline Status write_more(Database& db, State* state) {
   auto tables = create_tables(db);
   if (!tables.ok()) return tables.status();
@@ -79,11 +79,12 @@ class ImageCheck {
   ImageCheck(const RunShape& shape, const Story& story)
       : shape_(shape), story_(story), cycle_(subject_of(shape, folders_of(shape.folders))) {}
 
-  // Images looked at so far, those of crashes while others were recovered included.
+  // The number of images that were checked, including those of crashes during other recoveries.
   uint64_t images() const { return images_ + cycle_.images_again(); }
   uint64_t files_checked() const { return cycle_.files_checked(); }
 
-  // Empty, or what is wrong. `calls`: how many the crash came after. *state: what was recovered.
+  // Returns an empty text, or what is wrong. `calls`: the number of calls before the crash. *state:
+  // the recovered state.
   std::string check(Contents image, size_t calls, bool nested, State* state = nullptr) {
     ++images_;
     const Contents before = nested ? image : Contents();
@@ -95,9 +96,9 @@ class ImageCheck {
     return nested && wrong.empty() ? cycle_.crash_again(before, files.calls(), outcome, random_) : wrong;
   }
 
-  // Of an image that no crash leaves, because files are missing or stand there twice: it is refused
-  // in words that name one, or what comes back holds all that had been acknowledged after `calls`
-  // calls. *refused: whether it was.
+  // Checks an image that no crash leaves, because files are missing or duplicated. Opening either
+  // refuses it with a message that names such a file, or recovers everything that had been
+  // acknowledged after `calls` calls. *refused: whether it refused.
   std::string check_misplaced(Contents image, size_t calls, bool* refused) {
     ++images_;
     io::MemoryFiles files(std::move(image));

@@ -1,14 +1,15 @@
-// The story. Several sessions write to a database; the machine stops at any system call, with
-// any of the sectors on the disk that were not synced, with a frame cut at any byte, with other
-// bytes behind its end, or again while it recovers. Or the process is killed, or a sync of its
-// log fails, and its successor goes on with the page cache: what that one acknowledges survives
-// when the machine stops in its turn. What comes back is a prefix of the commit order with all
-// that was acknowledged in it, no transaction in part (tests/crash/story.h), and it can be
-// written to and comes back again. Or somebody takes a file away, or puts a copy beside it:
-// then it may be refused, too.
+// Story: several sessions write to a database, and the machine stops at any system call. Any subset
+// of the unsynced sectors is on the disk. A frame may be cut at any byte, other bytes may follow
+// its end, or the machine may stop again during recovery. Alternatively, the process is killed or a
+// sync of its log fails, and its successor continues with the page cache. What the successor
+// acknowledges must survive when the machine stops later. The recovered state is a prefix of the
+// commit order. It contains all acknowledged transactions, and no incomplete one
+// (tests/crash/story.h). The database can then be written to and recovered again. A file may also
+// be removed or duplicated; then opening may refuse the database.
 //
-// ELIDER_CRASH_IMAGES says how many images to look at (10,000 without it, of few crash points a
-// run, so that they are of many runs; fewer under sanitizers), ELIDER_CRASH_SEED where to begin.
+// ELIDER_CRASH_IMAGES: the number of images to check (default 10,000, fewer with sanitizers). Few
+// crash points of each run are used, so that the images come from many runs.
+// ELIDER_CRASH_SEED: the first seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ uint64_t number_of_environment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// What the images of a search were made by.
+// The number of images that a search made in each way.
 struct Counts {
   uint64_t runs = 0, kills = 0, images = 0, boundaries = 0, cut_bytes = 0, tails = 0, nested = 0, same = 0;
   uint64_t files_checked = 0, misplaced = 0, refused = 0;
@@ -47,10 +48,10 @@ struct Counts {
   }
 };
 
-// All crashes of one run.
+// Checks all crashes of one run.
 class Search {
  public:
-  // One crash point in `sparse` is looked at.
+  // Checks one crash point in `sparse`.
   Search(const Recorder& run, Counts* counts, uint64_t images_max, uint64_t sparse)
       : before_(run.before()),
         story_(run.story()),
@@ -60,7 +61,7 @@ class Search {
         sparse_(sparse),
         random_(run.shape().seed) {}
 
-  // Empty, or the first fault, with what to repeat it by.
+  // Returns an empty text, or the first fault and how to repeat it.
   std::string all(const std::vector<Call>& calls) {
     io::CrashDisk disk = before_;
     std::string wrong = at_boundary(disk, 0);
@@ -83,12 +84,12 @@ class Search {
   bool enough() const { return counts_.images + check_.images() >= images_max_; }
 
   std::string look(Contents image, size_t calls, uint64_t* kind) {
-    // What is demanded of an image depends on how much was acknowledged before it.
+    // The requirements on an image depend on how much was acknowledged before it.
     if (!seen_.add(image, story_.demands_at(calls))) {
       ++counts_.same;
       return "";
     }
-    const bool nested = random_.one_in(1000);  // which has hundreds of images in its train
+    const bool nested = random_.one_in(1000);  // a nested check makes hundreds of images
     const uint64_t before = check_.images();
     std::string wrong = check_.check(std::move(image), calls, nested);
     ++*kind;
@@ -102,7 +103,8 @@ class Search {
     });
   }
 
-  // One of the last two frames of its stream, or what begins a segment among them.
+  // Returns whether this call writes one of the last two frames of its stream, or the beginning of
+  // a segment among them.
   static bool is_late_frame(const std::vector<Call>& calls, size_t at) {
     const auto is_of_stream = [&](const Call& call) {
       return call.kind == Call::Kind::kWrite && call.path.find("/log-") != std::string::npos &&
@@ -112,10 +114,10 @@ class Search {
     const auto is_frame = [&](const Call& call) { return is_of_stream(call) && call.offset != 0; };
     return std::count_if(calls.begin() + static_cast<std::ptrdiff_t>(at) + 1, calls.end(), is_frame) < 2;
   }
-  // "d0/log-GGGGGGGG-SS-": what the segments of one stream have in common.
+  // Returns "d0/log-GGGGGGGG-SS-", which the names of all segments of one stream share.
   static std::string stream_of(const std::string& path) { return path.substr(0, path.size() - 8); }
 
-  // The write that comes next got so far and no further.
+  // The next write was cut short, at any byte.
   std::string cut_bytes(const io::CrashDisk& disk, const Call& write, size_t count) {
     const Contents before = disk.everything();
     std::string wrong;
@@ -131,11 +133,11 @@ class Search {
     return wrong;
   }
 
-  // Behind the last frame of a file stands what was on the disk before.
+  // The last frame of a file is followed by previous contents of the disk.
   std::string other_tails(const io::CrashDisk& disk, const std::string& path, size_t count) {
     const Contents whole = disk.everything();
     if (path.find("/log-") == std::string::npos || !whole.contains(path)) return "";
-    const auto next_segment = [&] {  // a file that another one follows has no unsure end
+    const auto next_segment = [&] {  // only the end of a stream's last file is uncertain
       const auto after = std::next(whole.find(path));
       return after != whole.end() && after->first.starts_with(stream_of(path));
     };
@@ -154,7 +156,7 @@ class Search {
     return wrong;
   }
 
-  // Each file is missing once, and once it stands there a second time, under a name that is free.
+  // Each file is missing once, and is duplicated once under an unused name.
   std::string misplaced(const io::CrashDisk& disk, size_t count) {
     const Contents whole = disk.everything();
     std::string wrong;
@@ -169,22 +171,23 @@ class Search {
       if (!wrong.empty() || enough()) break;
       Contents image = whole;
       image.erase(path);
-      // The end of a stream may as well never have been written: no file says how far it went.
+      // A missing end of a stream may never have been written: no file records how far the stream
+      // went.
       look_at(std::move(image), ends_a_stream(whole, path) ? 0 : count, "'" + path + "' is missing");
       const std::string free_name = free_name_for(path);
       if (!wrong.empty() || whole.contains(free_name)) continue;
       image = whole;
       image[free_name] = bytes;
-      look_at(std::move(image), count, "'" + path + "' stands there as '" + free_name + "', too");
+      look_at(std::move(image), count, "'" + path + "' is duplicated as '" + free_name + "'");
     }
     return wrong;
   }
-  // A segment that none follows in its stream.
+  // Returns whether no segment follows this one in its stream.
   static bool ends_a_stream(const Contents& whole, const std::string& path) {
     const auto next = std::next(whole.find(path));
     return path.find("/log-") != std::string::npos && (next == whole.end() || !next->first.starts_with(stream_of(path)));
   }
-  // In another folder, or one number further.
+  // Returns the name in another folder, or the next number's name.
   std::string free_name_for(const std::string& path) {
     if (random_.one_in(3)) return (path[1] == '0' ? "d1" : "d0") + path.substr(2);
     std::string name = path;
@@ -201,7 +204,7 @@ class Search {
   SeenImages seen_;
 };
 
-// A chain of runs keeps these.
+// All runs of a chain have these values in common.
 RunShape shape_of_chain(uint64_t seed) {
   Random random(seed);
   RunShape shape;
@@ -210,8 +213,7 @@ RunShape shape_of_chain(uint64_t seed) {
   return shape;
 }
 
-// And draws these for each of its generations.
-// One run in `failing_syncs` has a sync that fails.
+// Draws the other values for each run of a chain. One run in `failing_syncs` has a sync that fails.
 void draw(Random& random, uint32_t failing_syncs, RunShape* shape) {
   constexpr uint32_t kIntervalsUs[] = {50, 200, 1000};
   shape->seed = random.next();
@@ -239,11 +241,11 @@ struct Left {
   Story story;
 };
 
-// A run ends: the machine stops, or the process is killed in the middle of a call, at
-// random. Empty, or what is wrong.
+// Ends a run: the machine stops, or the process is killed in the middle of a call, at random.
+// Returns an empty text, or what is wrong.
 std::string end_run(Recorder& run, Random& random, Counts* counts, std::unique_ptr<Left>* left) {
   const std::vector<Call> calls = run.files().calls();
-  // Of a log that has failed little is called any more.
+  // Few calls follow after a log has failed.
   size_t crash = calls.size() - random.below(std::min<size_t>(calls.size(), run.shape().failing_sync != 0 ? 4 : 40));
   const bool killed = run.shape().failing_sync != 0 || random.one_in(2);
   const auto is_log_sync = [](const Call& call) { return call.kind == Call::Kind::kSync && call.path.find("/log-") != std::string::npos; };
@@ -269,7 +271,8 @@ std::string end_run(Recorder& run, Random& random, Counts* counts, std::unique_p
 
 constexpr uint64_t kSparse = 8;
 
-// Runs upon runs: each third begins anew, the others go on with what the one before left.
+// Makes a sequence of runs. One in three starts with an empty database, and the others continue
+// with what the previous run has left.
 std::string search(uint64_t images, uint64_t first_seed, uint64_t sparse, uint32_t failing_syncs = 4) {
   Counts counts;
   const auto begin = std::chrono::steady_clock::now();
@@ -303,7 +306,7 @@ TEST(CrashImages, EveryImageRecoversToAPrefixWithAllThatWasAcknowledged) {
   EXPECT_EQ(search(images, number_of_environment("ELIDER_CRASH_SEED", 1), images < 100'000 ? kSparse : 1), "");
 }
 
-// Where such calls are emulated; else all of them fall back.
+// This needs a build that emulates such calls. In other builds, all of them fall back.
 TEST(CrashImages, ACallThatIsAHardwareTransactionIsDurableWhole) {
   RunShape shape;
   shape.seed = 4;
@@ -323,14 +326,14 @@ TEST(CrashImages, ACallThatIsAHardwareTransactionIsDurableWhole) {
 class CrashMutant : public testing::TestWithParam<Mutant> {
  protected:
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   }
   void TearDown() override { set_mutant(Mutant::kNone); }
 };
 
 TEST_P(CrashMutant, IsCaught) {
   set_mutant(GetParam());
-  // What this one forgets shows only after a sync has failed.
+  // The defect of this mutant shows only after a sync has failed.
   const std::string fault = search(20000, 1, kSparse, GetParam() == Mutant::kSyncWithoutRewrite ? 1 : 4);
   std::printf("%s\n", fault.c_str());
   EXPECT_NE(fault, "");

@@ -3,16 +3,16 @@
 
 usage: inject.py VICTIM WORK strace|fiu [--every N]
 
-strace: SIGKILL, EIO and ENOSPC at the first, second, ... call of each kind that writes, until a run has no such call
-left; EIO at each read of a recovery. All that without checkpoints, and with some, so that each kind of call meets each
-kind of file that it is made for; a few with room made ahead in the log's files.
-strace counts the calls of each thread by itself: "the third" is the third of whichever thread comes to its third. The
-thread that opens the database takes the checkpoints, so their calls follow upon those of opening. --every N: at each Nth
-of them alone. fiu: calls fail by chance, by libfiu.
-Each run goes on with a database of two earlier ones; afterwards it is opened without faults. The runs take turns at the
-policies that ledger.py lists. Exit status 1: something acknowledged was lost, something is there in part, a victim died
-by itself, a message names no file, or no victim met a fault that it was to meet; 77: the tool is not installed or may
-not trace.
+strace: injects SIGKILL, EIO and ENOSPC at the first, second, ... call of each kind that writes, until a run does not make
+that many calls. Injects EIO at each read of a recovery. All of this is done with and without checkpoints, so that each
+kind of call meets each kind of file that it is made for. A few runs preallocate room in the log's files.
+strace counts the calls of each thread separately: a fault at the third call hits every thread at its third call. The
+thread that opens the database takes the checkpoints, so their calls follow those of opening. --every N: only at each Nth
+call. fiu: libfiu makes calls fail at random.
+Each run continues with a database of two earlier runs, which is afterwards opened without faults. The runs use the
+policies that ledger.py lists in turn. Exit status 1: something acknowledged was lost, a transaction is incomplete, a
+victim died by itself, a message does not name a file, or no victim met an expected fault; 77: the tool is not installed
+or may not trace.
 """
 
 import argparse
@@ -33,8 +33,8 @@ KILL, EIO, ENOSPC = "signal=KILL", "error=EIO", "error=ENOSPC"
 TRANSACTIONS = 5
 CHECKPOINTS = ["--checkpoints", ledger.TRANSACTIONS_A_CHECKPOINT, "--segment-bytes", "4096"]
 ROOMS = ["--segment-bytes", "1048576"]
-# What strace injects: the victim's options, the call, the faults, and the kinds of files that each
-# of these faults must have met.
+# What strace injects: the victim's options, the call, the faults, and the kinds of files that each of these faults must
+# have met.
 LINES = (
     [([], call, (KILL, EIO, ENOSPC), kinds)
      for call, kinds in (("pwrite64", "log MANIFEST"), ("fdatasync", "log MANIFEST"), ("fsync", "folder"), ("renameat", "MANIFEST"))]
@@ -116,7 +116,7 @@ class Ground:
         try:
             self.failed_checkpoints += ledger.check_checkpoints(result.stdout, self.data)[1]
             book.take(result.stdout)
-            # The second one checkpoints what the first has left.
+            # The second run checkpoints what the first one has left.
             for again in (0, 1):
                 book.take(self.victim([], CHECKPOINTS if checkpoints and again else [], True).stdout)
         except ledger.Broken as broken:
@@ -167,7 +167,7 @@ def by_strace(ground, options):
 
 
 def met_the_last(call, trace):
-    """Of all such calls: of pread64 that looks at the manifest while the database closes, when nobody is left to be told."""
+    """Whether the last such call met the fault. A last pread64 reads the manifest while the database closes, and cannot be reported."""
     return "INJECTED" in [line for line in trace.splitlines() if f"{call}(" in line][-1]
 
 
@@ -180,12 +180,12 @@ def inject_each(ground, options, how, call, what, prefix, trace):
         happened = trace.read_text(encoding="utf-8", errors="replace")
         if "INJECTED" not in happened and "killed by SIGKILL" not in happened:
             if number == 1:
-                raise ledger.Broken(f"{fault} ({' '.join(how)}): there is no such call; nothing was tested")
+                raise ledger.Broken(f"{fault} ({' '.join(how)}): the call was not made; nothing was tested")
             break
         met.update(kinds_met(call, number, happened))
         if call == "pread64" and result.returncode not in (3, 127) and not (result.returncode == 0 and met_the_last(call, happened)):
             raise ledger.Broken(f"{call} {number} failed, but the victim went on")
-        # What is only wished for, and what no log hangs on: transactions go on.
+        # The log does not depend on these calls, so transactions go on.
         on = call == "fallocate" or (call == "unlinkat" and result.returncode != 3)
         if what != KILL and on and (result.returncode != 0 or b'"info"' in result.stdout):
             raise ledger.Broken(f"{fault} ({' '.join(how)}) ended the transactions: {result.stderr.decode()}")

@@ -3,12 +3,12 @@
 
 usage: inject_command.py ELIDER WORK [--every N]
 
-strace: SIGKILL, EIO and ENOSPC at the first, second, ... pwrite64 and fdatasync of a short
-`elider bench ycsb --durability group`, until a run has no such call left. A run that is not killed ends with 0, where the
-database could do without the call, or with 1 and words that name a file and the system's error. Afterwards `elider check`
-finds all of it well, and the benchmark goes on with it; or there is no database yet. What inject.py's victim was told of
-each commit is not known here. --every N: at each Nth call alone. Exit status 1: a promise was not kept; 77: strace is not
-installed or may not trace.
+strace: injects SIGKILL, EIO and ENOSPC at the first, second, ... pwrite64 and fdatasync of a short
+`elider bench ycsb --durability group`, until a run does not make that many calls. A run that is not killed ends with 0 if
+the database could do without the call, or with 1 and a message that names a file and the system's error. Afterwards,
+either the database does not exist yet, or `elider check` accepts it and the benchmark can continue with it. Unlike in
+inject.py, it is not known which commits were acknowledged. --every N: only at each Nth call. Exit status 1: a promise was
+not kept; 77: strace is not installed or may not trace.
 """
 
 import argparse
@@ -65,7 +65,7 @@ class Command:
         tables, rows = map(int, re.search(r"tables, rows +(\d+), (\d+)", check.stdout.decode()).groups())
         if tables == 0:
             return
-        # Where the load did not come to its end there is nothing to go on with.
+        # A load that has not completed cannot be resumed.
         self.expect(self.bench("--resume"), (0 if rows == RECORDS else 1,), f"{fault}: going on with {rows} rows")
         self.expect(self.call("check", str(self.data)), (0,), f"{fault}: check after going on")
         self.went_on += rows == RECORDS
@@ -100,7 +100,7 @@ def main():
                     break
                 runs += 1
             if number == 1:
-                raise ledger.Broken(f"there is no {call}; nothing was tested")
+                raise ledger.Broken(f"{call} was not called; nothing was tested")
         counts = (f"{runs} runs with faults, {command.failed} failed, {command.killed} killed, {command.none_yet} left no database, "
                   f"{command.went_on} went on")
         if 0 in (command.failed, command.killed, command.none_yet, command.went_on):

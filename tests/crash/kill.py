@@ -25,7 +25,7 @@ LINES_MAX = 160  # told before it is killed
 
 def kill_one(arguments, rng, may_be_early, fault):
     victim = VictimProcess(arguments)
-    # One in six while it recovers or makes its files, the others while it works.
+    # One kill in six comes while the victim recovers or makes its files, the others while it works.
     if rng.random() < 1 / 6 and may_be_early:
         time.sleep(rng.random() * 0.03)
     else:
@@ -61,12 +61,12 @@ def main():
                 data.mkdir()
                 book.forget()
             how = [*ledger.POLICIES[kill % len(ledger.POLICIES)], "--segment-bytes", ledger.SEGMENT_BYTES[kill % len(ledger.SEGMENT_BYTES)]]
-            # Every second kill meets checkpoints, under each policy in its turn.
+            # Every second run takes checkpoints, under each policy in turn.
             if (kill + kill // len(ledger.POLICIES)) % 2 == 1:
                 how += ["--checkpoints", ledger.TRANSACTIONS_A_CHECKPOINT]
             arguments = [options.victim, options.workload, "--data", str(data), "--threads", str(THREADS),
                          "--seed", str(options.seed + kill), "--process", str(kill * THREADS), *how]
-            # Tables that are loaded in part are of no use: nobody goes on with them.
+            # Tables that are only partly loaded are useless, because no run resumes the loading.
             words = f" (kill {kill}, {' '.join(how)})"
             output = kill_one(arguments, rng, not fresh, words)
             try:
@@ -80,7 +80,7 @@ def main():
             raise ledger.Broken(f"the last run ended with {last.returncode}: {last.stderr.decode()}")
         book.take(last.stdout)
         if options.workload == "transfer":
-            # What the last run did is there, too.
+            # The work of the last run must also be there.
             again = subprocess.run([options.victim, "transfer", "--data", str(data), "--process", str((options.kills + 1) * THREADS), "--transactions", "1"],
                                    capture_output=True, check=True, timeout=1800)
             book.take(again.stdout)

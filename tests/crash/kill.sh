@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # presets: dev release
 # engines: all
-# kill -9 at random points, under transfers and under TPC-C, on one database each: nothing acknowledged is lost, nothing
-# is there in part, and the history across all restarts is strictly serializable, say adya and elider check-history.
-# The victims take turns at the policies that ledger.py lists, on the same files. ELIDER_KILLS: of each workload (10 without
-# it). Without adya, the other checks stand alone, and the test is "skipped", unless one of them finds a fault.
+# kill -9 at random points, under transfers and under TPC-C, on one database each. Nothing acknowledged is lost, and no
+# transaction is incomplete. adya and elider check-history find the history across all restarts strictly serializable.
+# The victims use the policies that ledger.py lists in turn, on the same files. ELIDER_KILLS: the number of kills per
+# workload (default 10). Without adya, only the other checks run, and the test is "skipped" unless one of them fails.
 set -uo pipefail
 folder="$(cd "$(dirname "$0")" && pwd)"
 source "$folder/../history/adya_common.bash"

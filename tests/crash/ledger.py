@@ -9,13 +9,13 @@ took effect. TpccLedger keeps `tpcc`.
 import json
 
 NEVER_NS = 1 << 62
-# What the victims' runs take in turns, on the same files, which are no policy's or protocol's own: what one has
-# written, another recovers.
-# The last runs hardware transactions where the machine, or the build, has them.
+# The victims' runs use these options in turn, on the same files. The files do not depend on the policy or the protocol:
+# what one has written, another one recovers. The last run uses hardware transactions if the machine or the build has
+# them.
 POLICIES = [["--sync", "optimistic"], ["--protocol", "timestamp"], ["--sync", "elided", "--htm", "always-aborts"],
             ["--protocol", "two-phase-locking"], ["--sync", "latched"], ["--protocol", "partitioned"], ["--protocol", "chopped"], ["--protocol", "serial"],
             ["--protocol", "timestamp-validated"], ["--sync", "elided"]]
-# So are the sizes of the log's files: many of them, some, few in which room is made ahead.
+# The log's file sizes are also used in turn: many files, some files, or few files with preallocated room.
 SEGMENT_BYTES = ["4096", "65536", "1048576"]
 TRANSACTIONS_A_CHECKPOINT = "8"
 
@@ -146,7 +146,7 @@ class TransferLedger:
                 file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
     def _in_order(self):
-        """(transaction, operations) in commit order; unknown ones that took effect stand where their versions do."""
+        """(transaction, operations) in commit order; the versions determine the place of unknown ones that took effect."""
         known = sorted((t for kind, t in self.events if kind == "ok"), key=lambda t: t.rank)
         ordered = [(t, self._operations(t.did)) for t in known]
         for unknown, operations in self._latest_first(self._took_effect()):
@@ -197,7 +197,7 @@ class TransferLedger:
 
     @classmethod
     def _place_of(cls, unknown, operations, ordered):
-        """Before the first that it precedes; else behind all of its process."""
+        """Before the first that it precedes; otherwise after all of its process."""
         for at, (other, of_other) in enumerate(ordered):
             if other.restart > unknown.restart or cls._precedes(operations, of_other):
                 return at

@@ -1,10 +1,10 @@
-// Recorder: runs a database on MemoryFiles, several sessions at once, and keeps what was called on
-// the files (for CrashDisk) and what the sessions did and were told (for Story).
+// Recorder: runs a database on MemoryFiles with several concurrent sessions. It records the calls
+// on the files (for CrashDisk), and what the sessions did and learned (for Story).
 //
-// A session repeats: draw a transaction, run it with an `async` or a `group` commit, note
-// it. Now and then it waits until all is durable, or looks at the others on a snapshot
-// that waits for what it shows.
-// Thread safety: one thread makes and runs a recorder; it starts its own.
+// A session repeats: draw a transaction, run it with an `async` or a `group` commit, and record it.
+// From time to time, it waits until everything is durable, or reads the other sessions' rows on a
+// snapshot and waits until what it has read is durable.
+// Thread safety: one thread makes and runs a recorder, which starts threads of its own.
 #pragma once
 
 #include <array>
@@ -24,16 +24,16 @@ namespace elider::crash {
 
 struct RunShape {
   uint64_t seed = 1;
-  uint32_t sessions = 3;       // beside session 0, which makes the tables
-  uint32_t transactions = 16;  // of each
+  uint32_t sessions = 3;       // in addition to session 0, which makes the tables
+  uint32_t transactions = 16;  // per session
   uint32_t log_threads = 1;
   uint32_t folders = 1;
   uint32_t flush_interval_us = 200;
-  bool checkpoints = false;    // the first session takes one now and then
+  bool checkpoints = false;    // the first session takes one from time to time
   uint32_t checkpoints_kept = 1;
   uint32_t segment_bytes = 4096;
   uint32_t buffer_bytes = 8192;
-  uint32_t failing_sync = 0;   // the how manyeth sync of a log's file fails, and with it the log; 0: none
+  uint32_t failing_sync = 0;   // the number of the sync of a log file that fails, and with it the log; 0: none
 };
 
 inline std::vector<std::string> folders_of(uint32_t count) {
@@ -42,20 +42,20 @@ inline std::vector<std::string> folders_of(uint32_t count) {
   return names;
 }
 
-// Every other run commits by hardware transactions: emulated ones, or the way to each and back; and
-// every other of those calls chopped procedures as such.
+// Every other run commits by hardware transactions, which are emulated or always abort. Every other
+// of these runs makes the calls of chopped procedures as hardware transactions.
 #if defined(ELIDER_EMULATOR)
 inline constexpr HtmBackend kRegions = HtmBackend::kEmulated;
 #else
 inline constexpr HtmBackend kRegions = HtmBackend::kAlwaysAborts;
 #endif
 
-// The others take turns at the protocols: what comes back is not to depend on them.
+// The other runs use the protocols in turn, because the recovered state must not depend on them.
 inline constexpr Protocol kProtocolsInTurn[] = {Protocol::kOcc,         Protocol::kTimestamp,          Protocol::kTwoPhaseLocking,
                                                 Protocol::kPartitioned, Protocol::kTimestampValidated, Protocol::kSerial,
                                                 Protocol::kChopped};
 
-// The options that every run and every recovery share: little memory, small files.
+// The options that all runs and recoveries share: little memory and small files.
 inline Options base_options(const RunShape& shape) {
   Options options;
   options.sync = SyncPolicy::kOptimistic;
@@ -74,7 +74,8 @@ inline Options base_options(const RunShape& shape) {
   return options;
 }
 
-// What the engine says of the transaction that a thread has just committed: its snapshot number.
+// Records the snapshot number of the transaction that a thread has just committed, as the engine
+// reports it.
 class NumberSink final : public HistorySink {
  public:
   void on_table(uint32_t, const Schema&) override {}
@@ -89,8 +90,8 @@ class NumberSink final : public HistorySink {
 
 class Recorder {
  public:
-  // Goes on with all that `before` shows, of which not all need be sure; `story`
-  // then says how it came about.
+  // Continues with everything that `before` contains, although some of it may be uncertain. `story`
+  // says how it came about.
   Recorder(const RunShape& shape, const io::CrashDisk& before, Story story)
       : shape_(shape), story_(std::move(story)), before_(before), files_(before.everything()), clock_(story_.last_end() + 1) {}
   explicit Recorder(const RunShape& shape) : Recorder(shape, io::CrashDisk(), Story(shape.sessions + 1)) {}
@@ -99,7 +100,7 @@ class Recorder {
   const io::CrashDisk& before() const { return before_; }
   io::MemoryFiles& files() { return files_; }
   const RunShape& shape() const { return shape_; }
-  // Of the run: calls of chopped procedures that committed as hardware transactions.
+  // The number of calls of chopped procedures that the run committed as hardware transactions.
   uint64_t calls_in_regions() const { return calls_in_regions_; }
 
   Status run() {
@@ -114,7 +115,7 @@ class Recorder {
     auto opened = Database::open(options);
     if (!opened.ok()) return opened.status();
     Database db = std::move(*opened);
-    // What opening shows is durable, whatever a killed process left unsure.
+    // What opening shows is durable, even if a killed process had left it uncertain.
     for (uint32_t s = 0; s < story_.sessions(); ++s) acknowledge(s, story_.deeds(s).size());
     if (shape_.failing_sync != 0) fail_sync();
     if (Status status = set_up(db); !status.ok()) return unless_failed(status);
@@ -130,7 +131,7 @@ class Recorder {
   }
 
  private:
-  // From now on that sync of a log's file fails.
+  // From now on, this sync of a log file fails.
   void fail_sync() {
     files_.refuse_with([this, syncs = uint32_t{0}](const io::MemoryFiles::Call& call) mutable -> Status {
       if (call.kind != io::MemoryFiles::Call::Kind::kSync || call.path.find("/log-") == std::string::npos) return {};
@@ -141,17 +142,16 @@ class Recorder {
     return shape_.failing_sync != 0 && status.code() == Code::kIoError ? Status() : status;
   }
 
-  // One transaction under way: what the session asks of it, and what it did.
+  // One transaction in progress: what the session asks of it, and what it did.
   struct Work {
     Random random;
     uint32_t session;
     uint64_t count;  // transactions of the session before this one
     Deed deed;
   };
-  // Work that only adds, where it is a call of a chopped procedure: the row in `progress` orders
-  // it, and the additions come behind.
-  // A body notes nothing: it may run as a hardware transaction, which takes no memory and makes no
-  // system call.
+  // Work that only adds, as a call of a chopped procedure: the row in `progress` orders it, and the
+  // additions follow. A body does not record anything. It may run as a hardware transaction, which
+  // must not allocate memory or make a system call.
   struct Call {
     Recorder* recorder;
     uint32_t session;
@@ -168,14 +168,14 @@ class Recorder {
                                               return txn.put(call.recorder->tables_.progress, call.session, call.progress);
                                             })
                                  .operation(Operation("hot").adds("hot", {"sum", "count"}).defers(), [](Transaction& txn, Call& call) {
-                                   // The log goes on meanwhile, and must not close the call's
-                                   // number.
+                                   // The log continues meanwhile. It must not close the number of
+                                   // the call.
                                    if (call.lingers) std::this_thread::sleep_for(std::chrono::microseconds(500));
                                    return call.recorder->add(txn, call.sums);
                                  }));
     InstallOptions options;
     options.always_in_pieces = !in_regions_;
-    options.choices.deferring = !in_regions_;  // published by its own call, for nothing subscribes; no region publishes
+    options.choices.deferring = !in_regions_;  // the call itself publishes, because nothing subscribes; regions never publish
     return db.install(std::move(procedures), options);
   }
 
@@ -287,7 +287,7 @@ class Recorder {
     report(db);
     return status;
   }
-  // An `async` commit: some wait for its number later, some want to be told.
+  // An `async` commit: some sessions wait for its number later, others ask for a notification.
   Status follow(Database& db, Work& work, uint64_t number) {
     const uint32_t session = work.session;
     const uint64_t count = work.count + 1, choice = work.random.below(4);
@@ -353,7 +353,8 @@ class Recorder {
   static void did_add(Work& work, const std::array<int64_t, kHotRows>& sums) {
     for (Key key = 0; key < kHotRows; ++key) work.deed.additions.push_back({place_of(TableId::kHot, key), sums[key], 1});
   }
-  // Of the session's own rows: what is there goes or changes, what is not comes, some do both.
+  // Changes the session's own rows. A missing row is inserted. An existing row is replaced,
+  // removed, or removed and inserted.
   Status change_items(Transaction& txn, Work& work, const Table<Item>& table, uint32_t id) {
     const uint64_t first = work.random.below(kItemsOfSession), steps = work.random.between(1, kItemsOfSession);
     for (uint64_t i = 0; i < steps; ++i) {
@@ -397,7 +398,8 @@ class Recorder {
     for (uint32_t s = 0; s < before.size(); ++s) acknowledge(s, before[s]);
     return {};
   }
-  // Whoever is shown a transaction by a reader that asks for what is durable may tell others of it.
+  // A reader may report every transaction that it has seen, because it waits until these are
+  // durable.
   Status look(Database& db) {
     std::vector<uint64_t> seen(shape_.sessions + 1);
     RunPolicy policy;

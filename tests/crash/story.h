@@ -1,15 +1,15 @@
-// Story: what the sessions of a run did, as they saw it, and what they were told; and whether a
-// recovered state is one that the story allows.
+// Story: what the sessions of a run did and learned, and whether a recovered state is consistent
+// with it.
 //
-// It believes nothing that the log says. A state is allowed if there is a number of transactions of
-// each session, namely what their rows in `progress` count, such that
-//   - all that was acknowledged before the crash is among them;
-//   - they are a prefix of the commit order: by the snapshot numbers that the history gave; and of
-//     every order that clients can see: a transaction that had ended before one of them began is
-//     among them, too, and so is every earlier writer of a row that one of them wrote;
+// It does not rely on the log. A state is allowed if there is a number of transactions of each
+// session, namely what their rows in `progress` count, such that
+//   - everything that was acknowledged before the crash is among them;
+//   - they are a prefix of the commit order, according to the snapshot numbers in the history;
+//   - they are a prefix of every order that clients can see. If a transaction had ended before one
+//     of them began, or wrote a row before one of them did, it is also among them;
 //   - the state is exactly what they wrote.
-// Thread safety: note() by each session's thread; acknowledge() and report() under a lock of the
-// caller's; the rest when they have ended.
+// Thread safety: note() by each session's thread. The caller holds a lock for acknowledge() and
+// report(). The other functions may be called after the sessions have ended.
 #pragma once
 
 #include <algorithm>
@@ -45,10 +45,10 @@ class Story {
   const std::vector<Deed>& deeds(uint32_t session) const { return deeds_[session]; }
 
   void note(uint32_t session, Deed deed) { deeds_[session].push_back(std::move(deed)); }
-  // After so many calls of the file system, the first `count` transactions of a
-  // session are known to be durable.
+  // After this many calls of the file system, the first `count` transactions of a session are known
+  // to be durable.
   void acknowledge(size_t calls, uint32_t session, uint64_t count) { acknowledged_.push_back({calls, session, count}); }
-  // The same of all commits with numbers up to this one.
+  // After this many calls, all commits with numbers up to `durable` are known to be durable.
   void report(size_t calls, uint64_t durable) { reports_.push_back({calls, durable}); }
 
   uint64_t last_end() const {
@@ -57,8 +57,8 @@ class Story {
       for (const Deed& deed : of_session) last = std::max(last, deed.end);
     return last;
   }
-  // Forgets what `state` does not hold; what it holds is durable from the begin. For a
-  // run that goes on from it.
+  // Forgets the transactions that `state` does not contain. The others are durable from the
+  // beginning. For a run that continues from `state`.
   void continue_from(const State& state) {
     acknowledged_.clear();
     reports_.clear();
@@ -68,9 +68,9 @@ class Story {
     }
   }
 
-  // Forgets what `state` does not hold, which is what a process that was killed after so many calls
-  // left to its successor. Of it only what was acknowledged by then is durable from the begin. For
-  // a run that goes on from it.
+  // A process that was killed after this many calls left `state` to its successor. Forgets the
+  // transactions that `state` does not contain. Of the others, only those that were acknowledged by
+  // then are durable from the beginning. For a run that continues from `state`.
   void continue_from_killed(const State& state, size_t calls) {
     const auto came_later = [&](const auto& what) { return what.calls > calls; };
     std::erase_if(acknowledged_, came_later);
@@ -80,13 +80,14 @@ class Story {
     for (uint32_t s = 0; s < sessions(); ++s) deeds_[s].resize(count_in(state, s));
   }
 
-  // Two crash points with the same number demand the same of a state.
+  // Two crash points with the same number make the same demands on a state.
   uint64_t demands_at(size_t calls) const {
     const auto known = [&](const auto& what) { return what.calls <= calls; };
     return static_cast<uint64_t>(std::count_if(acknowledged_.begin(), acknowledged_.end(), known) +
                                  std::count_if(reports_.begin(), reports_.end(), known));
   }
-  // Empty, or why a state that was recovered from a crash after so many calls is not allowed.
+  // `state` was recovered after a crash that followed this many calls. Returns an empty text, or
+  // why the state is not allowed.
   std::string judge(const State& state, size_t calls) const {
     std::vector<uint64_t> counts(sessions());
     for (uint32_t s = 0; s < sessions(); ++s) {
@@ -104,7 +105,7 @@ class Story {
     if (std::string wrong = build(counts, &expected); !wrong.empty()) return wrong;
     return difference(expected, state);
   }
-  // The sum of what the state holds of every session.
+  // The number of transactions of all sessions in the state.
   uint64_t transactions_in(const State& state) const {
     uint64_t sum = 0;
     for (uint32_t s = 0; s < sessions(); ++s) sum += count_in(state, s);

@@ -1,5 +1,5 @@
-// What both workloads of crash_victim share: its options, and telling.
-// Thread safety: tell() by all threads; a line of at most PIPE_BUF bytes is not mixed with others.
+// What both workloads of crash_victim share: their options and their output.
+// Thread safety: tell() by all threads. A line of at most PIPE_BUF bytes is not mixed with others.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ struct VictimOptions {
   uint64_t seed = 1;
   uint32_t process = 0;
   uint64_t transactions = 0;
-  uint64_t checkpoints = 0;  // one after so many transactions; 0: none
+  uint64_t checkpoints = 0;  // one after this many transactions; 0: none
   uint64_t segment_bytes = 64u << 10;
   SyncPolicy sync = SyncPolicy::kOptimistic;
   HtmBackend htm = HtmBackend::kAutomatic;
@@ -46,8 +46,8 @@ inline Options database_options(const VictimOptions& victim) {
   return options;
 }
 
-// One system call: what it has written outlives the process. Who cannot
-// tell has nobody who listens.
+// Writes the line in one system call, so that it outlives the process. If this fails, the reader
+// has gone, and the process exits.
 inline void tell(const std::string& line) {
   const char* at = line.data();
   for (size_t rest = line.size(); rest != 0;) {

@@ -1,4 +1,4 @@
-"""VictimProcess: a program that is to be killed, and a thread that takes what it tells."""
+"""VictimProcess: a program that will be killed, and a thread that reads its output."""
 
 import subprocess
 import sys

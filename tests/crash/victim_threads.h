@@ -1,9 +1,9 @@
-// VictimThreads: the threads of crash_victim that work, and the checkpoints beside them: one
-// before the first transaction, one after each so many that have ended, one after the last.
-// The thread that opened the database takes them, so that who counts a thread's calls finds
-// those of a checkpoint right after those of opening. It tells what came of each; a failed
-// one is no end of the run.
-// Thread safety: run() by one thread; one_ended() by those that it starts.
+// VictimThreads: the working threads of crash_victim, and the checkpoints during their work: one
+// before the first transaction, one after each given number of transactions, and one after the
+// last. The thread that opened the database takes them. So if the calls of a thread are counted,
+// the calls of a checkpoint directly follow those of opening. The thread reports the result of each
+// checkpoint. A failed checkpoint does not end the run.
+// Thread safety: run() by one thread; one_ended() by the threads that it starts.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ class VictimThreads {
  public:
   VictimThreads(Database& db, const VictimOptions& options) : db_(db), options_(options) {}
 
-  // work(i) in thread i; returns when all have.
+  // Runs work(i) in thread i. Returns when all threads have ended.
   template <class Work>
   void run(const Work& work) {
     take();
@@ -37,7 +37,7 @@ class VictimThreads {
     take();
   }
 
-  // A transaction has: a thread says so after each.
+  // A thread calls this after each transaction.
   void one_ended() {
     std::lock_guard lock(mutex_);
     ++ended_;

@@ -1,7 +1,7 @@
-// The workload `tpcc` of crash_victim: terminals on a small warehouse. It begins by checking the
-// consistency conditions on what was recovered, and tells what the database has counted; then each
-// terminal tells what it begins and what it has done.
-// Thread safety: run_tpcc_victim() by one thread; it starts its own.
+// The workload `tpcc` of crash_victim: terminals on a small warehouse. It first checks the
+// consistency conditions of the recovered database, and reports what the database has counted. Then
+// each terminal reports what it begins and what it has done.
+// Thread safety: run_tpcc_victim() by one thread, which starts others.
 #pragma once
 
 #include <vector>
@@ -50,7 +50,7 @@ class TpccVictim {
     uint64_t yes = 1;
   };
 
-  // With their key functions, which no file holds.
+  // Returns the schemas with their key functions, which are not stored in a file.
   static std::vector<Schema> schemas() {
     std::vector<Schema> all;
     auto db = Database::open();
@@ -59,8 +59,8 @@ class TpccVictim {
     return all;
   }
 
-  // A row says that loading has ended; without it the tables are filled in part,
-  // and the folder is of no use.
+  // A row records that loading has ended. Without it, the tables are only partly filled, and the
+  // folder is useless.
   Status load_once(Database& db) {
     auto loaded = db.create_table(SchemaOf<Loaded>("loaded").column("yes", &Loaded::yes));
     if (!loaded.ok()) return loaded.status();
@@ -77,7 +77,7 @@ class TpccVictim {
     return db.run([&](Transaction& txn) { return txn.insert(*loaded, 0, Loaded{}); });
   }
 
-  // What has been done to the tables since they were loaded, by counting rows.
+  // Counts rows to find out what has been done to the tables since they were loaded.
   Status count(Database& db, bench::tpcc::RunTotals* totals) {
     using namespace bench::tpcc;
     return db.run_read_only([&](Transaction& txn) -> Status {

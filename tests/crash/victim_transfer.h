@@ -1,8 +1,8 @@
-// The workload `transfer` of crash_victim: each transaction appends unique values to one to three
-// lists, reads each back, and moves money between them; some only read. So a later reader shows
-// which transactions there were, and in which order: a list holds all that was appended to it, and
-// all balances together are nothing.
-// Thread safety: run_transfer_victim() by one thread; it starts its own.
+// The workload `transfer` of crash_victim. Each transaction appends unique values to one to three
+// lists, reads each list, and moves money between them. Some transactions only read. A later reader
+// can therefore determine which transactions there were, and in which order: a list contains every
+// value that was appended to it, and the sum of all balances is zero.
+// Thread safety: run_transfer_victim() by one thread, which starts others.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ struct List {
   int64_t balance = 0;  // in a group of its own
 };
 
-// Where the engine puts the transaction that a thread has just committed in the commit order.
+// The place in the commit order of the transaction that a thread has just committed.
 class PlaceSink final : public HistorySink {
  public:
   struct Place {
@@ -94,7 +94,7 @@ class TransferVictim {
     for (uint64_t i = 0; options_.transactions == 0 || i < options_.transactions; ++i) {
       const uint64_t count = random.between(1, 3);
       const bool only_read = random.one_in(5);
-      // Distinct keys: a window that moves on as lists get full.
+      // Distinct keys from a window that moves on as lists become full.
       const Key first = window_.load() + random.below(kWindow);
       std::vector<Key> keys;
       for (uint64_t k = 0; k < count; ++k) keys.push_back(first + k);
@@ -158,8 +158,8 @@ class TransferVictim {
     return view.ok() || view.status().not_found() ? Status() : view.status();
   }
 
-  // After an error of a file nobody knows whether the transaction is on the disk: it may
-  // or may not be there later.
+  // After an I/O error, it is not known whether the transaction is on the disk. It may or may not
+  // be there later.
   void complete(uint32_t process, const Status& status, bool read_only, const std::string& asked, const std::string& got) {
     const PlaceSink::Place place = PlaceSink::last();
     if (status.ok())

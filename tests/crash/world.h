@@ -1,9 +1,9 @@
-// World: the tables that the crash tests write to, and a database's whole state
-// as bytes, to be compared.
+// World: the tables that the crash tests write to. Functions read a database's whole state as
+// bytes, and compare two states.
 //
-// Everything that recovery has to put together is in it: several tables, some made
-// during the run, column groups, additions, a secondary index, rows kept as blocks, keys
-// removed and inserted again.
+// The tables cover everything that recovery has to put together: several tables, some of which are
+// created during the run, column groups, additions, a secondary index, rows stored as blocks, and
+// keys that are removed and inserted again.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace elider::crash {
 
-// One a session, by its number: how many transactions of it have committed.
+// One row per session, whose number is the key: how many of its transactions have committed.
 struct Progress {
   uint64_t count = 0;
   uint64_t twice = 0;  // in a group of its own: 2 * count
@@ -29,12 +29,13 @@ struct Account {
   uint32_t branch = 0;
   uint32_t transfers = 0;
 };
-// Only ever added to.
+// The transactions only add to these rows.
 struct Hot {
   int64_t sum = 0;
   uint64_t count = 0;
 };
-// Of one session each; comes and goes. Large enough to be kept as a block.
+// Each row belongs to one session, which inserts and removes it. It is large enough to be stored as
+// a block.
 struct Item {
   uint64_t version = 0;
   std::array<char, 88> text{};
@@ -124,7 +125,7 @@ inline std::string describe(uint64_t place) {
   return "row " + std::to_string(place << 8 >> 8) + " of table '" + table_name(static_cast<uint32_t>(place >> 56)) + "'";
 }
 
-// Every row of every table. A table that is not one of ours is an error.
+// Reads every row of every table. A table that is not one of these is an error.
 inline Status read_state(Database& db, State* state) {
   state->clear();
   std::vector<TableRef> tables(kTables);
@@ -158,7 +159,7 @@ inline Status read_state(Database& db, State* state) {
   });
 }
 
-// Empty, or the first difference.
+// Returns an empty text, or the first difference.
 inline std::string difference(const State& expected, const State& found) {
   for (const auto& [place, bytes] : expected) {
     const auto there = found.find(place);

@@ -1,6 +1,6 @@
-// A commit announces itself to the log, reads its number, and withdraws the announcement when its
-// record is there. Each of these holds one between two of these steps, while others make the log
-// write groups; and commits that only read wait for what they may have read.
+// A commit announces itself to the log, reads its number, and withdraws the announcement once its
+// record is in the log. Each of these tests holds a commit between two of these steps, while others
+// make the log write groups. Commits that only read wait for what they may have read.
 #include <atomic>
 #include <functional>
 #include <future>
@@ -16,12 +16,12 @@ class AnnouncementTest : public DataFolderTest {
  protected:
   void SetUp() override {
     DataFolderTest::SetUp();
-    options_.flush_interval_us = 10'000'000;  // a group begins where somebody waits for one
+    options_.flush_interval_us = 10'000'000;  // a group begins only when a thread waits for one
     options_.durability = Durability::kAsync;
   }
   void TearDown() override { TestPoints::clear(); }
 
-  // Rows 1 and 2, on the disk.
+  // Inserts rows 1 and 2, and waits until they are on the disk.
   Table<Account> make_rows(Database& database) {
     auto table = database.create_table(account_schema(KeyIndex::kHashed));
     EXPECT_OK(table);
@@ -31,7 +31,7 @@ class AnnouncementTest : public DataFolderTest {
     EXPECT_OK(database.wait_durable());
     return *table;
   }
-  // The commit's number.
+  // Returns the commit's number.
   static uint64_t set_owner(Database& database, const Table<Account>& table, Key key, uint64_t owner, Durability durability) {
     uint64_t number = 0;
     RunPolicy policy;
@@ -53,7 +53,7 @@ class AnnouncementTest : public DataFolderTest {
 };
 
 TEST_P(AnnouncementTest, StandsUntilTheRecordIsThere) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().races()) GTEST_SKIP() << "one commit at a time";
   {
     Database database = open();
@@ -63,8 +63,8 @@ TEST_P(AnnouncementTest, StandsUntilTheRecordIsThere) {
     std::thread writer([&] { held = set_owner(database, table, 1, 11, Durability::kAsync); });
     stop.wait_until_reached();
     const uint64_t other = set_owner(database, table, 2, 22, Durability::kAsync);
-    // The log tries again and again to close that number: some rounds, each of which looks at
-    // three buffers at the most.
+    // The log repeatedly tries to close that number. The test waits for some rounds, each of which
+    // looks at up to three buffers.
     TestPoints::on("log.before_look", [] {});
     std::promise<Status> told;
     database.when_durable(other, [&](const Status& status) { told.set_value(status); });
@@ -79,7 +79,7 @@ TEST_P(AnnouncementTest, StandsUntilTheRecordIsThere) {
 }
 
 TEST_P(AnnouncementTest, ComesBeforeTheNumber) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().races()) GTEST_SKIP() << "one commit at a time";
   {
     Database database = open();
@@ -97,7 +97,8 @@ TEST_P(AnnouncementTest, ComesBeforeTheNumber) {
   expect_owners(11, 22);
 }
 
-// Whoever reads what is not durable yet is acknowledged when it is, however the transaction is run.
+// A transaction that reads data that is not yet durable is acknowledged once the data is durable,
+// however the transaction is run.
 TEST_P(AnnouncementTest, ACommitThatOnlyReadWaitsForWhatItRead) {
   Database database = open();
   const Table<Account> table = make_rows(database);
@@ -119,7 +120,7 @@ TEST_P(AnnouncementTest, ACommitThatOnlyReadWaitsForWhatItRead) {
   };
   for (size_t i = 0; i < std::size(readers); ++i) {
     const uint64_t written = set_owner(database, table, 1, i, Durability::kAsync);
-    ASSERT_LT(database.statistics().durable_snapshot, written) << "nobody has asked yet";
+    ASSERT_LT(database.statistics().durable_snapshot, written) << "no thread has waited for it yet";
     EXPECT_OK(readers[i]());
     EXPECT_GE(number, written) << i;
     EXPECT_GE(database.statistics().durable_snapshot, written) << i;

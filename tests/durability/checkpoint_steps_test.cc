@@ -1,5 +1,6 @@
-// The steps of a checkpoint: its number comes before the list of tables, and that waits for a table
-// that is being made; and who takes one that is due, where one thread alone may touch the rows.
+// The steps of a checkpoint. It takes its number before it reads the list of tables, and waits for
+// tables that are being created. If only one thread may access the rows, that thread takes a
+// checkpoint that is due.
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -14,7 +15,7 @@ class CheckpointStepsTest : public DataFolderTest {
  protected:
   void TearDown() override { TestPoints::clear(); }
 
-  // The table comes back, and the row in it.
+  // Checks that the table and its row are recovered.
   void expect_table() {
     auto database = Database::open(options_);
     ASSERT_OK(database);
@@ -25,7 +26,7 @@ class CheckpointStepsTest : public DataFolderTest {
 };
 
 TEST_P(CheckpointStepsTest, ATableThatIsMadeBeforeItsNumberIsInIt) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
   {
     Database database = open();
@@ -41,10 +42,10 @@ TEST_P(CheckpointStepsTest, ATableThatIsMadeBeforeItsNumberIsInIt) {
   expect_table();
 }
 
-// A table is in the log, with a number before the checkpoint's, and not yet among the tables when
-// that looks. It waits; one that does not has listed the tables by now.
+// A table is in the log, with a number below the checkpoint's, but it is not in the list of tables
+// yet. The checkpoint waits for it. A checkpoint that does not wait has read the list by now.
 TEST_P(CheckpointStepsTest, ATableThatIsBeingMadeIsInIt) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
   {
     Database database = open();
@@ -66,8 +67,8 @@ TEST_P(CheckpointStepsTest, ATableThatIsBeingMadeIsInIt) {
   expect_table();
 }
 
-// However transactions are run: each way alone makes enough of log, and takes the
-// checkpoint where nobody else may.
+// Each way to run transactions writes enough log for a checkpoint, and takes the checkpoint if no
+// other thread may.
 TEST_P(CheckpointStepsTest, OneThatIsDueIsTakenByRunCommitAndCall) {
   options_.checkpoint_log_bytes = 65536;
   for (const char* const how : {"run", "commit", "commit beside open ones", "call"}) {
@@ -94,7 +95,7 @@ TEST_P(CheckpointStepsTest, OneThatIsDueIsTakenByRunCommitAndCall) {
       writer = begin(database);
       ASSERT_OK((*writer)->put(*table, 5000, Account{6, 0, 0, 0}));
     }
-    // The database looks several times a second whether one is due.
+    // The database checks several times per second whether a checkpoint is due.
     const auto until = std::chrono::steady_clock::now() + TestStop::kTimeout;
     for (Key key = 0; database.statistics().checkpoints.taken == 0 && std::chrono::steady_clock::now() < until; ++key)
       ASSERT_OK(put(key % 1000));

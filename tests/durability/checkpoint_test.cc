@@ -1,6 +1,6 @@
-// Checkpoints of a database: what was committed is there when it is opened again, whether
-// a checkpoint has it or the log behind it; and nothing that goes on while one is taken
-// gets lost or comes twice.
+// Checkpoints of a database. Every commit is there when the database is opened again, whether it is
+// in a checkpoint or in the log after it. What happens while a checkpoint is taken is not lost, and
+// is not applied twice.
 #include <fstream>
 #include <optional>
 #include <random>
@@ -17,7 +17,7 @@ namespace {
 
 class CheckpointTest : public DataFolderTest {
  protected:
-  // Changes of all kinds to some of 60 rows.
+  // Makes changes of all kinds to some of 60 rows.
   static void change(Database& database, const Table<Account>& table, std::map<Key, Account>* model, std::mt19937_64& random) {
     const auto balance = table.columns(&Account::balance);
     auto changed = *model;
@@ -97,8 +97,8 @@ TEST_P(CheckpointTest, LargeRowsIndexesAndHashedTablesComeBack) {
       });
     ASSERT_OK(database.checkpoint());
     EXPECT_EQ(database.statistics().checkpoints.rows, 2020u);
-    // Behind it: other values of the index, a row that goes, one that comes,
-    // a large one that changes.
+    // After the checkpoint: other index values, a row that is removed, one that is inserted, and a
+    // large one that changes.
     transact(database, [&](Transaction& txn) {
       ASSERT_OK(txn.update(*accounts, 3, accounts->columns(&Account::branch), [](Account& a) { a.branch = 77; }));
       ASSERT_OK(txn.remove(*accounts, 4));
@@ -126,10 +126,11 @@ TEST_P(CheckpointTest, LargeRowsIndexesAndHashedTablesComeBack) {
 
 // -- what goes on meanwhile -----------------------------------------------------------------------
 
-// The checkpoint has its number and is held; rows change, go, come and come again, a table is made.
-// The checkpoint, which a backup shows, is as it was; the folder, as it is.
+// The checkpoint has its number and is held. Meanwhile, rows are changed, removed, inserted and
+// inserted again, and a table is created. The checkpoint, which a backup shows, has the earlier
+// state. The folder has the later one.
 TEST_P(CheckpointTest, CommitsMeanwhileAreInTheLogAlone) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
   for (const bool to_backup : {true, false}) {
     for (const KeyIndex kind : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
@@ -159,7 +160,7 @@ TEST_P(CheckpointTest, CommitsMeanwhileAreInTheLogAlone) {
       });
       transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*made, 2, Account{2, 20, 2, 2})); });
       transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*documents, 2, document_of(22))); });
-      // So many that a hash table grows meanwhile, bucket by bucket.
+      // These are enough rows for a hash table to grow meanwhile, bucket by bucket.
       for (Key key = 1000; key < 9000; key += 100)
         transact(database, [&](Transaction& txn) {
           for (Key k = key; k < key + 100; ++k) ASSERT_OK(txn.insert(*made, k, account(k)));
@@ -191,10 +192,10 @@ TEST_P(CheckpointTest, CommitsMeanwhileAreInTheLogAlone) {
   }
 }
 
-// Of a table that the checkpoint has read to its end, rows that are removed leave at once; of one
-// that it has not, they stay until it has.
+// Removed rows leave a table at once if the checkpoint has read all of it. Otherwise, they stay
+// until it has.
 TEST_P(CheckpointTest, RowsLeaveATableThatItHasPassed) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
   constexpr Key kDocuments = 1000;
   for (const KeyIndex kind : {KeyIndex::kOrdered, KeyIndex::kHashed}) {
@@ -232,7 +233,7 @@ TEST_P(CheckpointTest, RowsLeaveATableThatItHasPassed) {
   }
 }
 
-// Transfers, a counter, and a hash table that grows, under one checkpoint after the other.
+// Transfers, a counter and a growing hash table, while one checkpoint follows the other.
 TEST_P(CheckpointTest, TransfersUnderManyCheckpointsLoseNothing) {
   if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
   options_.log_segment_bytes = 65536;
@@ -315,7 +316,7 @@ TEST_P(CheckpointTest, ARateIsKept) {
   ASSERT_OK(database.checkpoint());
   const Statistics::Checkpoints taken = database.statistics().checkpoints;
   EXPECT_GT(taken.bytes, 3u << 20);
-  // The first block goes at once.
+  // The first block is not delayed.
   EXPECT_GT(static_cast<double>(taken.duration_us), 1e6 * static_cast<double>(taken.bytes - (2u << 20)) / (8u << 20));
 }
 
@@ -329,8 +330,8 @@ TEST_P(CheckpointTest, WithoutADataFolderItIsRefused) {
 
 // -- faults ---------------------------------------------------------------------------------------
 
-// Every call that a checkpoint makes is refused once. The database goes
-// on, and the folder is whole.
+// Every call that a checkpoint makes fails once. The database continues, and the folder is
+// complete.
 TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
   io::MemoryFiles files;
   const io::SubstituteFiles substitute(files);
@@ -365,7 +366,7 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
     });
     const Status status = database.checkpoint();
     files.refuse_with(nullptr);
-    done = status.ok() && made <= call;  // a file that could not be taken away after a failure is not reported
+    done = status.ok() && made <= call;  // a failure to remove a file after an error is not reported
     if (!status.ok()) {
       ++refused;
       EXPECT_CODE(Code::kIoError, status);
@@ -393,7 +394,7 @@ TEST_P(CheckpointTest, AFailureLeavesTheOldOneAndTheDatabaseGoesOn) {
 TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
   std::map<Key, Account> model;
   std::mt19937_64 random(5);
-  options_.log_segment_bytes = 4096;  // with a frame a commit: the log has something to let go, and the older one to need
+  options_.log_segment_bytes = 4096;  // with a frame per commit, so that there are segments to remove, and some that the older one needs
   options_.durability = Durability::kGroup;
   for (const uint32_t kept : {1u, 2u}) {
     std::filesystem::remove_all(folder_ / "data");
@@ -445,8 +446,8 @@ TEST_P(CheckpointTest, ADamagedOneIsNamedOrMadeUpFor) {
   }
 }
 
-// What cannot be read now, or not by this program, is no damage: the older one does not take
-// its place, and nothing goes.
+// A checkpoint that cannot be read at present, or not by this program, is not damaged. The older
+// one does not replace it, and nothing is removed.
 TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
   io::MemoryFiles disk;
   FaultyFiles files(disk);
@@ -483,7 +484,7 @@ TEST_P(CheckpointTest, OneThatCannotBeReadIsNoDamagedOne) {
   EXPECT_TRUE(of_later.contents() == later);
 }
 
-// Sparse, larger than any memory: refused, before memory is taken for it.
+// The file is sparse and larger than any memory. It is refused before memory is allocated for it.
 TEST_P(CheckpointTest, AFileOfAnEnormousSizeIsRefusedByName) {
   constexpr uintmax_t kEnormous = uintmax_t{1} << 40;
   {

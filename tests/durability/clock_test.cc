@@ -1,6 +1,6 @@
-// The time of day jumps by years while commits are written: nothing of the log depends on
-// it. The program's own clock_gettime makes it jump; where a sanitizer has one of its own,
-// there is nothing to test.
+// The time of day jumps by years while commits are written. The log must not depend on it. The
+// program's own clock_gettime makes it jump. Sanitizers replace that function, so the test is left
+// out there.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// A disk that fails while a database is backed up or restored: nothing of the copy stays,
-// and the database goes on.
+// A disk that fails while a database is backed up or restored. Nothing of the copy remains, and the
+// database continues.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -13,7 +13,7 @@
 namespace elider::test {
 namespace {
 
-// What of a database is in the folder.
+// Returns the database's files in the folder.
 std::vector<std::string> left_in(const io::MemoryFiles& disk, const std::string& folder) {
   std::vector<std::string> left;
   for (const auto& [path, bytes] : disk.contents())
@@ -24,8 +24,8 @@ std::vector<std::string> left_in(const io::MemoryFiles& disk, const std::string&
 constexpr FileCall kCallsOfWriting[] = {FileCall::kOpenFolder, FileCall::kCreate, FileCall::kWrite,     FileCall::kSync,
                                         FileCall::kList,       FileCall::kRename, FileCall::kSyncFolder};
 
-// Calls make() with each call of each kind failing once, until there is no such call any more: it
-// is refused, nothing of it stays, and made once more into the same folder it is there.
+// Calls make() repeatedly. Each time, one call of one kind fails, until every call has failed once.
+// make() is refused and leaves nothing behind. The next make() on the same folder succeeds.
 template <class Make>
 void expect_nothing_stays(const io::MemoryFiles& disk, FaultyFiles& files, const std::string& folder, int refused_min, Make&& make) {
   int refused = 0, made = 0;
@@ -75,12 +75,12 @@ TEST(FaultOfABackup, LeavesNothingAndTheDatabaseGoesOn) {
     transfer_times(*database, table, 20);
     expect_nothing_stays(disk, files, in_memory ? "other" : "copy", 12, [&](const std::string& to) { return database->backup(to); });
     transfer_times(*database, table, 1);
-    EXPECT_EQ(database->statistics().log_failure, "") << "it is no fault of the log";
+    EXPECT_EQ(database->statistics().log_failure, "") << "the log has not failed";
   }
 }
 
-// The folder's sync fails, and then nothing can be removed. What is there opens
-// whole, or it does not open.
+// The folder's sync fails, and then no file can be removed. What is there opens completely, or does
+// not open.
 TEST(FaultOfABackup, WhatCannotBeTakenBackIsNoPart) {
   io::MemoryFiles disk;
   FaultyFiles files(disk);
@@ -139,7 +139,7 @@ TEST(FaultOfABackup, ItWorksAfterTheLogHasFailed) {
     ASSERT_EQ(world.faults, 1u);
     EXPECT_CODE(Code::kIoError, database->checkpoint());
     ASSERT_OK(database->backup("copy"));
-    EXPECT_CODE(Code::kIoError, transfer(*database, table, 1, &count, policy)) << "a backup mends nothing";
+    EXPECT_CODE(Code::kIoError, transfer(*database, table, 1, &count, policy)) << "a backup does not repair the log";
   }
   world.files.plan(nullptr);
   Options options = options_of(LogFailure::kReadOnly);

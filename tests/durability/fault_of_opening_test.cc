@@ -1,5 +1,5 @@
-// A disk that fails while a database is opened or closed: an opening is refused and changes
-// nothing, a closing leaves what a crash would have left.
+// A disk that fails while a database is opened or closed. An opening is refused and changes
+// nothing. A closing leaves what a crash would have left.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -12,8 +12,8 @@
 namespace elider::test {
 namespace {
 
-// Opening: each call of each kind fails once. It is refused, the message names a file, nothing that
-// was there is lost, and the next opening has all of it.
+// Each call of each kind that opening makes fails once. Opening is refused, and the message names a
+// file. Existing data is not lost, and the next opening has all of it.
 TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
   io::MemoryFiles disk;
   FaultyFiles files(disk);
@@ -25,7 +25,7 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
     uint64_t count = 0;
     for (int i = 0; i < 200; ++i) ASSERT_OK(transfer(*database, table, static_cast<Key>(i) % kAccounts, &count, {}));
   }
-  // An errno for every call: what a broken disk, a full one, and one with a quota say.
+  // The errors of a broken disk, of a full one, and of an exceeded quota.
   for (const int error : {EIO, ENOSPC, EDQUOT}) {
     int refused = 0;
     for (const FileCall call :
@@ -40,7 +40,7 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
           ++refused;
           return database.status();
         });
-        if (path.empty()) break;  // there is no such call any more
+        if (path.empty()) break;  // every such call has failed once
         Balances state;
         look_again(options_of(LogFailure::kReadOnly, 2), &state);
         EXPECT_EQ(state.sum, kOpening * static_cast<int64_t>(kAccounts));
@@ -53,8 +53,8 @@ TEST(FaultAtOpening, IsRefusedAndChangesNothing) {
   }
 }
 
-// Something that was there a moment ago is there no more, while a database opens or takes a
-// checkpoint. Nobody takes that for a database that has nothing, nor for a checkpoint that has.
+// While a database opens or takes a checkpoint, something disappears that was there a moment ago.
+// The result must not be taken for an empty database, or for a complete checkpoint.
 TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
   io::MemoryFiles disk;
   FaultyFiles files(disk);
@@ -90,7 +90,7 @@ TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
         options.durability = durability;
         auto database = Database::open(options);
         files.plan(nullptr);
-        if (path.empty()) break;  // there is no such call any more
+        if (path.empty()) break;  // every such call has failed once
         if (!database.ok()) {
           ++refused;
           EXPECT_NE(database.status().message().find("'db"), std::string::npos) << database.status().message();
@@ -105,8 +105,8 @@ TEST(FaultAtOpening, WhatVanishesMeanwhileIsAnError) {
   EXPECT_GT(refused, 10);
 }
 
-// Closing: each call of each kind fails once, for good. The database is left as by a
-// crash, and has all of it.
+// Each call of each kind that closing makes fails, and all later ones of this kind. The database is
+// left as by a crash, and is complete.
 TEST(FaultAtClosing, LosesNothing) {
   int failed = 0;
   for (const FileCall call : {FileCall::kOpen, FileCall::kCreate, FileCall::kRead, FileCall::kWrite, FileCall::kSync, FileCall::kRename,
@@ -128,7 +128,7 @@ TEST(FaultAtClosing, LosesNothing) {
         });
       }
       world.files.plan(nullptr);
-      if (world.faults == 0) break;  // there is no such call any more
+      if (world.faults == 0) break;  // every such call has failed once
       ++failed;
       Balances state;
       look_again(options_of(LogFailure::kReadOnly, 2), &state);
@@ -139,7 +139,7 @@ TEST(FaultAtClosing, LosesNothing) {
   EXPECT_GE(failed, 7);
 }
 
-// The folder was emptied and given to somebody else while the database was open.
+// While the database was open, the folder was emptied, and another program wrote a file into it.
 TEST(FaultAtClosing, AFolderThatIsAnothersByThenIsLeftAsItIs) {
   io::MemoryFiles disk;
   const io::SubstituteFiles substitute(disk);

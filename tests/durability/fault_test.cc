@@ -1,8 +1,8 @@
-// The story. Sessions move money with commits that wait for the disk, and at some call the disk
-// fails: it is full, or broken, or the folder or the right to use it is gone. From then on nothing
-// is acknowledged, every commit is refused with an error that names the file, no call is made
-// again, and what is in memory is whole. Opened again, with a disk that works, everything that was
-// acknowledged is there, and no transaction in part.
+// Story: sessions move money with commits that wait for the disk, and at some call the disk fails.
+// It is full or broken, or the folder or the right to use it is gone. From then on, nothing is
+// acknowledged. Every commit is refused with an error that names the file, no call is repeated, and
+// the data in memory is consistent. When the database is opened again with a working disk,
+// everything that was acknowledged is there, and no transaction is incomplete.
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -81,7 +81,7 @@ TEST_P(FaultTest, EndsAcknowledgementAndLosesNothingAcknowledged) {
     world.files.plan(nullptr);
     auto database = Database::open(options_of(LogFailure::kReadOnly));
     ASSERT_OK(database);
-    // A number that nothing was committed with is durable without a frame that says so.
+    // A number without commits is durable without a frame that says so.
     for (const auto& of_session : numbers)
       for (const uint64_t commit : of_session)
         if (commit <= said_durable) {
@@ -143,8 +143,8 @@ Database open_under_group() {
   return std::move(*database);
 }
 
-// A commit is in memory and may not be on the disk. A read that may see it is refused, and the
-// message says how to read all the same. What was durable before can be read.
+// A commit is in memory, and may not be on the disk. A read that may see it is refused, and the
+// message says how to read anyway. What was durable before can be read.
 TEST(ReadsAfterAFault, ShowUnderGroupWhatIsOnTheDisk) {
   FaultyWorld world;
   Database database = open_under_group();
@@ -187,8 +187,8 @@ TEST(ReadsAfterAFault, ShowUnderGroupWhatIsOnTheDisk) {
   EXPECT_OK(database.backup("copy"));
 }
 
-// A folder that cannot be synced ends the log. All commits are on the disk, so reads promise what
-// they always did.
+// The log ends because a folder cannot be synced. All commits are on the disk, so reads promise the
+// same as before.
 TEST(ReadsAfterAFault, GoOnUnderGroupWhereNothingIsLost) {
   FaultyWorld world;
   Database database = open_under_group();
@@ -204,7 +204,7 @@ TEST(ReadsAfterAFault, GoOnUnderGroupWhereNothingIsLost) {
   EXPECT_OK(look(database, table, &state));
 }
 
-// With the system's own files.
+// These tests use the system's own files.
 class FaultOfTheSystem : public testing::Test {
  protected:
   void SetUp() override {
@@ -231,7 +231,8 @@ TEST_F(FaultOfTheSystem, AFolderThatVanishesEndsAcknowledgement) {
   EXPECT_CODE(Code::kIoError, transfer(*database, table, 0, &count, {}));
 }
 
-// Where it was there is a copy of it by then, made while it was open: that has less, and opens.
+// The folder was replaced by a copy that was made while the database was open. The copy contains
+// less, and it opens.
 TEST_F(FaultOfTheSystem, AFolderThatWasReplacedIsLeftAsItIs) {
   namespace fs = std::filesystem;
   const std::string folder = options_.data_folders[0];
@@ -257,8 +258,8 @@ TEST_F(FaultOfTheSystem, AFolderThatWasReplacedIsLeftAsItIs) {
   }
 }
 
-// No file of the process may become larger than this while it lives: a write across it is a
-// short one, the next fails.
+// While this object lives, the process's files cannot grow beyond this size. A write across the
+// limit is a short one, and the next one fails.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(uint64_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {

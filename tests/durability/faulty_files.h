@@ -1,5 +1,5 @@
-// FaultyFiles: files in memory whose calls fail as a test says: none of a call is
-// done, or of a write a part.
+// FaultyFiles: files in memory whose calls fail as a test specifies. A failed call does nothing. A
+// failed write may write a part.
 // Thread safety: all.
 #pragma once
 
@@ -18,7 +18,7 @@ enum class FileCall : uint8_t { kOpenFolder, kOpen, kCreate, kRead, kWrite, kSyn
 
 struct Fault {
   int error = 0;            // an errno; 0: the call is made as ever
-  size_t written_part = 0;  // of kWrite: so many bytes are written all the same
+  size_t written_part = 0;  // of kWrite: this many bytes are written nevertheless
 };
 
 class FaultyFiles final : public io::FileSystem {
@@ -26,7 +26,8 @@ class FaultyFiles final : public io::FileSystem {
   explicit FaultyFiles(io::FileSystem& under) : under_(under) {}
 
   using Plan = std::function<Fault(FileCall call, const std::string& path)>;
-  // From now on; null: all calls are made. It is called by one thread at a time.
+  // Sets the plan for all following calls; null: all calls are made. It is called by one thread at
+  // a time.
   void plan(Plan plan) {
     std::lock_guard lock(mutex_);
     plan_ = std::move(plan);

@@ -1,6 +1,6 @@
-// A folder that is made is on the disk once the folder it stands in is synced: of a new
-// database, a backup and a restored one, however its name is spelled. Else an acknowledged
-// commit goes with it when the power fails.
+// A new folder is durable only once its parent folder is synced. This holds for a new database, a
+// backup and a restored database, however the name is spelled. Otherwise, an acknowledged commit is
+// lost with the folder when the power fails.
 #include <filesystem>
 #include <set>
 
@@ -13,7 +13,7 @@ namespace {
 
 class FolderNameTest : public testing::TestWithParam<std::string> {
  protected:
-  // The folders that were synced while make() ran, by their true names.
+  // Returns the true names of the folders that were synced while make() ran.
   template <class Make>
   std::set<std::filesystem::path> synced_while(Make&& make) {
     std::set<std::filesystem::path> synced;
@@ -25,7 +25,8 @@ class FolderNameTest : public testing::TestWithParam<std::string> {
     files_.plan(nullptr);
     return synced;
   }
-  // The folder `name` spelled as the test asks for; `place` is made, where it stands.
+  // Returns the path of folder `name` in the spelling under test. Creates `place`, its parent
+  // folder.
   std::string spelled(const std::string& place, const std::string& name) {
     std::filesystem::create_directory(temporary_.path() / place);
     return (temporary_.path() / place / name).string() + GetParam();

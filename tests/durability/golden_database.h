@@ -36,7 +36,7 @@ struct Kinds {
   friend bool operator==(const Kinds&, const Kinds&) = default;
 };
 static_assert(sizeof(Kinds) == 48, "no bytes of no member, which would be of no known value");
-// Of two column groups.
+// Has two column groups.
 struct Stock {
   uint64_t item = 0;
   int64_t amount = 0;
@@ -45,7 +45,7 @@ struct Stock {
   uint32_t place = 0;
   friend bool operator==(const Stock&, const Stock&) = default;
 };
-// Of three, and with two secondary indexes.
+// Has three column groups and two secondary indexes.
 struct Customer {
   uint64_t owner = 0;
   int64_t balance = 0;
@@ -248,7 +248,8 @@ inline Status first_opening() {
     return txn.insert(*counters, 1, {40, 2.5});
   });
   if (status.ok()) status = db.checkpoint();
-  // Some columns, additions and removals behind it; an addition beside columns of its own group.
+  // After the checkpoint: changes of some columns, additions and removals. One addition has other
+  // columns of its group in the same commit.
   if (status.ok()) status = commit(db, false, [&](Transaction& txn) -> Status {
     if (Status put = txn.update(*stock, 1, stock->columns(&Stock::place), [](Stock& row) { row.place = 3; }); !put.ok()) return put;
     if (Status put = txn.update(*stock, 1, stock->columns(&Stock::orders), [](Stock& row) { row.orders = 7; }); !put.ok()) return put;
@@ -321,7 +322,7 @@ inline Status second_opening() {
   return status;
 }
 
-// Its files in a folder "db"; none: something failed, which *status says.
+// Returns the database's files in a folder "db", or no file if something failed; *status says what.
 inline io::MemoryFiles::Contents golden_database(Status* status) {
   io::MemoryFiles files;
   const io::SubstituteFiles substitute(files);

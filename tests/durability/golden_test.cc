@@ -115,7 +115,8 @@ void expect_rows(Database& database, const GoldenFolder& golden) {
   });
 }
 
-// By each policy that recovers; then once more, from what it has made of the files.
+// Each policy opens the folder. Then the folder is opened again, from what the first opening has
+// made of the files.
 TEST_P(GoldenTest, TheFolderIsOpenedAndHasItsRows) {
   for (const GoldenFolder& golden : kAll) {
     SCOPED_TRACE(golden.name);
@@ -133,7 +134,7 @@ void GoldenTest::expect_opened(const GoldenFolder& golden) {
   EXPECT_EQ(recovery.tables, 5u + (golden.notes ? 1 : 0) + (golden.byte_keys ? 2 : 0));
   EXPECT_EQ(recovery.rows, 4u + 8 + 3 + 2 + 2 + notes + words + texts);
   EXPECT_EQ(recovery.checkpoint_rows, 4u + 5 + 3 + 1 + notes + words_before + texts);
-  EXPECT_EQ(recovery.records, 2u + 1 + 3) << "commits behind the checkpoint, the table that was made, and commits again";
+  EXPECT_EQ(recovery.records, 2u + 1 + 3) << "commits after the checkpoint, the table that was created, and further commits";
   EXPECT_EQ(recovery.cuts, std::vector<std::string>());
   EXPECT_OK(database.verify());
   const auto stock = database.table("stock"), counters = database.table("counters");
@@ -143,7 +144,7 @@ void GoldenTest::expect_opened(const GoldenFolder& golden) {
   EXPECT_EQ(counters->schema().key_index, KeyIndex::kHashed);
 }
 
-// What was there can be written to: the sequences of its groups, too, came back.
+// The rows can be written to, so the version numbers of their groups were recovered.
 TEST_P(GoldenTest, TheFolderIsWrittenToAndComesBack) {
   for (const GoldenFolder& golden : kAll) {
     SCOPED_TRACE(golden.name);
@@ -273,8 +274,8 @@ void put(std::string* to, T value) {
   to->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// A row of the checkpoint as docs/formats.md describes it: key, the sequence of each
-// column group, the row's bytes.
+// A row of the checkpoint as docs/formats.md describes it: the key, the version number of each
+// column group, and the row's bytes.
 TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
   const TemporaryFolder temporary("elider_golden");
   std::filesystem::copy(kNewest, temporary.path() / "data");
@@ -288,7 +289,7 @@ TEST(GoldenFolder, ARowOfTheCheckpointIsAsTheFormatSays) {
     put(&rows, uint32_t{1});
   }
   EXPECT_NE(std::find(golden.blocks.begin(), golden.blocks.end(), rows), golden.blocks.end());
-  // Sized rows: the size, too.
+  // A variable-size row also has its size.
   std::string notes = "4,3:";
   for (const auto& [key, text] : std::map<Key, std::string>{{1, "one"}, {2, std::string(300, 't')}, {3, ""}}) {
     const std::string note = golden::note_of(key, text);

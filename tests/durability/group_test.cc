@@ -1,5 +1,5 @@
-// Groups of transactions with a data folder: one wait for all of a group, and all of it is there
-// again.
+// Groups of transactions with a data folder. A group waits for the disk once, and all of it is
+// recovered.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -57,7 +57,7 @@ TEST_P(DurableGroupTest, WhatIsAcknowledgedIsOnTheDisk) {
   EXPECT_EQ(rows(db, accounts).size(), kCalls);
 }
 
-// The same of calls of a chopped procedure.
+// Calls of a chopped procedure in a group.
 TEST_P(DurableGroupTest, WhatIsAcknowledgedOfCallsIsOnTheDisk) {
   struct Call {
     Key key;

@@ -1,6 +1,6 @@
-// The process's heap runs out at each allocation of a backup or a restore in its turn, once or for
-// good. Story: it says so, what it made is taken back, no file stays open, and a copy that is
-// there all the same is whole.
+// The process's heap is exhausted at each allocation of a backup or a restore in turn, once or
+// permanently. Story: the call fails and removes what it has made. No file stays open. If a copy is
+// there nevertheless, it is complete.
 #include <vector>
 
 #include "elider/files.h"
@@ -34,7 +34,7 @@ class HeapExhaustedCopyTest : public DataFolderTest {
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
     return count;
   }
-  // What a copy left in its folder, but for the lock.
+  // Returns what a copy left in its folder, except for the lock.
   static std::vector<std::string> names_in(const std::filesystem::path& folder) {
     std::vector<std::string> names;
     if (!std::filesystem::exists(folder)) return names;
@@ -49,7 +49,7 @@ class HeapExhaustedCopyTest : public DataFolderTest {
     EXPECT_EQ(rows(database, *table).size(), kRows);
   }
 
-  // copy(folder) at each allocation. Returns how many failed.
+  // Runs copy(folder) with a failure at each allocation. Returns how many of the calls failed.
   template <class Copy>
   int expect_whole_or_nothing(Copy&& copy, bool once) {
     int failed = 0;
@@ -67,7 +67,7 @@ class HeapExhaustedCopyTest : public DataFolderTest {
       } else {
         ++failed;
         EXPECT_CODE(Code::kMemoryLimit, status);
-        // Where nothing could be allocated any more, it may have been impossible to take it back.
+        // If nothing more could be allocated, the removal may also have failed.
         const std::vector<std::string> left = names_in(folder);
         if (once) EXPECT_TRUE(left.empty()) << left.size() << " files, among them " << left.front();
         else if (!left.empty()) expect_whole_or_refused(folder);
@@ -93,13 +93,13 @@ TEST_P(HeapExhaustedCopyTest, ARestoreIsTakenBack) {
 
 TEST_P(HeapExhaustedCopyTest, ABackupIsTakenBack) {
   Options few = options_;
-  few.workers_max = 1;  // a context that is not given back is missed
+  few.workers_max = 1;  // a context that is not given back would be missing
   Database database = open(few);
   const auto backup = [&](const std::string& folder) { return database.backup(folder); };
   for (const bool once : {true, false, true, false, true}) EXPECT_GT(expect_whole_or_nothing(backup, once), 20);
 }
 
-// What opens files or looks at them says so, too.
+// Opening the files or looking at them also reports the error.
 TEST_P(HeapExhaustedCopyTest, OpeningAndLookingAreRefused) {
   const std::function<Status()> ways[] = {
       [&] {

@@ -1,6 +1,6 @@
-// A database whose tables have secondary indexes, opened by a program without their structs: rows
-// are read, columns that no index reads are written, tables are copied, and a program that has the
-// structs finds the indexes as they should be.
+// A program without the structs opens a database whose tables have secondary indexes. It reads
+// rows, writes columns that no index uses, and copies tables. A program that has the structs then
+// finds correct indexes.
 #include <cstring>
 #include <span>
 
@@ -44,7 +44,7 @@ class LeftOutIndexesTest : public DataFolderTest {
     options.leave_out_indexes = true;
     return options;
   }
-  // That both tables are there with their indexes, which find every row.
+  // Checks that both tables are there, and that their indexes find every row.
   static void expect_whole(const Options& options) {
     Database database = open(options);
     EXPECT_OK(database.verify());
@@ -205,7 +205,7 @@ TEST_P(LeftOutIndexesTest, ACopyMadeWithoutTheStructsHasTheIndexes) {
   owner.data_folders = copy.data_folders;
   expect_whole(owner);
   {
-    Database database = open(copy);  // recovered, its tables take no more such writes
+    Database database = open(copy);  // after recovery, its tables refuse such writes
     const TableRef accounts = *database.table("accounts");
     EXPECT_CODE(Code::kUnsupported, database.run([&](Transaction& txn) { return txn.remove(accounts, 3); }));
   }
@@ -244,7 +244,7 @@ TEST_P(LeftOutIndexesTest, CheckpointsAndBackupsKeepThem) {
   expect_whole(copy);
 }
 
-// The tables whose schemas are given are as always.
+// Tables whose schemas are given are not restricted.
 TEST_P(LeftOutIndexesTest, ATableWhoseSchemaIsGivenHasItsIndexes) {
   Options options = without_schemas();
   options.schemas = {schema_.schema()};

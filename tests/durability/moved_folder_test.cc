@@ -144,7 +144,7 @@ TEST_F(MovedFolder, MessagesHaveTheAbsolutePath) {
   EXPECT_REFUSED(Code::kNotFound, "'" + (home_ / "two" / "none").string() + "'", Database::open(options));
 }
 
-// At each kind of call that an opening makes first.
+// The working directory changes at the first call of each kind that opening makes.
 TEST_F(MovedFolder, AnOpeningGoesOnWhereItBegan) {
   { Counted(small_segments("data")).commit_times(20); }
   { Counted(small_segments(home_ / "two" / "data")).commit_times(5); }
@@ -257,7 +257,7 @@ TEST_F(MovedFolder, ALogFailsBeforeAManifest) {
   }
 }
 
-// Closing writes a manifest also.
+// Closing also writes a manifest.
 TEST_F(MovedFolder, ADatabaseIsClosedWhereItIs) {
   const fs::path data = home_ / "one" / "data";
   uint64_t acknowledged = 0;
@@ -311,7 +311,7 @@ TEST_F(MovedFolder, ACopyFailsAndLeavesNothing) {
 
 TEST_F(MovedFolder, WithoutItsLockFileADatabaseIsStillLocked) {
   const fs::path data = home_ / "one" / "data";
-  // The other process is started while this one has no other thread.
+  // The other process is started before this one starts threads.
   int to_child[2];
   ASSERT_EQ(::pipe(to_child), 0);
   const pid_t child = ::fork();

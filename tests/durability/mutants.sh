@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each of these defects of the engine or its log (src/base/test_points.h) must make the one test fail that is named with it,
-# which passes without. Crash images and kills would find them by luck alone: each needs steps that come in one order of many.
+# Each of these defects of the engine or its log (src/base/test_points.h) must make the test fail that is named with it. Without
+# the defect, the test passes. Crash images and kills would find them only by luck: each needs one particular order of steps.
 # presets: dev
 set -u
 log="${ELIDER_BUILD_DIR:?}/log_test" durability="$ELIDER_BUILD_DIR/durability_test"
@@ -10,7 +10,8 @@ done
 failures=0
 unset ELIDER_MUTANT
 
-# expect WHAT MUTANT PROGRAM FILTER: passes, or is caught. A run of no test is neither; nor is 2, a mutant that is none.
+# expect WHAT MUTANT PROGRAM FILTER: WHAT is passes or caught. A run without a test is neither, nor is exit status 2, which means
+# an unknown mutant.
 expect() {
   local what=$1 mutant=$2 program=$3 filter=$4 status=0 ran
   { ELIDER_MUTANT=$mutant timeout 600 "$program" --gtest_filter="$filter" > out.txt 2>&1 || status=$?; } 2>/dev/null

@@ -1,5 +1,5 @@
-// A system that gives no threads: opening says so, leaves nothing running, and goes well
-// once there are some again.
+// The system cannot create threads. Opening reports this and leaves nothing running. It succeeds
+// once threads can be created again.
 #include <pthread.h>
 
 #include <system_error>
@@ -10,7 +10,8 @@
 namespace elider::test {
 namespace {
 
-// While it lives no thread can be made: each would need a stack larger than any address space.
+// While this object lives, no thread can be created: each would need a stack larger than any
+// address space.
 class NoThreads {
  public:
   NoThreads() {
@@ -25,7 +26,7 @@ class NoThreads {
     pthread_setattr_default_np(&before_);
     pthread_attr_destroy(&before_);
   }
-  // Sanitizers choose stacks of their own.
+  // Sanitizers choose their own stack sizes.
   static bool works() {
     try {
       std::thread([] {}).join();

@@ -1,5 +1,5 @@
-// What opening tells of its progress (Options::recovery_progress): every step that there is, in
-// their order, growing, and to its end.
+// What opening reports about its progress (Options::recovery_progress): every step, in order, with
+// values that grow up to the end.
 #include <fstream>
 #include <optional>
 
@@ -13,7 +13,7 @@ using Step = RecoveryProgress::Step;
 
 class ProgressTest : public DataFolderTest {
  protected:
-  // Rows in a checkpoint, others behind it, and a secondary index.
+  // Writes rows to a checkpoint, further rows to the log after it, and a secondary index.
   void fill(uint64_t rows) {
     const auto schema = indexed_account_schema(KeyIndex::kOrdered);
     options_.schemas = {schema.schema()};
@@ -39,7 +39,7 @@ class ProgressTest : public DataFolderTest {
   }
 };
 
-// A step's first and last word of it; none: it was not told.
+// Returns the first and the last report of a step, or nothing if it was not reported.
 std::optional<std::pair<RecoveryProgress, RecoveryProgress>> ends_of(const std::vector<RecoveryProgress>& told, Step step) {
   std::optional<std::pair<RecoveryProgress, RecoveryProgress>> ends;
   for (const RecoveryProgress& progress : told) {
@@ -47,7 +47,7 @@ std::optional<std::pair<RecoveryProgress, RecoveryProgress>> ends_of(const std::
     if (!ends.has_value()) ends.emplace(progress, progress);
     EXPECT_GE(progress.done, ends->second.done) << "it grows";
     EXPECT_LE(progress.done, progress.all);
-    EXPECT_EQ(progress.all, ends->first.all) << "there is no more of it than was said";
+    EXPECT_EQ(progress.all, ends->first.all) << "the total does not change";
     ends->second = progress;
   }
   return ends;
@@ -65,12 +65,12 @@ TEST_P(ProgressTest, EachStepIsToldGrowsAndEndsWithAllOfIt) {
     EXPECT_EQ(ends->second.done, ends->second.all);
     if (step != Step::kIndexes) continue;
     EXPECT_EQ(ends->second.all, kRows);
-    EXPECT_LT(ends->first.done, kRows) << "more than one word of it";
+    EXPECT_LT(ends->first.done, kRows) << "more than one report";
   }
   for (size_t i = 1; i < told.size(); ++i) EXPECT_GE(told[i].step, told[i - 1].step) << "one step after the other";
 }
 
-// Room that the last file had and did not use is looked through, too.
+// The unused room at the end of the last file is also searched.
 TEST_P(ProgressTest, AFileWithRoomAtItsEndIsToldWhole) {
   fill(2000);
   const std::string file = folder_ / "data" / "log-00000001-00-00000000";

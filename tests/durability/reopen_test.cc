@@ -1,6 +1,6 @@
-// A database with a data folder: what was committed is there when it is opened again,
-// whatever kind of write it was; what a crash leaves is a prefix of the commits, with
-// everything that was acknowledged in it.
+// A database with a data folder. When it is opened again, every commit is there, whatever kind of
+// write it was. After a crash, a prefix of the commits is there, which contains everything that was
+// acknowledged.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,8 +47,8 @@ class ReopenTest : public testing::TestWithParam<Combination> {
   Options options_;
 };
 
-// A copy of the folder, taken as it is right after a number was given, is what a crash then would
-// leave: of numbers that were given none is given again. So it is after closing.
+// The folder is copied right after a number was given, which is what a crash at that moment would
+// leave. The copy does not give any of the earlier numbers again. The same holds after closing.
 TEST_P(ReopenTest, ASequenceGivesNoNumberAgain) {
   uint64_t last = 0;
   for (int run = 0; run < 3; ++run) {
@@ -75,7 +75,7 @@ TEST_P(ReopenTest, ASequenceGivesNoNumberAgain) {
   }
 }
 
-// Random writes of all kinds, in several runs, against a model.
+// Random writes of all kinds, in several runs, compared with a model.
 TEST_P(ReopenTest, EveryKindOfWriteComesBack) {
   std::map<Key, Account> model;
   std::mt19937_64 random(42);
@@ -188,7 +188,7 @@ TEST_P(ReopenTest, AsFewContextsAsCanBeRecoverIndexes) {
   }
 }
 
-// The rows are there, but their values in the unique index are not one a row any more.
+// The rows are there, but two of them have the same value in the unique index.
 TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
   const auto schema_of = [](uint64_t divisor) {
     return account_schema(KeyIndex::kHashed).unique_index("by_owner", {"owner"}, [divisor](const Account& account) {
@@ -210,12 +210,12 @@ TEST_P(ReopenTest, AUniqueIndexWithAnotherKeyFunctionIsRefused) {
   EXPECT_OK(open().verify());
 }
 
-// More log than recovery has in memory at a time, of several streams whose numbers overlap; each
-// row is written by all threads, whole, in part, by additions, and removed.
+// The log is larger than what recovery holds in memory at a time, and has several streams whose
+// numbers overlap. All threads write each row: completely, partly, by additions, and by removal.
 TEST_P(ReopenTest, ALongLogOfSeveralStreamsComesBack) {
   const uint32_t threads = GetParam().sync == SyncPolicy::kSingleThreaded ? 1 : 3;
   constexpr int kTransactions = 2500;
-  options_.checkpoint_log_bytes = 0;  // all of it is to be brought in
+  options_.checkpoint_log_bytes = 0;  // so that recovery replays all of it
   options_.log_threads = threads;
   options_.log_segment_bytes = 8 << 20;
   options_.durability = Durability::kAsync;
@@ -235,7 +235,7 @@ TEST_P(ReopenTest, ALongLogOfSeveralStreamsComesBack) {
         for (int i = 0; i < kTransactions; ++i) {
           const Key key = random() % 2000;
           const uint64_t value = random() % 1000;
-          // What others do meanwhile may fail any of them, and then the procedure runs again.
+          // Concurrent transactions may make any of these fail. Then the procedure runs again.
           EXPECT_OK(database.run([&](Transaction& txn) -> Status {
             if (Status put = txn.put(*document, key % 100, document_of(value)); !put.ok()) return put;
             if (!txn.get(*account, key).ok() || value < 100) return txn.put(*account, key, Account{value, 0, 0, 1});
@@ -288,7 +288,7 @@ TEST_P(ReopenTest, ACommitsNumberIsWaitedForAndTold) {
   policy.commit_number = &number;
   ASSERT_OK(database.run([&](Transaction& txn) { return txn.insert(*table, 1, Account{}); }, policy));
   EXPECT_GT(number, 0u);
-  EXPECT_LT(database.statistics().durable_snapshot, number) << "nobody has asked yet";
+  EXPECT_LT(database.statistics().durable_snapshot, number) << "no thread has waited for it yet";
   std::promise<Status> told;
   database.when_durable(number, [&](const Status& status) { told.set_value(status); });
   EXPECT_OK(told.get_future().get());
@@ -309,7 +309,7 @@ TEST_P(ReopenTest, ACommitsNumberIsWaitedForAndTold) {
   EXPECT_GT(statistics.durable_lag_max_us, 0u);
 }
 
-// What begin() gave chooses at its commit, as run() does by its policy.
+// A transaction from begin() chooses its durability at its commit, as the policy of run() does.
 TEST_P(ReopenTest, AnInteractiveCommitChoosesItsDurability) {
   options_.flush_interval_us = 10'000'000;
   Database database = open();
@@ -326,7 +326,7 @@ TEST_P(ReopenTest, AnInteractiveCommitChoosesItsDurability) {
   for (const Durability early : {Durability::kDefault, Durability::kNone, Durability::kAsync}) {
     ASSERT_OK(commit(early, &number));
     EXPECT_GT(number, 0u);
-    EXPECT_LT(database.statistics().durable_snapshot, number) << name_of(early) << ": nobody has asked yet";
+    EXPECT_LT(database.statistics().durable_snapshot, number) << name_of(early) << ": no thread has waited for it yet";
   }
   for (int i = 0; i < 5; ++i) {
     ASSERT_OK(commit(Durability::kGroup, &number));
@@ -338,7 +338,7 @@ TEST_P(ReopenTest, AnInteractiveCommitChoosesItsDurability) {
   EXPECT_LT(database.statistics().durable_snapshot, number);
   EXPECT_OK(database.wait_durable(number));
   EXPECT_GE(database.statistics().durable_snapshot, number);
-  // One that only read waits for what it may have read.
+  // A transaction that only read waits for what it may have read.
   ASSERT_OK(commit(Durability::kAsync, &before));
   auto reader = database.begin_read_only();
   ASSERT_OK(reader);
@@ -348,8 +348,9 @@ TEST_P(ReopenTest, AnInteractiveCommitChoosesItsDurability) {
   EXPECT_GE(database.statistics().durable_snapshot, before);
 }
 
-// As run(): without a folder any is right, and there is no number; where the folder is
-// only read, nothing is done.
+// The result is that of run(). Without a data folder, every durability is accepted, and the commit
+// does not get a number. If the data folder is only read (Durability::kNone), a commit that asks
+// for durability is refused.
 TEST_P(ReopenTest, AnInteractiveCommitHasNoMoreDurabilityThanTheDatabase) {
   {
     Database database = open();
@@ -414,7 +415,7 @@ TEST_P(ReopenTest, WithoutDurabilityTheFolderIsReadAndNotWritten) {
     auto table = database.create_table(account_schema(KeyIndex::kOrdered));
     ASSERT_OK(table);
     transact(database, [&](Transaction& txn) { ASSERT_OK(txn.insert(*table, 1, Account{})); });
-    // Of one commit, "none" is as good as "async": it is in the log.
+    // A single commit with "none" is as good as one with "async": it is in the log.
     RunPolicy policy;
     policy.durability = Durability::kNone;
     ASSERT_OK(database.run([&](Transaction& txn) { return txn.insert(*table, 2, Account{}); }, policy));
@@ -461,8 +462,8 @@ TEST_P(ReopenTest, DamageIsRefusedAndNamed) {
   EXPECT_NE(refused.status().message().find(file.filename().string()), std::string::npos) << refused.status().message();
 }
 
-// A child moves money between accounts with group commits and tells each one through a pipe; it is
-// killed; all that it told is there, and no transfer in part.
+// A child transfers money between accounts with group commits, and reports each one through a pipe.
+// Then it is killed. Everything that it reported is there, and no transfer is incomplete.
 TEST_P(ReopenTest, KilledProcessesLoseNothingAcknowledged) {
   constexpr Key kAccounts = 16;
   uint64_t told = 0;
@@ -522,9 +523,9 @@ TEST_P(ReopenTest, KilledProcessesLoseNothingAcknowledged) {
   EXPECT_GT(told, 0u);
 }
 
-// Four threads of a child, two log files with small segments. Each transaction raises its thread's
-// row and adds to a common one, and tells; whenever the child is killed, the common row is the sum
-// of the others, and nothing that was told is missing.
+// A child has four threads and two log files with small segments. Each transaction increases its
+// thread's row, adds to a common row, and is reported. Whenever the child is killed, the common row
+// is the sum of the others, and nothing that was reported is missing.
 TEST_P(ReopenTest, KilledThreadsLeaveWholeTransactions) {
   if (!GetParam().concurrent()) GTEST_SKIP() << "one thread at a time";
   constexpr Key kThreads = 4;

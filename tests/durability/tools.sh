@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The command line's tools for a database's files: what they print, what they refuse, and their exit codes. The benchmarks that make
-# the databases take no checkpoints: a fast machine's log would be gone behind one.
+# the databases do not take checkpoints, because on a fast machine a checkpoint would remove the log.
 # presets: dev release
 set -u
 elider=$1
@@ -91,7 +91,7 @@ expect 0 "300 rows" "$elider" checkpoint $also
 expect 0 "checkpoint           number" "$elider" check $also
 expect 0 "tables, rows         1, 300" "$elider" recover $also
 
-# A torn tail: what a crash leaves is no error, and is told with its reason until a checkpoint takes the log's place.
+# A torn tail, which a crash leaves, is not an error. It is reported with its reason until a checkpoint replaces the log.
 cp -r small torn
 read -r file whole <<<"$(json "log verify torn" 'said["segments"][-1]["file"] + " " + str(said["segments"][-1]["whole_bytes"])')"
 printf 'torn by a crash' | dd of="$file" bs=1 seek="$whole" conv=notrunc status=none
@@ -131,7 +131,7 @@ for command in "backup" "restore"; do
 done
 [[ $before == $(cat damaged/* | cksum) ]] || wrong "a tool changed what is damaged"
 
-# Going back for good: as --dry-run said; and what was behind the number stays away.
+# Going back permanently gives the result that --dry-run has reported. The commits after the number do not come back.
 cp -r small past
 back=$((number / 2))
 state='said["snapshot"], said["rows"], said["records"]'
@@ -162,7 +162,7 @@ expect 2 "is not empty" "$elider" restore copy other
 expect 0 "all is well" "$elider" check other
 expect 0 "" "$elider" recover other
 
-# A backup on a disk that can only be read: with the lock's file, without it, and while somebody writes to it elsewhere.
+# A backup on a read-only disk: with the lock file, without it, and while another process writes to it through another mount.
 mkdir read-only
 on_read_only='mount --bind copy read-only && mount -o remount,ro,bind read-only && exec "$0" "$@"'
 if unshare -rm sh -c "$on_read_only" true 2>/dev/null; then
@@ -187,7 +187,7 @@ expect 1 "/$part' at byte" "$elider" restore copy third
 expect 2 "" "$elider" log
 expect 2 "table 'nope' is not in the log; its tables: usertable" "$elider" log dump data --table nope
 expect 2 "unknown option '--tabel'; did you mean --table?" "$elider" log dump data --tabel usertable
-# What is no file in the place of one keeps nobody waiting.
+# If something other than a file has a file's name, the tools do not wait for it.
 for name in MANIFEST LOCK log-00000001-00-00000000; do
   rm -rf odd && cp -r small odd && rm "odd/$name" && mkfifo "odd/$name"
   for command in "check odd" "log verify odd" "log dump odd" "backup odd odd-copy" "recover odd"; do

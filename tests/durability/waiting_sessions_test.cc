@@ -1,5 +1,5 @@
-// With more threads than Options::threads_at_once, a thread that waits for the disk has no turn.
-// The others commit meanwhile, and share its sync or the next one.
+// If there are more threads than Options::threads_at_once, a thread that waits for the disk gives
+// its turn back. The others commit meanwhile, and share its sync or the next one.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -17,10 +17,10 @@ class WaitingSessionsTest : public DataFolderTest {
 
   void SetUp() override {
     DataFolderTest::SetUp();
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
     if (!GetParam().concurrent()) GTEST_SKIP() << "one commit at a time";
     options_.threads_at_once = 1;
-    options_.flush_interval_us = 10'000'000;  // a group begins where a commit waits for it
+    options_.flush_interval_us = 10'000'000;  // a group begins only when a commit waits for it
     options_.durability = Durability::kAsync;
   }
   void TearDown() override { TestPoints::clear(); }

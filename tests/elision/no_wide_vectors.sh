@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# No code of the library's layers that run in regions uses a vector above 128 bits: behind those compilers put VZEROUPPER,
-# which aborts a hardware transaction, every time and with status 0, so that each section would take its lock. (It is put
-# where exceptions land in any case: no region gets there.)
-# Not of them are src/base/checksum.cc, which picks its vectors at run time and runs outside of regions, and the indexes and
-# engines of policies that have no regions.
+# Code of the library's layers that runs in regions must not use vectors of more than 128 bits. Compilers put VZEROUPPER after
+# these, which always aborts a hardware transaction with status 0, so that each section would take its lock. (They also put it
+# where exceptions land, but regions do not get there.)
+# Two parts are not checked: src/base/checksum.cc, which selects its vectors at run time and runs outside of regions, and the
+# indexes and engines of policies without regions.
 # presets: release
 set -u
 [ "$(uname -m)" = x86_64 ] || { echo "skipped: not an x86-64"; exit 77; }
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 : > "$work/counts"
 
 # wide OBJECT...: prints each function that has a wide vector, with its first such instruction, and then how many instructions
-# it has looked at. Exit status 0: there are none.
+# it has looked at. Exit status 0: it has not found any.
 wide() {
   objdump -d -C --no-show-raw-insn "$@" | awk '
     /file format/ { object = $1; sub(/:$/, "", object) }
@@ -30,7 +30,7 @@ failures=0
 for layer in base sync htm index storage txn engine; do
   mapfile -t objects < <(find "src/$layer/CMakeFiles/elider_$layer.dir" -name '*.o' ! -name 'checksum.cc.o' ! -name '*_optimistic.cc.o' \
     ! -name '*_latched.cc.o' ! -name '*_single_threaded.cc.o' ! -name '*_elided_none.cc.o' 2> /dev/null)
-  # A layer of headers alone has none: its code is in the objects of the others.
+  # A layer that consists of headers does not have objects: its code is in the objects of other layers.
   [ ${#objects[@]} -gt 0 ] || { echo "     $layer: no objects"; continue; }
   if ! wide "${objects[@]}" > "$work/found"; then
     echo "FAIL $layer: $(($(wc -l < "$work/found") - 1)) functions use wide vectors, these for example:"
@@ -46,7 +46,7 @@ if [ "$(awk '{ sum += $1 } END { print sum + 0 }' "$work/counts")" -lt 50000 ]; 
   failures=$((failures + 1))
 fi
 
-# The same finds wide vectors where there are some.
+# The check must find wide vectors in a program that uses them.
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' CMakeCache.txt)
 echo 'void twice(int* to, int count) { for (int i = 0; i < count; ++i) to[i] *= 2; }' > "$work/loop.cc"
 if ! "$compiler" -O3 -mavx2 -mprefer-vector-width=256 -c "$work/loop.cc" -o "$work/loop.o"; then

@@ -1,7 +1,7 @@
-// Commits and reads of rows as regions, step by step in one thread: what a region writes,
-// when it sets lock bits alone, when it declines, and what happens when a row moves between
-// the look and the region. The backend begins and commits regions and isolates nothing, which
-// one thread does not need.
+// Commits and reads of rows as regions, step by step in one thread: what a region writes, when it
+// only sets lock bits, when it declines, and what happens if a row moves between the look and the
+// region. The backend begins and commits regions, but does not isolate them, which is not needed
+// with one thread.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ namespace {
 struct OneThread {
   static constexpr std::string_view kName = "one-thread";
   static constexpr bool kRunsRegions = true;
-  inline static std::function<void()> before_next;  // runs as the next region begins, and no more
+  inline static std::function<void()> before_next;  // runs once, when the next region begins
   inline static unsigned status_of_next = htm::kStarted;
   inline static bool inside = false;
 
@@ -140,7 +140,7 @@ TEST_F(RegionTest, ASmallCommitIsOneRegion) {
   EXPECT_EQ(site("commit").fallbacks, 0u);
 }
 
-// Sixty rows are too many lines to be written in a region, and few enough to be locked in one.
+// Sixty rows have too many lines to be written in a region, but few enough to be locked in one.
 TEST_F(RegionTest, ALargerCommitLocksInTheRegionAndWritesOutside) {
   const uint64_t before = site("commit").commits;
   EXPECT_OK(run([&](Transaction& txn) -> Status {
@@ -178,8 +178,8 @@ TEST_F(RegionTest, ARegionThatAbortsFallsBackToLocks) {
   EXPECT_EQ(balance(1), 1);
 }
 
-// The region finds the word changed, commits nothing, and the next one sees
-// that the read is outdated.
+// The region finds the word changed, and commits nothing. The next region sees that the read is
+// outdated.
 TEST_F(RegionTest, ARowThatChangesBetweenTheLookAndTheRegionFailsTheCommit) {
   const Status status = run([&](Transaction& txn) -> Status {
     if (Status updated = bump(txn, 1); !updated.ok()) return updated;
@@ -191,7 +191,7 @@ TEST_F(RegionTest, ARowThatChangesBetweenTheLookAndTheRegionFailsTheCommit) {
   EXPECT_EQ(balance(1), 1);
 }
 
-// An addition expects no particular word: it is tried again, and both take effect.
+// An addition does not expect a particular word. It is retried, and both take effect.
 TEST_F(RegionTest, ABlindWriteOnAMovedRowIsTriedAgain) {
   EXPECT_OK(run([&](Transaction& txn) -> Status {
     Status status = txn.add(accounts_, 1, &Account::balance, 5);
@@ -248,7 +248,7 @@ TEST_F(RegionTest, ARowOfSeveralColumnGroupsIsReadByOneRegion) {
   open(options);
   Table<Account> grouped = create(grouped_account_schema(KeyIndex::kHashed, "grouped"));
   for (Key key : {1, 2}) put(grouped, key, Account{1, 2, 3, 4});
-  Key read_next = 1;  // another one each time: the index is asked for none that was just found
+  Key read_next = 1;  // a new key each time, because the index is not searched for a key that was just found
   const auto read = [&](Transaction& txn) -> Status {
     auto view = txn.get(grouped, read_next++);
     if (!view.ok()) return view.status();
@@ -287,8 +287,8 @@ TEST_F(RegionTest, ARowOfSeveralColumnGroupsIsReadByOneRegion) {
   EXPECT_EQ(site("record read").commits, again + 5) << "of a snapshot, too";
 }
 
-// The old version takes memory, so the region sets the lock bits alone; the
-// reader finds what it should.
+// The old version needs memory, so the region only sets the lock bits. The reader still finds the
+// old version.
 TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   detail::EngineWorker* worker = nullptr;
   Transaction* reader = nullptr;
@@ -306,8 +306,8 @@ TEST_F(RegionTest, ASnapshotReaderKeepsSeeingWhatItSaw) {
   EXPECT_EQ(site("commit").fallbacks, 0u);
 }
 
-// Algorithm 2 of DBX for reads of a snapshot, too: what is newest, what is older, what is
-// absent, and without a region.
+// Reads on a snapshot also follow Algorithm 2 of DBX. They read the newest version, an older one,
+// an absent row, and a row without a region.
 TEST_F(RegionTest, ASnapshotReadIsARegion) {
   Options options;
   change_laboratory(options).elision.system_aborts_max = 0;
@@ -373,7 +373,7 @@ TEST_F(RegionTest, BlocksInsertsRemovalsAndSecondaryEntriesAreCommitted) {
   engine_->collect_garbage();
 }
 
-// The old entry was listed before the region, and is not listed again under the locks.
+// The old entry was listed before the region. It is not listed again under the locks.
 TEST_F(RegionTest, AnOutdatedEntryIsListedOnceThoughTheRegionAborts) {
   Options options;
   change_laboratory(options).elision.system_aborts_max = 0;
@@ -434,10 +434,11 @@ TEST_F(LoggedRegionTest, CommitsAreRegionsWithALogToo) {
   }));
 }
 
-// While a commit's rows can be seen and its record is not in the log yet, no number from its own on
-// becomes durable: not that of a transaction which has read them, though its record is on the disk.
+// While a commit's rows are visible and its record is not in the log yet, its number and later ones
+// do not become durable. This includes the number of a transaction that has read the rows, even if
+// its own record is on the disk.
 TEST_F(LoggedRegionTest, NothingIsDurableBeforeTheRecordThatItBuildsOn) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   std::atomic<int> durable = 0;
   uint64_t later = 0;
   const auto commit = [&](Key key, uint64_t* number) {

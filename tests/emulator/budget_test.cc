@@ -2,10 +2,10 @@
 // and writes. The emulator measures them over many runs. The test prints them as a table and
 // compares them with the limits in the document.
 //
-// A section's lines are those of the last region that the thread committed: so each case ends with
-// its section. kOverhead lines are added to each limit: the site's policy, the caller's locals
-// above the region's frame, and the transaction's own memory. Addresses are random, so the
-// transaction's fields may lie on two lines more in one run than in another.
+// The measured section is the last region that the thread committed, so each case ends with its
+// section. kOverhead lines are added to each limit for the site's policy, the caller's locals above
+// the region's frame, and the transaction's own memory. Addresses are random, so the transaction's
+// fields may lie on two more lines in one run than in another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ using emulator::RegionSize;
 using emulator_test::WithOptions;
 
 constexpr uint64_t kOverhead = 10;
-// Of a commit, whatever its size: S, the slots of the workers, the transaction, the
-// store, the tables' layouts.
+// The lines of any commit, independent of its size: S, the workers' slots, the transaction, the
+// store, and the tables' layouts.
 constexpr uint64_t kCommitFixed = 14;
 constexpr uint64_t kLeaf = 8, kInner = 12;  // a B+-tree's nodes
 constexpr uint64_t kSplit = kLeaf + 3 * kInner;  // the new leaf, and two inner nodes and their parent
@@ -74,8 +74,8 @@ class BudgetTest : public testing::Test {
     return 0;
   }
 
-  // The largest and the smallest of the regions with which `rounds` runs end; round 0
-  // warms up and is left out.
+  // The largest and the smallest of the last regions of `rounds` runs. Round 0 warms up and is left
+  // out.
   struct Range {
     RegionSize least{~uint64_t{0}, ~uint64_t{0}}, most;
     void add(const RegionSize& size) {
@@ -85,7 +85,7 @@ class BudgetTest : public testing::Test {
       most.lines_written = std::max(most.lines_written, size.lines_written);
     }
   };
-  // Each round is a transaction; the section that is measured is the last one of body(txn, round).
+  // Each round is a transaction. The last section of body(txn, round) is measured.
   Range within(const std::function<void(Transaction&, Key)>& body, Key rounds = 200) {
     Range range;
     for (Key round = 0; round <= rounds; ++round)
@@ -95,7 +95,7 @@ class BudgetTest : public testing::Test {
       });
     return range;
   }
-  // The same with the last section of the whole transaction.
+  // Measures the last section of the whole transaction.
   Range at_commit(const std::function<void(Transaction&, Key)>& body, Key rounds = 100) {
     Range range;
     for (Key round = 0; round <= rounds; ++round) {
@@ -143,7 +143,7 @@ TEST_F(BudgetTest, sections_of_a_btree) {
   std::printf("  a B+-tree of height %llu\n", static_cast<unsigned long long>(h));
   show("get", within([&](Transaction& txn, Key round) { get(txn, some(round)); }), descent, 0);
   show("get by a remembered leaf", within([&](Transaction& txn, Key round) {
-         for (const Key beside : {1, 2})  // rows that are there may need no lookup
+         for (const Key beside : {1, 2})  // existing rows may not need a lookup
            ASSERT_TRUE(txn.get(accounts_, some(round) + beside).status().not_found());
        }), kLeaf + 1, 0);
   show("batch of 16", batches(), 16 * descent, 16);
@@ -175,7 +175,7 @@ TEST_F(BudgetTest, sections_of_a_hash_table) {
          entries.clear();
          hash.read_bucket(round, hash.bucket_count(), &entries);
        }), 3 + kChain, kChain);
-  Range inserts, growth;  // which follows upon an insert
+  Range inserts, growth;  // growth follows an insert
   for (Key round = 0; round <= 400; ++round)
     transact(db_, [&](Transaction& txn) {
       const size_t buckets = hash.bucket_count();
@@ -197,13 +197,13 @@ TEST_F(BudgetTest, sections_of_a_radix_tree) {
   show("radix scan, one part", within([&](Transaction& txn, Key round) {
          ASSERT_OK(txn.scan(accounts_, {some(round), some(round) + 100}, {.limit = 1}, [](Key, const View<Account>&) { return true; }));
        }), descent + 2 * nodes + entries, 24);
-  // With a larger node in place of a full one: from 48 entries to 256, and all below.
+  // An insert may replace a full node by a larger one, at most from 48 entries to 256.
   const Range inserts = within([&](Transaction& txn, Key round) {
     ASSERT_OK(txn.insert(accounts_, (Key{1} << 40) + round, Account{}));
   }, 600);
   show("radix insert, with and without a new node", inserts, descent + 18, 4 + 50 + 2);
   EXPECT_LE(inserts.least.lines_written, 4 + kOverhead) << "no new node";
-  // A Node256 with 37 entries gives place to a Node48.
+  // A Node256 with 37 entries is replaced by a Node48.
   show("radix remove", at_commit([&](Transaction& txn, Key round) { ASSERT_OK(txn.remove(accounts_, 4 * round)); }, 400), descent + 37,
        4 + 16 + 2);
 }
@@ -245,7 +245,7 @@ TEST_F(BudgetTest, sections_of_rows_of_several_column_groups) {
   show("the same of a snapshot", range, groups, groups);
 }
 
-// The sink is called after the region, which numbers the commit alone.
+// The sink is called after the region, which only numbers the commit.
 TEST_F(BudgetTest, a_commit_while_a_history_is_recorded) {
   struct Nowhere final : HistorySink {
     void on_table(uint32_t, const Schema&) override {}
@@ -262,7 +262,7 @@ TEST_F(BudgetTest, a_commit_while_a_history_is_recorded) {
   db_ = Database();  // before the sink
 }
 
-// Their bytes are read and written outside of regions: a commit's region sets lock bits alone.
+// Their bytes are read and written outside of regions. A commit's region only sets lock bits.
 TEST_F(BudgetTest, sections_of_rows_kept_as_blocks) {
   open(true, KeyIndex::kOrdered);
   struct Page {
@@ -288,8 +288,8 @@ TEST_F(BudgetTest, sections_of_rows_kept_as_blocks) {
   }
 }
 
-// A row whose indexed column changes gets a new entry as the transaction runs, whose leaf the
-// commit looks at again; the old entry is taken out later.
+// A row whose indexed column changes gets a new entry while the transaction runs. The commit looks
+// at the entry's leaf again. The old entry is removed later.
 TEST_F(BudgetTest, sections_of_a_secondary_index) {
   open(false, indexed_account_schema(KeyIndex::kOrdered));
   const Index<Account> by_branch = *db_.index(accounts_, "by_branch");

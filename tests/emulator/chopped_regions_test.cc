@@ -1,6 +1,7 @@
-// Calls of chopped procedures as regions, in the emulator: a call that fits is one region; what
-// does not fit, or meets what is not for a region, runs by locks; and calls, ordinary transactions
-// and snapshots beside each other are serializable in many schedules, whichever way each call goes.
+// Calls of chopped procedures as regions, in the emulator. A call that fits is one region. A call
+// that does not fit, or does something that a region cannot do, runs with locks. In many schedules,
+// concurrent calls, ordinary transactions and snapshots are serializable, whichever way each call
+// runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +50,7 @@ class ChoppedRegionsTest : public testing::Test {
     call.from = from, call.to = to, call.amount = 5, call.entry = bank_.next_entry.fetch_add(1), call.fail = fail;
     return db_.call(bank_.transfer, call);
   }
-  // On a snapshot, or as an ordinary transaction, which may be a conflict's.
+  // Reads everything on a snapshot, or in an ordinary transaction, which may lose a conflict.
   void audit(bool snapshot) {
     ChoppedBank::Audit found;
     const Status status =
@@ -59,8 +60,8 @@ class ChoppedRegionsTest : public testing::Test {
   void expect(const Status& status) {
     if (!status.ok()) wrong_.fetch_add(1);
   }
-  // Two accounts as an ordinary transaction moves money between them, and a removed one comes
-  // again.
+  // An ordinary transaction moves money between two accounts, and inserts an account that was
+  // removed.
   void move(Key from, Key to) {
     const auto balances = bank_.accounts.columns(&ChoppedBank::Account::balance);
     expect(db_.run([&](Transaction& txn) -> Status {
@@ -68,7 +69,7 @@ class ChoppedRegionsTest : public testing::Test {
       return txn.update(bank_.accounts, to, balances, [](auto& account) { account.balance += 3; });
     }));
   }
-  // Calls, snapshots and ordinary transactions of three threads.
+  // Runs calls, snapshots and ordinary transactions in three threads.
   void run(uint64_t seed) {
     emulator::run_schedule(seed, {[&] {
                                     expect(transfer(0, 1));
@@ -100,15 +101,15 @@ TEST_F(ChoppedRegionsTest, a_call_is_one_region) {
   const Statistics::Elision before = site();
   const emulator::Counters regions = emulator::thread_counters();
   for (int i = 0; i < 100; ++i) ASSERT_OK(transfer(0, 1));
-  // But for one or two that were the first to touch a page of memory.
+  // One or two regions may be the first to touch a page of memory, and abort.
   EXPECT_GE(site().commits - before.commits, 98u);
   EXPECT_EQ(site().fallbacks - before.fallbacks, 100 - (site().commits - before.commits));
   EXPECT_EQ(emulator::thread_counters().committed - regions.committed, site().commits - before.commits);
   ASSERT_OK(db_.verify());
 }
 
-// A head that rolls back ends its call; what fails behind it is found out again without a region,
-// which tells why, and nothing of it took effect.
+// A head that rolls back ends its call. If a later operation fails in a region, the call is
+// repeated without a region to find the reason. Nothing of the call takes effect.
 TEST_F(ChoppedRegionsTest, what_fails_in_a_region_took_no_effect) {
   for (const int fail : {1, 2}) {
     const Statistics::Elision before = site();
@@ -134,7 +135,7 @@ TEST_F(ChoppedRegionsTest, one_that_does_not_fit_runs_by_locks) {
   EXPECT_EQ(wrong_.load(), 0);
 }
 
-// Old versions are made in the region, for a reader that has begun before it.
+// The region makes old versions for a reader that began before it.
 TEST_F(ChoppedRegionsTest, a_reader_of_a_snapshot_keeps_what_it_sees) {
   for (int i = 0; i < 10; ++i) ASSERT_OK(transfer(0, 1));
   ActiveTransaction reader = begin_read_only(db_);
@@ -162,9 +163,9 @@ TEST_F(ChoppedRegionsTest, without_old_versions_a_reader_would_see_a_later_state
   EXPECT_NE(after.transfers, before.transfers);
 }
 
-// How many calls have committed as regions while one of a smaller number was half done, that adds
-// where they do, too. No test point holds that one, since in a region all points that are watched
-// are calls.
+// Returns how many calls have committed as regions while a call with a smaller number, which adds
+// to the same rows, was half done. A test point cannot hold that call, because in a region every
+// watched point is a call.
 class AddsInOrderTest : public ChoppedRegionsTest {
  protected:
   uint64_t regions_beside_half_a_call() {
@@ -174,7 +175,7 @@ class AddsInOrderTest : public ChoppedRegionsTest {
     };
     ActiveTransaction earlier = begin_read_only(db_);  // old versions are kept, as below
     std::thread younger([&] {
-      for (int i = 0; i < 10; ++i) expect(transfer(3, 4));  // its memory is there: only what is tested here stands against a region
+      for (int i = 0; i < 10; ++i) expect(transfer(3, 4));  // its memory exists, so only the tested rule can prevent a region
       warm = true;
       wait_for(go);
       expect(transfer(3, 4));
@@ -239,7 +240,7 @@ TEST_F(ChoppedRegionsTest, calls_hold_in_many_schedules) {
   EXPECT_GT(site().commits, 150u);
 }
 
-// So that calls by locks meet calls in regions.
+// Many regions abort, so that calls with locks meet calls in regions.
 TEST_F(ChoppedRegionsTest, calls_hold_where_many_regions_abort) {
   const WithOptions spurious([](auto& options) { options.spurious_abort_rate = 0.5; });
   for (uint64_t seed = 1; seed <= 80 && !HasFatalFailure(); ++seed) run(seed);
@@ -248,11 +249,10 @@ TEST_F(ChoppedRegionsTest, calls_hold_where_many_regions_abort) {
   EXPECT_GT(site().fallbacks, 50u);
 }
 
-// Random calls of one thread, each of a few operations of all kinds, beside a map that says what
-// must be there: rows of several column groups, one of which is kept as a block, found by two
-// secondary indexes; and the same of rows that a region writes in place. In a region nothing takes
-// memory: what operations are to do is drawn before the call, and what they gave is compared behind
-// it.
+// Random calls of one thread, each with a few operations of all kinds, are compared with a map. The
+// rows have several column groups, one of which is stored as a block, and two secondary indexes.
+// The other variant has rows that a region writes in place. A region must not allocate memory. So
+// the operations are drawn before the call, and their results are compared after it.
 class AllOperationsTest : public ChoppedRegionsTest, public testing::WithParamInterface<bool> {
  protected:
   struct Item {
@@ -296,7 +296,7 @@ class AllOperationsTest : public ChoppedRegionsTest, public testing::WithParamIn
     its.code = status.code();
     return status.ok() || status.not_found() || status.code() == Code::kDuplicateKey ? Status() : status;
   }
-  // The same to the map.
+  // Applies the step to the map.
   static void step(std::map<Key, Item>& rows, Step& its) {
     const auto note = [&](const Item& item) { ++its.rows, its.counts += item.count, its.sums += static_cast<uint64_t>(item.sum); };
     const auto found = rows.find(its.key);
@@ -384,13 +384,13 @@ TEST_P(AllOperationsTest, calls_do_what_a_map_does) {
   const Statistics statistics = db_.statistics();
   ASSERT_EQ(statistics.tables.size(), 1u);
   EXPECT_EQ(statistics.tables[0].rows, rows.size());
-  // Where an indexed row changes its values, locks do it.
+  // A call that changes the values of an indexed row uses locks.
   EXPECT_GT(site("call of steps").commits, indexed ? 500u : 2500u);
 }
 INSTANTIATE_TEST_SUITE_P(Rows, AllOperationsTest, testing::Bool(), [](const auto& info) { return info.param ? "indexed" : "in_place"; });
 
-// The lines of a call's region: what docs/chopping.md says. Of a transfer: five cells of four rows,
-// a row that is new, a leaf or two; and what its transaction keeps of them.
+// The lines of a call's region, as given in docs/chopping.md. A transfer has five cells of four
+// rows, a new row, a leaf or two, and what its transaction keeps of them.
 TEST_F(ChoppedRegionsTest, a_call_keeps_to_its_budget) {
   const WithOptions large([](auto& options) {
     options.page_faults = false;

@@ -1,5 +1,5 @@
-// Two threads: who loses a conflict, what counts as one, and that nobody
-// sees what is not committed.
+// Two threads: which one loses a conflict, what counts as a conflict, and that uncommitted data is
+// not visible.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,8 +13,9 @@ namespace {
 
 using emulator::run_schedule;
 
-// The second thread accesses memory once while the first stands in its region; returns the first's
-// status. The flags are outside instrumented memory: the schedule itself must not conflict.
+// The second thread accesses memory once while the first one is in its region. Returns the first
+// one's status. The flags are outside of instrumented memory, because the schedule itself must not
+// conflict.
 class Meeting {
  public:
   template <class First, class Second>
@@ -93,7 +94,7 @@ TEST(Conflict, atomics_outside_doom_like_plain_accesses) {
   EXPECT_EQ(meeting.run([&] { word.load(); }, [&] { word.fetch_add(1); }), kLost);
   EXPECT_EQ(meeting.run([&] { word.store(1); }, [&] { word.load(); }), kLost);
   EXPECT_EQ(meeting.run([&] { word.load(); }, [&] { word.load(); }), kStarted);
-  // A compare-exchange takes the line even where it fails.
+  // A compare-exchange acquires the line even if it fails.
   uint64_t expected = 12345;
   EXPECT_EQ(meeting.run([&] { word.load(); }, [&] { word.compare_exchange_strong(expected, 1); }), kLost);
 }
@@ -159,7 +160,8 @@ TEST(Conflict, local_of_the_frame_of_begin_is_shared_like_any_memory) {
   }
 }
 
-// Both words are equal whenever no region is open: a region moves both, and everybody checks.
+// Both words are equal whenever no region is open. A region changes both, and every thread checks
+// them.
 TEST(Isolation, nobody_sees_half_a_region) {
   const Lines lines = make_lines(2);
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
@@ -191,7 +193,7 @@ TEST(Isolation, nobody_sees_half_a_region) {
   }
 }
 
-// Plain code outside never sees an uncommitted value, and its own stores are never lost.
+// Code outside of regions never sees an uncommitted value, and its own stores are never lost.
 TEST(Isolation, code_outside_is_never_in_the_middle_of_a_region) {
   const Lines lines = make_lines(2);
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
@@ -222,7 +224,7 @@ struct Pair {
   uint64_t a, b, c, d, e;
 };
 
-// The compiler announces both sides of the copy of an object before it copies: see emulator.h.
+// The compiler announces both sides of an object's copy before it copies: see emulator.h.
 TEST(Isolation, copies_of_objects_outside_are_not_missed) {
   const Lines lines = make_lines(3);
   auto& shared = *reinterpret_cast<Pair*>(&lines[0]);

@@ -1,6 +1,6 @@
-// Deferred parts of chopped procedures' calls where the calls beside them are regions, in the
-// emulator: in many schedules subscribers see all of a publisher or nothing, and nothing that they
-// must see is missing.
+// Deferred parts of chopped procedures' calls, while concurrent calls are regions, in the emulator.
+// Subscribers see all of a publisher or nothing in many schedules, and do not miss anything that
+// they must see.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -45,11 +45,11 @@ class DeferredRegionsTest : public testing::Test {
     DeferringBank::Post call = bank_.next_post();
     expect(db_.call(bank_.post, call).ok());
   }
-  // Accesses at which the schedule may turn to a publisher.
+  // Makes this many accesses, at which the schedule may switch to a publisher.
   void linger(int accesses) const {
     for (int i = 0; i < accesses; ++i) static_cast<void>(idle_.load());
   }
-  // What it has seen; no less than `least`.
+  // Returns what the call has seen, which must be at least `least`.
   uint64_t compare(uint64_t least) {
     DeferringBank::Compare call;
     if (lingers_) call.meanwhile = [this](int where) { linger(where == 1 ? 500 : 2000); };
@@ -69,7 +69,7 @@ class DeferredRegionsTest : public testing::Test {
     expect(DeferringBank::damage(found).empty() && found.posted >= least);
     return found;
   }
-  // Each thread's calls build on what the ones before them have seen.
+  // The calls of each thread build on what its earlier calls have seen.
   void run(uint64_t seed) {
     run_threads(seed);
     ASSERT_EQ(wrong_.load(), 0) << "seed " << seed;
@@ -97,8 +97,8 @@ class DeferredRegionsTest : public testing::Test {
   Database db_;
   DeferringBank bank_;
   std::atomic<int> wrong_{0};
-  // If true, a subscriber stays between its two accounts, and again before its commit, about as
-  // long as a publisher's call takes: one that is published meanwhile shows on one account alone.
+  // If true, a subscriber pauses between its two accounts, and again before its commit, for about
+  // as long as a publisher's call takes. A publication in between shows on only one account.
   bool lingers_ = false;
   alignas(kCacheLinePairBytes) std::atomic<int> idle_{0};  // what it reads meanwhile
 };
@@ -110,7 +110,7 @@ TEST_F(DeferredRegionsTest, calls_hold_in_many_schedules) {
   EXPECT_EQ(regions_of("post"), 0u) << "its parts are written apart";
 }
 
-// So that subscribers by locks meet publishers, too.
+// Many regions abort, so that subscribers with locks also meet publishers.
 TEST_F(DeferredRegionsTest, calls_hold_where_many_regions_abort) {
   const WithOptions spurious([](auto& options) { options.spurious_abort_rate = 0.5; });
   for (uint64_t seed = 1; seed <= 80 && !HasFatalFailure(); ++seed) run(seed);
@@ -118,7 +118,7 @@ TEST_F(DeferredRegionsTest, calls_hold_where_many_regions_abort) {
   EXPECT_GT(regions_of("compare"), 20u);
 }
 
-// In regions, most of them, and then by locks alone.
+// Most subscribers run in regions at first, and then all of them with locks.
 TEST_F(DeferredRegionsTest, calls_hold_where_subscribers_linger) {
   lingers_ = true;
   for (const double rate : {0.5, 1.0}) {
@@ -129,7 +129,7 @@ TEST_F(DeferredRegionsTest, calls_hold_where_subscribers_linger) {
   EXPECT_GT(regions_of("compare"), 20u);
 }
 
-// By locks two schedules in three show it, in regions one in twenty.
+// Two schedules in three show the defect with locks, and one in twenty in regions.
 TEST_F(DeferredRegionsTest, a_mutant_that_publishes_beside_subscribers_is_seen) {
   const WithOptions spurious([](auto& options) { options.spurious_abort_rate = 1; });
   lingers_ = true;

@@ -1,7 +1,7 @@
-// The library's own elision (src/htm/elide.h) and its B+-tree in seeded schedules, and its mutants
-// (src/base/test_points.h): the schedules show each. The environment variable ELIDER_MUTANT chooses
-// one for the tests ElideScheduleTest.*, which must then fail: mutants.sh shows it. The tests
-// ElideMutant* show it in one process.
+// The library's own elision (src/htm/elide.h) and its B+-tree in seeded schedules, which must
+// detect each of its mutants (src/base/test_points.h). The environment variable ELIDER_MUTANT
+// selects a mutant for the tests ElideScheduleTest.*, which must then fail (mutants.sh). The tests
+// ElideMutant* do this in one process.
 #include <gtest/gtest.h>
 
 #include "base/racy.h"
@@ -29,8 +29,8 @@ using Sync = sync::Elided<htm::Emulated>;
 
 constexpr uint64_t kMutantAccessesMax = 2'000'000;
 
-// Most regions abort, so that sections take the lock while others run; and for one seed of
-// four none fits the cache.
+// Most regions abort, so that sections take the lock while others run. For one seed in four, no
+// region fits the cache.
 WithOptions harsh(uint64_t seed) {
   return WithOptions([seed](emulator::Options& options) {
     options.spurious_abort_rate = 0.6;
@@ -102,7 +102,8 @@ class ElideMutantTest : public testing::TestWithParam<Mutant> {
   ElideMutantTest() : before_(active_mutant()) { set_mutant(GetParam()); }
   ~ElideMutantTest() override { set_mutant(before_); }
 
-  // How many schedules it took; 0: none of the first so many shows it.
+  // Returns how many schedules it took. 0: none of the first `seeds_max` schedules detects the
+  // mutant.
   template <class Holds>
   static uint64_t seeds_to_catch(uint64_t seeds_max, Holds&& holds) {
     for (uint64_t seed = 1; seed <= seeds_max; ++seed)

@@ -1,6 +1,6 @@
 // A small elided program, and its mutants: each leaves out or misplaces one step that lock elision
-// needs. It stands for any user of the emulator, and shows that the emulator catches what such a
-// user can do wrong. It is not the library's own elision (src/htm/elide.h).
+// needs. It represents any user of the emulator, and shows that the emulator detects the mistakes
+// that such a user can make. It is not the library's own elision (src/htm/elide.h).
 //
 // Two words are kept equal by every section, and a third counts the sections. Thread
 // safety: section() by any thread.
@@ -25,7 +25,7 @@ enum class ElisionMutant : uint32_t {
   kMissingCommit,      // one path leaves the section with its region open
   kUnboundedRetry,     // an attempt that can never commit is repeated for ever
   kRawWrite,           // a write that bypasses the region
-  kFallbackDoesNotWait // the fallback goes on without waiting for who holds the lock
+  kFallbackDoesNotWait // the fallback does not wait for the holder of the lock
 };
 
 struct NamedMutant {
@@ -44,8 +44,7 @@ class ElidedProgram {
  public:
   explicit ElidedProgram(ElisionMutant mutant) : mutant_(mutant), lines_(make_lines(kLines)) {}
 
-  // Moves both words on by one. Every eighth section of a thread writes more
-  // lines than the cache has.
+  // Increments both words. Every eighth section of a thread writes more lines than the cache has.
   void section(uint32_t round) {
     for (uint32_t tries = 0; tries < kTriesMax || mutant_ == ElisionMutant::kUnboundedRetry; ++tries) {
       while (mutant_ != ElisionMutant::kNoSubscription && held(0).load() != 0) ::sched_yield();
@@ -82,8 +81,9 @@ class ElidedProgram {
   uint64_t word(size_t line) const { return lines_[line].words[0]; }
   void set(size_t line, uint64_t value) { lines_[line].words[0] = value; }
 
-  // Which lock guards the words depends on the words, as where data says what guards it: a section
-  // that sees half of another's changes looks at the wrong lock. Always 0 for who sees them whole.
+  // Which lock guards the words depends on the words, as in programs whose data says what guards
+  // it. A section that sees half of another one's changes uses the wrong lock. Always 0 for a
+  // section that sees complete changes.
   uint64_t which_lock() const { return word(kFirst) - word(kSecond); }
 
   void body(uint32_t round) {

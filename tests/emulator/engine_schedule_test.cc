@@ -1,5 +1,5 @@
-// The elided engine in seeded schedules: transfers, rows that come and go, and audits, a switch of
-// threads at any access. A failure names its seed, which replays.
+// The elided engine in seeded schedules: transfers, rows that are inserted and removed, and audits.
+// The schedule may switch threads at any access. A failure names its seed, which reproduces it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -129,8 +129,8 @@ TEST_P(EngineScheduleTest, sums_hold_with_a_cache_of_one_line) {
   run_seeds(2000, 100);
 }
 
-// Two threads fill the same nodes, some of them in regions and some under the lock: what an index
-// loses if its regions do not look at the lock.
+// Two threads fill the same nodes, partly in regions and partly under the lock. An index loses keys
+// if its regions do not read the lock.
 TEST_P(EngineScheduleTest, inserts_into_one_node_are_all_there) {
   const WithOptions most([](auto& options) { options.spurious_abort_rate = 0.8; });
   constexpr Key kEach = 6;
@@ -148,9 +148,9 @@ TEST_P(EngineScheduleTest, inserts_into_one_node_are_all_there) {
   EXPECT_OK(db_.verify());
 }
 
-// Rows whose indexed column changes, and rows that leave and come back: who scans an index
-// sees each row once, and no row twice, while the entries move between its leaves, which
-// split, empty and are unlinked.
+// Rows change their indexed columns, are removed and come back. Meanwhile the entries move between
+// leaves, which split, become empty and are unlinked. A scan of an index finds each row exactly
+// once.
 class IndexScheduleTest : public testing::TestWithParam<KeyIndex> {
  protected:
   static constexpr Key kRows = 14;
@@ -173,7 +173,7 @@ class IndexScheduleTest : public testing::TestWithParam<KeyIndex> {
       return {};
     });
   }
-  // Two owners change places, which the unique index allows in one transaction alone.
+  // Two owners change places, which the unique index allows only within one transaction.
   void replace(Key one, Key other) {
     run([&](Transaction& txn) -> Status {
       Account rows[2];
@@ -243,8 +243,8 @@ TEST_P(IndexScheduleTest, scans_see_each_row_once_in_many_schedules) {
   EXPECT_OK(db_.verify());
 }
 
-// Keys come and go in pairs, over the borders of leaves, which split and are unlinked: no scan sees
-// half a pair, nor another number of pairs when it looks again.
+// Keys are inserted and removed in pairs across leaf borders, while leaves split and are unlinked.
+// No scan sees half a pair, or another number of pairs when it is repeated.
 TEST(LeafScheduleTest, scans_see_whole_pairs_in_many_schedules) {
   constexpr Key kPairs = 40;
   Database db = open_database({SyncPolicy::kElided, HtmBackend::kEmulated, KeyIndex::kOrdered});

@@ -29,8 +29,8 @@ report() {
   fi
 }
 
-# Once for each seed; a seed is that of the random inputs, too, so that it replays. The first that fails ends it. The tests
-# that fill a heap, and churn in several threads, take minutes each: the first seed alone runs them.
+# Runs the suite once per seed. The seed also determines the random inputs, so that a run can be repeated. The first failure ends
+# the suite. Tests that fill a heap, and churn in several threads, take minutes each, so only the first seed runs them.
 suite() {
   local processor=$1 backend=$2 share=$3 name=$4 program="$ELIDER_BUILD_DIR/$4_test" begin=$SECONDS status=0 seed without=
   [ -x "$program" ] || { report "$name" "$processor" 1 0 "$program is not built"; return; }

@@ -1,5 +1,5 @@
-// The models against published figures: HyPer-HTM figure 5 (random lines), DBX figures 1a to 1d
-// (reads, hyperthreading, order, duration), and the first touch of a page.
+// Compares the models with published figures: HyPer-HTM figure 5 (random lines), DBX figures 1a to
+// 1d (reads, hyperthreading, order, duration), and the first touch of a page.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -68,8 +68,8 @@ TEST(Fidelity, twelve_ways_hold_more) {
   EXPECT_GT(abort_share(lines, kManyLines, 512, 300, true), 0.80);
 }
 
-// In order they fill the cache nearly to the last line (31 KB of 32, says DBX): a way of each set
-// is left for what the test itself reads.
+// Writes in order fill the cache almost completely (31 KB of 32, according to DBX). One way of each
+// set is left for what the test itself reads.
 unsigned write_in_order(const Lines& lines, size_t count) {
   CacheLine* const line = lines.get();
   return attempt([&] {

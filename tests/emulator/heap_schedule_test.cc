@@ -1,5 +1,6 @@
-// The durable heap whose update transactions are regions, in seeded schedules: on processors that
-// can suspend all tracking, that of reads, or none. A failure names its seed, which replays.
+// The durable heap whose update transactions are regions, in seeded schedules, on processors that
+// can suspend all tracking, only that of reads, or none. A failure names its seed, which reproduces
+// it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -134,8 +135,8 @@ TEST_P(HeapScheduleTest, sums_hold_in_many_schedules) {
   std::cout << status.region_commits << " of " << status.commits << " commits in regions\n";
 }
 
-// What a reader has been told, and what an update transaction has, is durable: in what the memory
-// is sure to hold at that moment, recovery finds it.
+// What a reader was told, and what an update transaction wrote, is durable: recovery finds it in
+// what the memory is certain to contain at that moment.
 TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
   struct Told {
     size_t events;
@@ -202,7 +203,7 @@ TEST_P(HeapScheduleTest, what_is_answered_is_durable) {
   }
 }
 
-// Under SPHT's wait each waits for all that has a number below its own.
+// Under SPHT's wait, each transaction waits for all transactions with smaller numbers.
 TEST_P(HeapScheduleTest, under_the_total_wait_everybody_ends) {
   HeapOptions total = options();
   total.wait = HeapWait::kTotal;
@@ -224,8 +225,8 @@ TEST_P(HeapScheduleTest, under_the_total_wait_everybody_ends) {
   }
 }
 
-// Of two that each read both words and clear one, the second sees the first, unless both are as of
-// one moment.
+// Two transactions each read both words and clear one. The second one sees the first, except under
+// snapshot isolation.
 TEST_P(HeapScheduleTest, write_skew_is_for_snapshots_alone) {
   PersistentHeap persistent({}, options());
   ASSERT_OK(persistent.heap);
@@ -256,8 +257,9 @@ TEST_P(HeapScheduleTest, write_skew_is_for_snapshots_alone) {
   EXPECT_EQ(skewed != 0, GetParam().second == HeapIsolation::kSnapshot);
 }
 
-// A has a number and has not said it; B's moment sees that number, though B touches nothing of A's.
-// Recovery drops B if A's marker is missing, so B must not answer before A has one.
+// A has a number and has not announced it. B's moment includes that number, although B does not
+// touch any data of A's. Recovery drops B if A's marker is missing, so B must not answer before A
+// has one.
 TEST_P(HeapScheduleTest, whose_moment_sees_a_number_waits_for_it) {
   if (GetParam().first != Suspension::kAll) GTEST_SKIP() << "only where all is suspended others meet such a number";
   PersistentHeap persistent({}, options());
@@ -286,7 +288,7 @@ TEST_P(HeapScheduleTest, whose_moment_sees_a_number_waits_for_it) {
   EXPECT_EQ(failures_.load(), 0u);
 }
 
-// What no region can do, software does: words of an error, exceptions, more than fits, growth.
+// Software does what a region cannot do: error messages, exceptions, large transactions, growth.
 TEST_P(HeapScheduleTest, what_is_not_for_regions_is_done_all_the_same) {
   PersistentHeap persistent({}, options());
   ASSERT_OK(persistent.heap);
@@ -312,7 +314,7 @@ TEST_P(HeapScheduleTest, what_is_not_for_regions_is_done_all_the_same) {
     EXPECT_EQ(sum(reader), kHeapTotal);
     EXPECT_EQ(reader.read((&reader[words])[1999]), 1999u);
   }));
-  // What is used again is 0 to the end of its last word, in memory as in the file.
+  // A reused block is 0 up to the end of its last word, in memory and in the file.
   using Odd = std::array<char, 301>;
   HeapPtr<Odd> odd;
   EXPECT_OK(heap.transaction([&](HeapTransaction& txn) -> Status {

@@ -1,16 +1,16 @@
 // Histories of the elided engine under many seeded schedules: each workload of `elider bench
-// history`, on each key index, a short run a seed, checked by check-history. The emulated processor
-// changes with the seed: aborts for no reason, and a cache of one line, make sections take their
+// history` on each key index, one short run per seed, checked by check-history. The emulated
+// processor varies with the seed: spurious aborts and a cache of one line make sections take their
 // locks while others run as regions.
 //
-// ELIDER_SCHEDULES: how many seeds each workload and index gets (40 without it; 1000 take an hour).
-// ELIDER_FIRST_SCHEDULE: the first of them (1). A failure names its seed, and so it is run again:
+// ELIDER_SCHEDULES: the number of seeds per workload and index (default 40; 1000 take an hour).
+// ELIDER_FIRST_SCHEDULE: the first seed (default 1). A failure names its seed. To repeat it:
 //   ELIDER_SCHEDULES=1 ELIDER_FIRST_SCHEDULE=17 build/emulator/emulator_test
 //       --gtest_filter='*HistoryScheduleTest*/scan_hash'
 //
-// Each run is a child process: it begins with the same memory whichever seeds came before,
-// and a run that the emulator ends (a deadlock, a region without its end) is one failure
-// and not the end of the test.
+// Each run is a child process. It begins with the same memory, whichever seeds came before. If the
+// emulator ends a run (a deadlock, a region without an end), this is one failure, and the test
+// continues.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -37,9 +37,10 @@
 #include "tests/support/temporary_folder.h"
 
 namespace {
-// Where not 0, the clocks' reading in this program, a microsecond later at each look: a run's times
-// stand in its history, and would be the one thing in it that no seed decides. Atomic: the turn may
-// pass between two accesses, and a clock must not go back.
+// If not 0, the reading of this program's clocks, which increases by a microsecond at each call. A
+// run's history contains times. Without this, only they would not be determined by the seed.
+// Atomic, because the schedule may switch threads between two accesses, and a clock must not go
+// back.
 std::atomic<uint64_t> clock_ns{0};
 }  // namespace
 
@@ -70,7 +71,7 @@ uint64_t number_of_environment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// What a run's process leaves behind.
+// What the process of a run leaves behind.
 struct Outcome {
   uint64_t committed = 0, failed = 0;  // transactions
   uint64_t regions = 0, aborts = 0;
@@ -129,14 +130,14 @@ class HistoryScheduleTest : public testing::TestWithParam<Story> {
     options.read_only_percent = 15;
     if (options.workload == "scan") options.scan_percent = 40;
     if (options.workload == "bank") options.scan_percent = 30;
-    if (options.protocol == Protocol::kChopped) options.yield_percent = 0, options.transactions = 40;  // a call that yields is no region
+    if (options.protocol == Protocol::kChopped) options.yield_percent = 0, options.transactions = 40;  // regions cannot yield
     if (options.workload == "procedures") options.declarations = 1, options.transactions = 20;
     options.out = folder_.path() / "elle.jsonl";
     options.history_file = folder_.path() / "native.jsonl";
     return options;
   }
 
-  // What is wrong with the run; empty: nothing.
+  // Returns what is wrong with the run, or an empty text.
   std::string run(uint64_t seed, Outcome& outcome) const {
     const WithOptions with([&](emulator::Options& chosen) {
       chosen.spurious_abort_rate = processor(seed).spurious_abort_rate;
@@ -169,7 +170,7 @@ class HistoryScheduleTest : public testing::TestWithParam<Story> {
     return words.str();
   }
 
-  // The same in a process of its own; true: nothing is wrong.
+  // Runs it in a separate process. Returns true if nothing is wrong.
   bool run_apart(uint64_t seed, Outcome* sum) {
     SharedOutcome outcome;
     const pid_t child = ::fork();

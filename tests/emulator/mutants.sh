@@ -10,8 +10,8 @@ program="$ELIDER_BUILD_DIR/emulator_test"
 
 wrong=0
 
-# judge LABEL MUTANT FILTER: runs the filter's tests with the mutant that the environment names. A fault that they find
-# is a failed schedule, with its seed, or the emulator's own words; anything else (no such mutant, no such test) is none.
+# judge LABEL MUTANT FILTER: runs the filter's tests with the mutant that the environment names. A failed schedule, with its
+# seed, or a message of the emulator counts as a fault. Other failures (an unknown mutant, an unknown test) do not count.
 judge() {
   local label=$1 mutant=$2 status=0 how
   { timeout 1800 "$program" --gtest_filter="$3" >log 2>&1 || status=$?; } 2>/dev/null

@@ -1,6 +1,6 @@
-// Page faults of the engine's own memory: no region is the first to touch a page, whatever is new
-// of what it writes: rows, nodes and buckets of growing indexes, copies of rows that are read
-// (src/htm/prefault.h). Nor does one call the allocator, a lock or the system.
+// Page faults in the engine's own memory. No region is the first to touch a page, whatever new
+// memory it writes: rows, nodes and buckets of growing indexes, or copies of rows that are read
+// (src/htm/prefault.h). A region also does not call the allocator, a lock or the system.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +23,7 @@ struct Wide {
   std::array<uint64_t, 200> words{};
 };
 
-// Nothing else aborts, and no site is off.
+// Regions do not abort for other reasons, and no site is turned off.
 class PageFaultTest : public testing::TestWithParam<KeyIndex> {
  protected:
   PageFaultTest()
@@ -33,13 +33,13 @@ class PageFaultTest : public testing::TestWithParam<KeyIndex> {
           options.read_eviction_abort_rate = 0;
           options.page_faults = true;
         }) {
-    static_cast<void>(active_mutant());  // which asks the environment at first, and so calls
+    static_cast<void>(active_mutant());  // the first call reads the environment
     Options options;
     change_laboratory(options).elision.window_runs = 0;
     db_ = open_database({SyncPolicy::kElided, HtmBackend::kEmulated, GetParam()}, options);
   }
 
-  // In a thread of its own, whose session is new.
+  // Runs the body in a new thread with a new session.
   template <class Body>
   void expect_no_fault(Body&& body) {
     emulator::reset_counters();
@@ -88,8 +88,8 @@ struct LargeAccount {
   std::array<uint64_t, 300> words{};
 };
 
-// Every operation, in transactions of several, while rows, their entries in secondary
-// indexes and nodes come and go.
+// Runs every operation, in transactions of several, while rows, their index entries and nodes are
+// inserted and removed.
 template <class Row>
 class Operations {
  public:
@@ -113,7 +113,8 @@ class Operations {
         .unique_index("by_owner", {"owner"}, [](const Row& row) { return row.owner; });
   }
 
-  // One transaction in 16 is longer: its region sets lock bits, or it takes them at once.
+  // One transaction in 16 is longer: its region only sets lock bits, or it takes the locks
+  // directly.
   void run(int transactions) {
     for (int i = 0; i < transactions; ++i) {
       const int operations = i % 16 == 0 ? 40 : 4;
@@ -178,7 +179,7 @@ class Operations {
     }
   }
 
-  // Of a view that was read, and of the key again.
+  // Updates a row through a view that was read, and again by its key.
   Status update_several(Transaction& txn, Key key) {
     const auto change = [](Row& each) {
       ++each.balance;
@@ -229,7 +230,7 @@ TEST_P(PageFaultTest, no_operation_on_blocks_and_groups_faults_or_calls_in_a_reg
   EXPECT_OK(db_.verify());
 }
 
-// A reader of old keeps each row's version from before its first change.
+// An old reader keeps each row's version from before its first change.
 TEST_P(PageFaultTest, no_operation_beside_an_old_snapshot_faults_or_calls_in_a_region) {
   Operations<LargeAccount> operations(db_, Operations<LargeAccount>::schema(GetParam()).group({"balance"}));
   operations.run(500);

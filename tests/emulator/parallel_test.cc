@@ -43,7 +43,7 @@ TEST(Parallel, retried_regions_count_exactly) {
   EXPECT_GT(emulator::counters().conflict_aborts, 100u);  // or they did not overlap
 }
 
-// Accounts that sum to nothing at every instant, for regions and for whoever holds the lock.
+// The sum of the accounts is zero at every instant, for regions and for the holder of the lock.
 TEST(Parallel, transfers_between_accounts_keep_their_sum) {
   const WithOptions turns = turns_of(50);
   constexpr uint64_t kAccounts = 64, kHeld = 1;
@@ -103,7 +103,7 @@ TEST(Parallel, threads_that_wait_for_each_other_go_on) {
   EXPECT_EQ(turn, 0u);
 }
 
-// A read of a pipe is no call that the runtime knows: the turn is taken from who sleeps in it.
+// The runtime does not intercept a read of a pipe. A thread that sleeps in one loses its turn.
 TEST(Parallel, turn_leaves_a_thread_that_sleeps_in_the_kernel) {
   ASSERT_EQ(attempt([] {}), kStarted);
   int ends[2];

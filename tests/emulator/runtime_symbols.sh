@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The emulator's runtime shares no inline function or template with the program: the linker would keep one
-# copy for both, with or without instrumentation. So its archive has no weak symbols.
+# The emulator's runtime must not share inline functions or templates with the program, because the linker would keep one
+# copy for both, with or without instrumentation. So its archive must not contain weak symbols.
 # presets: emulator
 set -eu
 

@@ -1,6 +1,6 @@
-// Where this program runs: threads of an emulated machine stay on one processor
-// (lab/emulator/turn.cc), and the system sees no need to put two such programs apart. So shards
-// of it that run side by side each begin on a processor of their own.
+// Chooses the processor of this program. The threads of an emulated machine stay on one processor
+// (lab/emulator/turn.cc), and the system does not separate two such programs. So shards that run
+// concurrently each begin on a different processor.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -9,8 +9,8 @@
 namespace elider::test {
 namespace {
 
-// The nth processor of those that the program may use, for the nth shard; the only one, if it has
-// but one. -1: it is no shard.
+// Returns the nth processor that the program may use, for the nth shard. If there is only one, all
+// shards use it. Returns -1 if this is not a shard.
 int processor_of_shard() {
   const char* const shard = std::getenv("GTEST_SHARD_INDEX");
   cpu_set_t allowed;
@@ -23,7 +23,7 @@ int processor_of_shard() {
 
 class AProcessorForEachShard : public testing::Environment {
  public:
-  // Of all threads and processes that are begun from here on.
+  // Applies to all threads and processes that are started from here on.
   void SetUp() override {
     const int processor = processor_of_shard();
     if (processor < 0) return;
@@ -37,7 +37,7 @@ class AProcessorForEachShard : public testing::Environment {
 [[maybe_unused]] testing::Environment* const registered = testing::AddGlobalTestEnvironment(new AProcessorForEachShard);
 
 TEST(Shards, EachBeginsOnAProcessorOfItsOwn) {
-  if (std::getenv("GTEST_SHARD_INDEX") == nullptr) GTEST_SKIP() << "it is no shard";
+  if (std::getenv("GTEST_SHARD_INDEX") == nullptr) GTEST_SKIP() << "this is not a shard";
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(0, sizeof(allowed), &allowed), 0);
   EXPECT_EQ(CPU_COUNT(&allowed), 1);

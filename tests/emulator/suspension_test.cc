@@ -1,4 +1,5 @@
-// What a region does whose tracking is suspended: all of it, as on POWER, or its reads alone.
+// What a region does while its tracking is suspended: all tracking, as on POWER, or only that of
+// reads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,7 +13,7 @@
 namespace elider::emulator_test {
 namespace {
 
-// What it changes must not lie near the frame of begin, which belongs to the region.
+// What the body changes must not be near the frame of begin, which belongs to the region.
 void on_another_thread(const std::function<void()>& body) { std::thread(body).join(); }
 
 TEST(Suspension, what_is_written_while_suspended_stays_when_the_region_aborts) {
@@ -80,7 +81,8 @@ TEST(Suspension, a_suspended_write_to_what_the_region_has_accessed_aborts_it) {
   }
 }
 
-// A loop whose counter stands in the frame of begin: another's undo must not change it under way.
+// The counter of the loop is in the frame of begin. The undo of another region must not change it
+// meanwhile.
 TEST(Suspension, a_suspended_thread_goes_on_in_the_frame_of_begin) {
   const Lines lines = make_lines(2);
   const unsigned status = elider_emulator_begin();

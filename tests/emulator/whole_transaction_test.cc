@@ -1,5 +1,6 @@
-// The protocol whole-transaction in the emulator: transactions that fit are one region each, and
-// take no lock; those that do not fit take it; and what they do is serializable in many schedules.
+// The protocol whole-transaction in the emulator. A transaction that fits is one region and does
+// not take the lock. A transaction that does not fit takes it. The results are serializable in many
+// schedules.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,15 +1,15 @@
-// A model of additions behind the core of a call (src/txn/chopping/piece_transaction.h) in atomic
-// steps, and an exhaustive search of all their interleavings. It is not the engine: it proves the
-// rule, and shows that what is left out of it breaks it.
+// A model of additions after the core of a call (src/txn/chopping/piece_transaction.h) in atomic
+// steps, and an exhaustive search of all their interleavings. It is not the engine. It proves the
+// rule, and shows that leaving out a part of the rule breaks it.
 //
-// Three calls, each of which takes its number in its core and then adds to two rows, and two
-// readers of snapshots. What a reader sees of a row must be one addition of each call whose number
-// is not above its own, and none of any other. Two rules keep that:
-//   wait     who adds waits until no call of a smaller number is under way: elider's
-//   redo     who adds adds to each newer version, too, and makes its own below them: DBX-TC's
-//            Algorithm 1, mended
-// As it is printed, Algorithm 1 is a mutant: where all versions are newer, it adds to the oldest
-// one twice, and makes none of its own number.
+// There are three calls, each of which takes its number in its core and then adds to two rows, and
+// two readers of snapshots. What a reader sees of a row must be one addition of each call whose
+// number is not above its own, and none of any other call. Either of two rules ensures this:
+//   wait     an addition waits until no call with a smaller number is in progress: elider's rule
+//   redo     an addition is also made to each newer version, and its own version is put below
+//            them: DBX-TC's Algorithm 1, corrected
+// Algorithm 1 as printed is a mutant. If all versions are newer, it adds to the oldest one twice,
+// and does not make a version with its own number.
 #include <gtest/gtest.h>
 
 #include <array>

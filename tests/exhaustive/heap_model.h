@@ -6,8 +6,9 @@
 //            [published: stamps here]; commits (what it wrote shows); marker; says inactive
 //   reader   [published: takes its time here]; says active; [takes its time]; reads; says inactive;
 //            looks who is non-durable since before its time; waits for them; answers
-// Checked: a reader that saw what the writer wrote answers after its marker. As published, both
-// orders are the bracketed first ones of their kind; only both mends together have no violation.
+// Checked: a reader that saw what the writer wrote answers after its marker. In the published
+// algorithm, both steps are at the places marked "published". The model has a violation unless both
+// are moved.
 //
 // moments(): the software protocol (src/heap/slots.h): two writers of the same two words, and a
 // reader.
@@ -23,7 +24,7 @@
 //
 // regions(): update transactions in regions (src/heap/region_attempt.h): two that read and write
 // the same two words (or, apart, one, and two more that write words of their own), and a reader.
-// Whoever reads or writes what a region has written aborts it.
+// If another transaction reads or writes what a region has written, the region aborts.
 //   writer   [all: clock, says active, clock again: its moment]; reads and writes x, then y;
 //            all:   says inactive; says deciding(clock); takes a number; says written(number);
 //                   waits for all who are active below it; commits
@@ -31,9 +32,10 @@
 //                   number, written(c) and commit are one step
 //            marker; says idle; waits until all up to its moment (loads: below its number) are
 //            durable; answers
-//   reader   as of moments(), but there is nothing to remember
-// Checked: x and y are of one writer; no commit up to the moment is missed; recovery keeps whoever
-// answered, and whom they read from: markers of all that those need are there, or were given up.
+//   reader   as in moments(), but it does not remember anything
+// Checked: x and y are of one writer; no commit up to the moment is missed; recovery keeps every
+// transaction that answered, and those that it read from: the markers of all that they need are
+// there, or were given up.
 // Thread safety: none.
 #pragma once
 

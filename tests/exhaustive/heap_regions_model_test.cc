@@ -56,7 +56,7 @@ bool somebody_else_is_active(const RegionsState& s, int own, uint8_t below) {
   return false;
 }
 
-// Somebody touches the word: a region that has written it aborts.
+// A transaction touches the word. Another one's region that has written it aborts.
 void touch(RegionsState& s, uint8_t* by, int who) {
   if (*by == 0 || *by == who + 1) return;
   const int loser = *by - 1;
@@ -65,7 +65,7 @@ void touch(RegionsState& s, uint8_t* by, int who) {
   if (s.by_y == loser + 1) s.by_y = 0;
 }
 
-// Of those that may have been read, one after the other. False: not yet.
+// Waits for those that may have been read, one after the other. Returns false while it must wait.
 bool waits_for_durable(RegionsState& s, int who, uint8_t up_to, RegionsFlaw flaw) {
   const int w = s.at[who];
   if (w != who && s.value[w] <= up_to && s.phase[w] == kWritten) return false;
@@ -80,7 +80,8 @@ bool writer_step(RegionsState& s, int w, RegionsFlaw flaw, bool all) {
     return true;
   };
   const auto step = static_cast<Step>(s.step[w]);
-  // An abort is met at any step of the region; where all is suspended, at the commit.
+  // An abort takes effect at any step of the region or, if all tracking is suspended, at the
+  // commit.
   if (s.aborted[w] != 0 && step > kWriteX && step <= kCommit && (!all || step <= kSayInactive || step == kCommit)) return go(kGiveUp);
   switch (step) {
     case kLook: s.first[w] = s.clock; return go(all ? kSayActive : kWriteX);
@@ -182,8 +183,8 @@ bool reader_step(RegionsState& s, RegionsFlaw flaw) {
   }
 }
 
-// What recovery keeps: its marker is there, and those of all numbers up to what it needs, or they
-// were given up.
+// Whether recovery keeps the transaction: its marker is there, and the markers of all numbers that
+// it needs are there or were given up.
 bool survives(const RegionsState& s, int w, bool all) {
   const int needs = all ? s.moment[w] : s.number[w] - 1;
   for (int other = 0; other < kWriters; ++other)

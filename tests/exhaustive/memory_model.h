@@ -1,9 +1,9 @@
-// What the C++20 memory model allows a few threads to see: the consistency axioms of its repaired
-// form RC11 (Lahav, Vafeiadis, Kang, Hur and Dreyer, 2017) with C++20's release sequences, checked
-// for every choice of who reads from whom and of the order of the stores of each location.
-// Exhaustive, for straight-line programs of some 14 events whose outcome is given: each load says
-// what it reads. RC11 is no weaker than what processors do through the standard mapping, so what
-// it forbids happens on none.
+// What the C++20 memory model allows a few threads to see. It checks the consistency axioms of its
+// repaired form RC11 (Lahav, Vafeiadis, Kang, Hur and Dreyer, 2017), with C++20's release
+// sequences. It tries every choice of the store that each load reads from, and every order of the
+// stores to each location. It is exhaustive for straight-line programs of about 14 events whose
+// outcome is given: each load says what it reads. With the standard mapping, processors are at
+// least as strong as RC11, so what it forbids does not happen on any of them.
 // Thread safety: none.
 #pragma once
 
@@ -31,7 +31,7 @@ inline Event store(int location, int value, Order order) { return {Act::kStore, 
 inline Event update(int location, int from, int to, Order order) { return {Act::kUpdate, order, location, from, to}; }
 inline Event fence(Order order) { return {Act::kFence, order}; }
 
-// A relation on up to 32 events: row i holds whom i is related to.
+// A relation on up to 32 events. Row i contains the events that i is related to.
 class Relation {
  public:
   explicit Relation(size_t size) : rows_(size) {}
@@ -97,7 +97,7 @@ class Litmus {
       if (writes(e)) writes_of_[static_cast<size_t>(events_[e].location)].push_back(e);
   }
 
-  // Whether the outcome that the loads tell can happen.
+  // Whether the outcome that the loads specify is possible.
   bool allowed() {
     from_.assign(events_.size(), 0);
     return choose_sources(0);
@@ -163,7 +163,7 @@ class Litmus {
     const Relation scb = sb | sb_elsewhere * hb * sb_elsewhere | hb.only(same_place) | mo | rb;
     const auto is_sc_fence = [&](size_t e) { return fences(e) && seq_cst(e); };
     const Relation hb_or_same = hb.optional();
-    // What stands between an access or fence of seq_cst and the ends of scb.
+    // The steps from an access or fence of seq_cst to the ends of scb.
     Relation before(n), after(n);
     for (size_t a = 0; a < n; ++a)
       for (size_t b = 0; b < n; ++b) {
@@ -175,8 +175,8 @@ class Litmus {
     return !(before * scb * after | between_fences).cyclic();
   }
 
-  // From a release store, or a store behind a release fence, to an acquire load, or a
-  // load before an acquire fence.
+  // Edges from a release store, or a store after a release fence, to an acquire load, or a load
+  // before an acquire fence.
   Relation synchronizes(const Relation& sb, const Relation& rf) const {
     const size_t n = events_.size();
     const Relation chain = rf.only([&](size_t, size_t b) { return events_[b].act == Act::kUpdate; }).closure().optional();
@@ -191,7 +191,7 @@ class Litmus {
 
   std::vector<Event> events_;
   std::vector<std::vector<size_t>> writes_of_;  // of a location, in its order
-  std::vector<size_t> from_;                    // whom a load reads from
+  std::vector<size_t> from_;                    // the store that a load reads from
   size_t executions_ = 0;
 };
 

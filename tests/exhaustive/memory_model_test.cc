@@ -1,5 +1,6 @@
-// The engine's protocols under the C++ memory model, each with the step left out that it needs: the
-// outcome that must not be is forbidden with the step, and allowed without, so the model can tell.
+// The engine's protocols under the C++ memory model, each also without a step that it needs. The
+// forbidden outcome is impossible with the step and possible without it, so the model detects the
+// difference.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -11,7 +12,7 @@ namespace {
 
 using Thread = std::vector<Event>;
 
-// The events of a thread, but for those that are marked as left out.
+// The events of a thread, except for those that are marked as left out.
 struct Step {
   Event event;
   bool there = true;
@@ -27,7 +28,7 @@ bool allowed(const std::vector<Thread>& threads) { return Litmus(threads).allowe
 constexpr Order kRelaxed = Order::kRelaxed, kAcquire = Order::kAcquire, kRelease = Order::kRelease, kSeqCst = Order::kSeqCst;
 constexpr int kLocked = 1, kWritten = 2;
 
-// The model itself, by outcomes that every text on the subject has.
+// The model itself, tested with well-known outcomes.
 
 TEST(MemoryModel, MessagePassingNeedsReleaseAndAcquire) {
   const auto passes = [](Order storing, Order loading) {
@@ -56,8 +57,8 @@ TEST(MemoryModel, LoadsOfOneLocationDoNotGoBack) {
   EXPECT_FALSE(allowed({{store(0, 1, kRelaxed)}, {load(0, 1, kRelaxed), load(0, 0, kRelaxed)}}));
 }
 
-// Two commits, each of which has read the row that the other writes: locks its own,
-// then validates the other's.
+// Two commits have each read the row that the other one writes. Each locks its own row, then
+// validates the other's.
 TEST(EngineProtocol, TwoCommitsThatReadEachOthersRow) {
   const auto skew = [](bool first_fence, bool second_fence) {
     const auto commit = [](int own, int other, bool fenced) {
@@ -70,8 +71,8 @@ TEST(EngineProtocol, TwoCommitsThatReadEachOthersRow) {
   EXPECT_TRUE(skew(true, false) || skew(false, true)) << "each of the two needs its fence";
 }
 
-// The same where each inserts a key: an index leaf's version is published
-// before the row's lock is taken.
+// As above, but each commit inserts a key. The version of an index leaf is published before the
+// row's lock is taken.
 TEST(EngineProtocol, TwoInsertsIntoWhatTheOtherScanned) {
   const auto skew = [](bool fenced) {
     const auto commit = [&](int row, int leaf, int other_leaf) {
@@ -84,8 +85,8 @@ TEST(EngineProtocol, TwoInsertsIntoWhatTheOtherScanned) {
   EXPECT_TRUE(skew(false));
 }
 
-// A commit whose number is no larger than the reader's, and a reader that meets its row as it
-// was (storage/snapshots.h).
+// A commit's number is not larger than the reader's, and the reader finds its row as it was before
+// (storage/snapshots.h).
 TEST(EngineProtocol, AReaderMeetsTheLockOfAnEarlierNumber) {
   const auto missed = [](bool commit_fence, bool reader_fence) {
     const int row = 0, s = 1, slot = 2;
@@ -108,7 +109,7 @@ TEST(EngineProtocol, ACommitOfALaterNumberSeesTheSlot) {
   EXPECT_TRUE(missed(false));
 }
 
-// A row that is copied while a commit writes it: word, bytes, word.
+// A reader copies a row while a commit writes it: word, bytes, word.
 TEST(EngineProtocol, AByteThatWasWrittenUnderTheLockIsNotTakenForTheOldRow) {
   const auto torn = [](bool commit_fence, bool reader_fence, Order releasing) {
     const int word = 0, byte = 1;
@@ -128,8 +129,8 @@ TEST(EngineProtocol, AByteThatWasWrittenUnderTheLockIsNotTakenForTheOldRow) {
   EXPECT_TRUE(stale(kRelaxed));
 }
 
-// A commit of two rows under its locks, and one that reads both, the second of them as written: the
-// first has its lock at least.
+// A commit writes two rows under its locks. Another one reads both, and sees the second as written.
+// It sees at least the lock of the first.
 TEST(EngineProtocol, WhoReadsOneWrittenRowValidatesTheOther) {
   EXPECT_FALSE(allowed({{update(0, 0, kLocked, kSeqCst), update(1, 0, kLocked, kSeqCst), fence(kSeqCst), store(1, kWritten, kRelease)},
                         {load(0, 0, kAcquire), load(1, kWritten, kAcquire), load(0, 0, kAcquire), load(1, kWritten, kAcquire)}}));
@@ -170,7 +171,7 @@ TEST(EngineProtocol, ATransactionThatBeginsBelowTheSafeTimestamp) {
   EXPECT_TRUE(begins_below(true, Order::kAcqRel));
 }
 
-// Two that only read agree on which of two commits came first.
+// Two transactions that only read agree on which of two commits came first.
 TEST(EngineProtocol, TwoReadersAgreeOnTheOrderOfTwoCommits) {
   const auto disagree = [](bool fenced) {
     const auto writer = [](int row) { return Thread{update(row, 0, kLocked, kSeqCst), store(row, kWritten, kRelease)}; };

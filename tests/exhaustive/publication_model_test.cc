@@ -1,10 +1,11 @@
 // A model of publications (src/txn/chopping/publications.h) in atomic steps, and an exhaustive
-// search of all their interleavings. It is not the engine: it proves the order of steps, and shows
-// that each step that is left out breaks it.
+// search of all their interleavings. It is not the engine. It proves the order of steps, and shows
+// that leaving out any step breaks it.
 //
-// Two publishers; a subscriber; another call, which meets publishers' cores, and after it a
-// subscriber of the same client; a reader of a snapshot. A core's commit, a subscriber's commit,
-// and writing one publisher's deferred part are one step each: rows' locks make them so.
+// There are two publishers; a subscriber; another call, which meets publishers' cores, and after it
+// a subscriber of the same client; and a reader of a snapshot. A core's commit, a subscriber's
+// commit, and writing one publisher's deferred part are one step each, because rows' locks make
+// them atomic.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,9 +24,9 @@ enum class Flaw {
   kLookBeforeEntering,        // a subscriber looks for publications before it says that it is under way, and not after it
   kCloseEarly,                // 6 of a publisher
   kPassPublisher,             // 3 of a subscriber
-  kAnswerEarly,               // who has seen a core does not wait
+  kAnswerEarly,               // a call that has seen a core does not wait
   kListLate,                  // a publisher lists itself once its core has its number
-  kLookBeforeNumber,          // a subscriber looks who is listed before it reads its number
+  kLookBeforeNumber,          // a subscriber reads the list before it reads its number
 };
 
 constexpr int kPublishers = 2, kSubscribers = 2;
@@ -45,7 +46,7 @@ struct State {
   struct {
     uint8_t at = 0, scanned = 0;
     std::array<uint8_t, kPublishers> sees{}, waits{};
-  } other;  // which meets cores; subscribers[1] begins behind it
+  } other;  // it meets cores; subscribers[1] begins after it
   struct {
     uint8_t at = 0, number = 0, scanned = 0;
   } reader;
@@ -63,8 +64,8 @@ class Model {
     return read(state);
   }
 
-  // At the end: a cycle among what each has seen and what must come before what; `strictly`: by
-  // real time, too.
+  // Checks the final state for a cycle among what each transaction has seen and what must precede
+  // what. `strictly`: real time counts as well.
   static std::string wrong(const State& state, bool strictly) {
     if (!ended(state)) return "";
     // P0, P1, the subscribers, the other, the reader.
@@ -111,7 +112,7 @@ class Model {
       case 0:  // it lists itself at the number that it has read
         if (flaw_ != Flaw::kListLate) me.listed = state.s;
         break;
-      case 1:  // under the locks of its core, which the other wants, too
+      case 1:  // under the locks of its core, which the other one also needs
         if (state.publishers[static_cast<size_t>(1 - process)].at == 2) return false;
         me.number = state.s;
         break;
@@ -202,7 +203,7 @@ class Model {
       case 0:
         for (size_t p = 0; p < kPublishers; ++p) me.sees[p] = state.publishers[p].core != kUnset;
         break;
-      case 1:  // who is listed now
+      case 1:  // the publishers that are listed now
         for (size_t p = 0; p < kPublishers; ++p) me.waits[p] = state.publishers[p].listed != kUnset;
         break;
       case 2:

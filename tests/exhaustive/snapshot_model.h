@@ -1,6 +1,6 @@
-// A model of the snapshot protocol (docs/design/snapshots.md) in atomic steps,
-// and an exhaustive search of all their interleavings. It is not the engine: it proves the order of
-// steps, and shows that each other order tried fails.
+// A model of the snapshot protocol (docs/design/snapshots.md) in atomic steps, and an exhaustive
+// search of all their interleavings. It is not the engine. It proves the order of steps, and shows
+// that each other order that is tried fails.
 //
 // Shared state: the snapshot number S; two records, each with a lock and its versions, newest last,
 // where a superseded version may be kept for readers; a slot for each reader.
@@ -20,9 +20,9 @@
 //   leave     its slot says nothing
 // A timer bumps S (group commit's epochs do that where no reader does).
 //
-// Checked: no reader misses a version it needs; and at the end of each run, each pair of
+// Checked: no reader misses a version that it needs. At the end of each run, each pair of
 // transactions where one must precede the other (ww, wr, rw, or one ended before the other began)
-// is in the order of (number, readers after writers), and there is no cycle among them.
+// is in the order of (number, readers after writers), and these orders do not form a cycle.
 // Thread safety: none.
 #pragma once
 
@@ -40,7 +40,7 @@ inline constexpr int kWritersMax = 3;
 inline constexpr int kReadersMax = 2;
 inline constexpr int kProcessesMax = kWritersMax + kReadersMax + 1;
 
-// Which step stands where it should not.
+// The step that is in the wrong place.
 enum class Flaw {
   kNone,
   kSnapshotBeforeLocks,     // S is read before the locks are taken

@@ -1,6 +1,6 @@
-// Runs the model of the snapshot protocol exhaustively: the protocol's order of steps
-// has no violation, and every other order that is tried has one (a model that could
-// not fail proves nothing).
+// Runs the model of the snapshot protocol exhaustively. The protocol's order of steps never
+// violates a condition, and every other order that is tried does. (A model that cannot fail proves
+// nothing.)
 #include "tests/exhaustive/snapshot_model.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ struct ProcessState {
 
 constexpr uint8_t kSlotEmpty = 0, kSlotStarting = 1, kSlotPublished = 2;  // published: kSlotPublished + rs
 
-// All bytes of it are the state: it is compared and hashed as bytes.
+// All bytes are part of the state, because it is compared and hashed as bytes.
 struct State {
   uint8_t snapshot = 1;
   uint8_t bumps = 0;
@@ -114,7 +114,7 @@ class Search {
     return process < processes_ ? "R" + std::to_string(process - writers_) : "timer";
   }
 
-  // False: the process has ended or waits.
+  // Returns false if the process has ended or waits.
   bool step(State& state, int process) {
     if (process == processes_) {
       if (state.bumps == model_.timer_bumps) return false;
@@ -136,8 +136,8 @@ class Search {
     }
   }
 
-  // Moves on within a phase that takes one step a record (or slot),
-  // skipping those not in `members`.
+  // Advances within a phase that has one step per record (or slot). Skips those that are not in
+  // `members`.
   static bool next_member(ProcessState& self, uint8_t members, int count) {
     while (self.record < count && !(members >> self.record & 1)) ++self.record;
     if (self.record < count) return true;
@@ -149,7 +149,7 @@ class Search {
   bool writer_step(State& state, int process) {
     ProcessState& self = state.processes[process];
     const Script& script = model_.writers[static_cast<size_t>(process)];
-    // Phases without members are no steps.
+    // Phases without members do not have a step.
     while (self.phase < steps_.size()) {
       switch (steps_[self.phase]) {
         case WriterStep::kRead:
@@ -187,7 +187,7 @@ class Search {
 
   void look_at_slot(const State& state, ProcessState& self) const {
     const uint8_t slot = state.slots[self.record];
-    // Looked at before S is read, there is no n to compare with: S itself stands in.
+    // If the slot is read before S, n does not exist yet, and S itself is compared.
     const uint8_t number = model_.flaw == Flaw::kSlotsBeforeSnapshot ? state.snapshot : self.number;
     if (slot == kSlotStarting || (slot >= kSlotPublished && slot - kSlotPublished < number)) self.keeps = 1;
     ++self.record;
@@ -255,7 +255,8 @@ class Search {
     return true;
   }
 
-  // Every dependency agrees with (number, readers last), and together they have no cycle.
+  // Every dependency agrees with (number, readers last), and all of them together do not form a
+  // cycle.
   void check_end(const State& state) {
     std::array<uint8_t, kWritersMax + kReadersMax> before{};  // bit p: p must precede
     const auto must_precede = [&](int from, int to, const char* why) {
@@ -308,7 +309,7 @@ class Search {
   ModelResult result_;
 };
 
-// Every way to read and write two records, but writing nothing.
+// All ways to read and write two records, except those that write nothing.
 std::vector<Script> all_scripts() {
   std::vector<Script> scripts;
   for (uint8_t reads = 0; reads < 4; ++reads) {
@@ -317,7 +318,7 @@ std::vector<Script> all_scripts() {
   return scripts;
 }
 
-// The first violation that any pair of writers meets with this flaw.
+// Returns the first violation of any pair of writers with this flaw.
 std::string violation_of_pairs(Flaw flaw, int readers, int timer_bumps, uint64_t* states) {
   const auto scripts = all_scripts();
   for (size_t a = 0; a < scripts.size(); ++a) {
@@ -347,7 +348,7 @@ TEST(SnapshotModel, two_writers_and_two_readers_have_no_violation) {
 
 TEST(SnapshotModel, three_writers_and_a_reader_have_no_violation) {
   const auto scripts = all_scripts();
-  // Under a sanitizer, which has nothing to find here, a seventh of the triples.
+  // Under a sanitizer, a seventh of the triples is enough.
   const char* scale = std::getenv("ELIDER_TEST_SCALE");
   const size_t stride = scale != nullptr && std::strtod(scale, nullptr) < 1 ? 7 : 1;
   uint64_t states = 0, triples = 0;
@@ -369,7 +370,7 @@ class SnapshotModelFlaw : public ::testing::TestWithParam<std::pair<const char*,
 TEST_P(SnapshotModelFlaw, is_found) {
   uint64_t states = 0;
   const std::string violation = violation_of_pairs(GetParam().second, 1, 1, &states);
-  EXPECT_NE(violation, "") << GetParam().first << " has no violation in " << states << " states";
+  EXPECT_NE(violation, "") << GetParam().first << " does not cause a violation in " << states << " states";
   RecordProperty("violation", violation);
 }
 

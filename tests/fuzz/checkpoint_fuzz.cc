@@ -1,7 +1,7 @@
-// The reader of checkpoints: the input is the one part of a checkpoint, and a database is opened
-// on it. Checksums are made to fit where the first byte of the input, which is no part of the
-// file, says so; else they are what they are. What is accepted verifies, and comes back the same
-// when it is opened once more.
+// The reader of checkpoints. The input is the only part of a checkpoint, and a database is opened
+// on it. The first byte of the input does not belong to the file: it decides whether the checksums
+// are corrected. A database that is accepted must verify, and have the same contents when it is
+// opened again.
 #include <cstring>
 
 #include "elider/elider.h"
@@ -21,7 +21,7 @@ T get(const std::vector<std::byte>& bytes, size_t at) {
 }
 void put_sum(std::vector<std::byte>& bytes, size_t at, uint64_t sum) { std::memcpy(bytes.data() + at, &sum, sizeof sum); }
 
-// As docs/formats.md says.
+// Corrects the checksums that docs/formats.md defines.
 void fit_checksums(std::vector<std::byte>& bytes) {
   using namespace log;
   if (bytes.size() < kCheckpointHeaderBytes) return;

@@ -1,4 +1,4 @@
-// For fuzz targets that open a database on the files that the input makes. Thread safety: none.
+// Helpers of fuzz targets that open a database on files made from the input. Thread safety: none.
 #pragma once
 
 #include <cstdio>
@@ -26,7 +26,7 @@ inline Options small_options() {
   return test::with_compiled_engine(options);
 }
 
-// Of all tables and rows that can be scanned.
+// Returns the sum over all tables and rows that can be scanned.
 inline uint64_t sum_of(Database& db) {
   uint64_t sum = 0;
   const Status status = db.run_read_only([&](Transaction& txn) -> Status {
@@ -54,8 +54,8 @@ inline uint64_t sum_of(Database& db) {
   return sum;
 }
 
-// What the database is opened with once more. The input decides on the policy, so that a fault
-// replays; the last one runs hardware transactions where the machine has them.
+// The options of the second opening. The input selects the policy, so that a fault can be
+// reproduced. The last policy uses hardware transactions if the machine has them.
 inline Options other_options(uint64_t turn) {
   constexpr std::pair<SyncPolicy, HtmBackend> kPolicies[] = {{SyncPolicy::kOptimistic, HtmBackend::kAutomatic},
                                                              {SyncPolicy::kLatched, HtmBackend::kAutomatic},
@@ -67,8 +67,8 @@ inline Options other_options(uint64_t turn) {
   return test::with_compiled_engine(options);
 }
 
-// A database that is accepted verifies, and comes back the same when it is opened once
-// more, under another policy.
+// A database that is accepted must verify. It must have the same contents when it is opened again,
+// under another policy.
 inline void open_twice(io::MemoryFiles::Contents contents) {
   uint64_t turn = 0;
   for (const auto& [name, bytes] : contents) turn = checksum(bytes, turn);

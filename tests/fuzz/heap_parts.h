@@ -1,5 +1,5 @@
-// The parts of a small heap's file that hold something, for inputs of a fuzz target: the file
-// itself has a megabyte. Thread safety: pure functions.
+// The parts of a small heap's file that are in use, as the input of a fuzz target. The file itself
+// has a megabyte. Thread safety: pure functions.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline HeapOptions heap_options() {
 struct HeapPart {
   uint64_t at, bytes;
 };
-// In the order of the input.
+// Returns the parts in the order of the input.
 inline std::vector<HeapPart> heap_parts() {
   const heap::Geometry geometry = heap::geometry_of(heap_options(), 0);
   std::vector<HeapPart> parts = {{0, sizeof(heap::FileHeader)}};
@@ -69,7 +69,8 @@ T part_at(const std::vector<std::byte>& file, uint64_t at) {
   return part;
 }
 
-// Of the header, the entries, the markers, and the records that these lead to.
+// Corrects the checksums of the header, the entries, the markers, and the records that these lead
+// to.
 inline void fit_checksums(std::vector<std::byte>& file) {
   constexpr uint64_t kHeaderSeed = 0x6865617031;
   const auto put = [&](uint64_t at, const auto& part) { std::memcpy(file.data() + at, &part, sizeof(part)); };

@@ -1,7 +1,6 @@
-// The reader of log files: the input is a segment. Its header's checksum and those of its
-// frames are made to fit where the first byte of the input, which is no part of the file, says
-// so; else they are what they are. Recovered twice, it gives the same; and what was refused was
-// refused with the file's name.
+// The reader of log files. The input is a segment. Its first byte does not belong to the file: it
+// decides whether the checksums of the header and the frames are corrected. Two recoveries must
+// give the same result. A refusal must name the file.
 #include <cstring>
 
 #include "tests/fuzz/fuzz_support.h"

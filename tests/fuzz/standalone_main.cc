@@ -1,8 +1,8 @@
-// Runs a fuzz target without libFuzzer: every file of its corpus, and then mutations of
-// them, for so many seconds.
+// Runs a fuzz target without libFuzzer: every file of its corpus, and then mutations of these files
+// for the given number of seconds.
 //
-// It knows nothing of coverage: it is a smoke test that builds wherever the project does. What
-// stops the process is left in ./crash-input.
+// It does not measure coverage. It is a smoke test that can be built wherever the project can. An
+// input that stops the process is left in ./crash-input.
 //
 //   fuzz_segment CORPUS-FOLDER [--seconds N] [--seed N]
 #include <csignal>
@@ -86,7 +86,7 @@ int main(int count, char** words) {
     corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
   if (corpus.empty()) {
-    std::fprintf(stderr, "%s: '%s' has no files\n", words[0], words[1]);
+    std::fprintf(stderr, "%s: '%s' contains no files\n", words[0], words[1]);
     return 2;
   }
   uint64_t executions = 0;

@@ -1,8 +1,8 @@
-// What crash tests of the heap do, and what must hold of whatever a crash leaves of it: two threads
-// make steps, every third of which touches what the other one does. ELIDER_HEAP_IMAGES says how
-// many images a test looks at (default 1,500; 150 or 300 under a sanitizer); ELIDER_SEED draws
-// others.
-// Thread safety: one thread a story.
+// What the crash tests of the heap do, and what must hold after any crash. Two threads make steps,
+// and every third step touches data of both threads.
+// ELIDER_HEAP_IMAGES: the number of images that a test checks (default 1,500; 150 or 300 with a
+// sanitizer). ELIDER_SEED: selects other images.
+// Thread safety: one thread per story.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ namespace elider::test {
 
 inline constexpr uint64_t kThreads = 2, kHistory = 4096;
 
-// Of each thread how many shared and how many own steps it has made; shared steps in their order.
+// How many shared steps and own steps each thread has made, and all shared steps in their order.
 struct World {
   uint64_t shared[kThreads][8];
   uint64_t own[kThreads][8];
@@ -49,8 +49,8 @@ inline HeapOptions small_options() {
   return options;
 }
 
-// Of stories, so that they come in every order of what is durable and what is seen. Regions have
-// two of the three.
+// Draws the wait of a story, so that the stories cover all orders of becoming durable and becoming
+// visible. Regions support two of the three waits.
 inline HeapWait draw_wait(TestRandom& random) {
   switch (random.below(heap_backend() == HtmBackend::kAutomatic ? 4 : 3)) {
     case 2: return HeapWait::kTotal;
@@ -59,7 +59,7 @@ inline HeapWait draw_wait(TestRandom& random) {
   }
 }
 
-// One step of a thread; every third touches what the other one does.
+// Makes one step of a thread. Every third step touches data of both threads.
 inline Status step(Heap& heap, uint64_t thread, uint64_t shared, uint64_t own, bool is_shared) {
   return heap.transaction([&](HeapTransaction& txn) -> Status {
     ELIDER_ASSIGN(auto at, txn.root<World>("world"));
@@ -76,8 +76,8 @@ inline Status step(Heap& heap, uint64_t thread, uint64_t shared, uint64_t own, b
   });
 }
 
-// Whole transactions alone, in an order that keeps each one's predecessors, and all that were
-// answered.
+// The heap contains complete transactions only. It contains the predecessors of each of them, and
+// every transaction that was answered.
 inline void expect_world(const io::CrashDisk::Contents& contents, const std::vector<Answered>& answered, size_t calls) {
   io::MemoryFiles files(contents);
   const io::SubstituteFiles substitute(files);
@@ -127,8 +127,8 @@ inline uint64_t images_asked() {
   return asked != nullptr ? std::strtoull(asked, nullptr, 10) : kThreadSanitizer ? 150 : kAddressSanitizer ? 300 : 1500;
 }
 
-// All of a story's steps. `now()` says how far the medium is, for `answered`. `later`: an answer is
-// that of Heap::persist(), which threads call now and then, for all threads' steps.
+// Makes all steps of a story. `now()` returns how far the medium is, for `answered`. `later`: steps
+// of all threads are answered by Heap::persist(), which threads call from time to time.
 template <class Now>
 void run_story(Heap& heap, TestRandom& random, uint64_t story, bool later, Now&& now, std::vector<Answered>* answered) {
   std::mutex mutex;

@@ -1,5 +1,5 @@
-// What a crash leaves of a heap on a disk: threads work on one, through a file system in memory
-// that records each call; images of what the disk may hold after each call are opened again
+// What a crash leaves of a heap on a disk. Threads use a heap through a file system in memory that
+// records each call. Images of what the disk may contain after each call are opened again
 // (crash_story.h).
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@
 namespace elider::test {
 namespace {
 
-// The process is killed, another opens the heap and makes a step, and the machine stops within
-// that.
+// The process is killed. Another one opens the heap and makes a step, and the machine stops
+// meanwhile.
 void expect_worlds_of_reopening(io::CrashDisk disk, std::vector<Answered> answered, size_t calls, TestRandom& random) {
   io::MemoryFiles files(disk.everything());
   size_t made = 0;
@@ -85,8 +85,8 @@ TEST(HeapCrashTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
   std::cout << looked << " images of " << stories << " stories\n";
 }
 
-// A killed process leaves transactions that the system knows and the disk does not. Whoever opens
-// the heap changes it by them; the machine stops within that.
+// A killed process leaves transactions that are in the page cache and not on the disk. The process
+// that opens the heap next applies them to the heap, and the machine stops meanwhile.
 TEST(HeapCrashTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
   io::MemoryFiles files;
   io::CrashDisk killed;
@@ -112,7 +112,7 @@ TEST(HeapCrashTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
   TestRandom random;
   for (const io::MemoryFiles::Call& call : reopened.calls()) {
     killed.apply(call);
-    // Often where it has changed the heap.
+    // More images are checked where the process has changed the heap.
     const int images = call.kind == io::MemoryFiles::Call::Kind::kWrite && call.offset >= heap_at ? 40 : random.below(8) == 0 ? 1 : 0;
     for (int i = 0; i < images; ++i) expect_world(killed.image([&] { return random.below(2) == 0; }), {}, 0);
   }
@@ -144,14 +144,14 @@ HeapOptions foreground_options() {
   return options;
 }
 using Calls = std::vector<io::MemoryFiles::Call>;
-// Refuses the nth sync from now on, once.
+// The nth sync from now on fails, once.
 void refuse_sync(io::MemoryFiles& files, int nth) {
   files.refuse_with([nth, syncs = 0](const io::MemoryFiles::Call& call) mutable {
     return call.kind == io::MemoryFiles::Call::Kind::kSync && ++syncs == nth ? Status(Code::kIoError, "once") : Status();
   });
 }
 
-// A commit made the file longer; its marker and record got to the disk, and the new length did not.
+// A commit extended the file. Its marker and record reached the disk, but the new length did not.
 TEST(HeapCrashTest, TheLogKnowsTheLengthThatTheFileHasLost) {
   io::MemoryFiles files;
   size_t before = 0;
@@ -215,8 +215,8 @@ TEST(HeapCrashTest, HowFarTheLogWasReplayedIsDurableBeforeItIsWrittenAnew) {
   }
 }
 
-// After a sync that failed the system takes what it did not write for written. Whoever opens the
-// heap again stores what it relies on again.
+// After a failed sync, the system treats data that it did not write as written. The process that
+// opens the heap next must write what it relies on again.
 TEST(HeapCrashTest, AHeaderWhoseSyncFailedIsStoredAgain) {
   io::MemoryFiles files;
   {
@@ -320,9 +320,10 @@ TEST(HeapCrashTest, ARecordWhoseSyncFailedIsStoredAgain) {
   }
 }
 
-// T1's marker is not in the log yet, T2 has read from T1, and T2's is there: a crash takes both.
+// T1's marker is not in the log yet. T2 has read from T1, and T2's marker is in the log. A crash
+// loses both.
 TEST(HeapCrashTest, WhoReadFromALostTransactionIsLostWithIt) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   io::MemoryFiles files;
   std::atomic<bool> held{false}, go{false};
   std::thread first, second;
@@ -380,9 +381,9 @@ Status refuse_writes(const io::MemoryFiles::Call& call) {
   return call.kind == io::MemoryFiles::Call::Kind::kWrite ? Status(Code::kIoError, "the disk is gone") : Status();
 }
 
-// persist() begins; then a transaction that it waits for fails.
+// persist() begins. Then a transaction that it waits for fails.
 TEST(HeapCrashTest, WhatIsLostWhilePersistWaitsIsNotCalledDurable) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   io::MemoryFiles files;
   const io::SubstituteFiles substitute(files);
   HeapOptions options = small_options();
@@ -404,9 +405,9 @@ TEST(HeapCrashTest, WhatIsLostWhilePersistWaitsIsNotCalledDurable) {
   TestPoints::clear();
 }
 
-// A replay begins; then a transaction fails, whose number it would count among what it replays.
+// A replay begins. Then a transaction fails whose number the replay would include.
 TEST(HeapCrashTest, WhatIsLostWhileAReplayBeginsIsNotReplayed) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   io::MemoryFiles files;
   const io::SubstituteFiles substitute(files);
   HeapOptions options = small_options();

@@ -1,13 +1,14 @@
 // What damage to a heap's file does. A heap was closed, or its process was killed with transactions
-// in the log alone. Then a bit of the file is wrong, or a sector of it is zeros. Opening refuses
-// (kCorrupt or kUnsupported, with the file's name), or all that was acknowledged is there.
+// that are only in the log. Then a bit of the file is wrong, or a sector contains zeros. Opening
+// refuses (kCorrupt or kUnsupported, with the file's name), or everything that was acknowledged is
+// there.
 //
-// One loss cannot be told from what a crash leaves, and so is accepted: the log's end. A
-// transaction that is damaged may be missing, with all later ones, if no marker that is left knows
-// of it: of its own slot's transactions none is left that is later, and of each other slot at most
-// one, which was written before its thread knew that the missing one was durable.
+// One loss cannot be distinguished from a crash, and is therefore accepted: the end of the log. A
+// damaged transaction may be missing, with all later ones, if no remaining marker refers to it.
+// Then no later transaction of its own slot remains. Of each other slot, at most one remains, which
+// was written before its thread knew that the missing one was durable.
 //
-// The words of the heap have no checksum: no test looks for damage there.
+// The words of the heap do not have a checksum, so the tests do not damage them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -57,7 +58,7 @@ HeapOptions damage_options() {
   return options;
 }
 
-// `large`: its record is one of 3 KiB.
+// `large`: the record has 3 KiB.
 Status count(Heap& heap, uint64_t thread, bool large) {
   return heap.transaction([&](HeapTransaction& txn) -> Status {
     ELIDER_ASSIGN(auto root, txn.root<Counts>("counts"));
@@ -96,8 +97,7 @@ Image image_of(io::MemoryFiles& files, const Heap& heap, uint64_t acknowledged) 
   return image;
 }
 
-// Threads that take turns; the log is replayed after transaction `replay_after`, and where it is
-// full.
+// Threads take turns. The log is replayed after transaction `replay_after`, and when it is full.
 Image killed_image(uint64_t threads, uint64_t transactions, uint64_t replay_after, HeapDurability durability, bool large = false) {
   io::MemoryFiles files;
   const io::SubstituteFiles substitute(files);
@@ -153,7 +153,7 @@ std::set<uint64_t> touched(const Image& image, uint64_t from, uint64_t to) {
   return numbers;
 }
 
-// The least total that may be there where these transactions are damaged.
+// Returns the smallest total that is allowed if these transactions are damaged.
 uint64_t least_of(const Image& image, const std::set<uint64_t>& damaged) {
   for (const uint64_t number : damaged) {
     std::map<uint32_t, uint64_t> left;  // of each slot, later ones that are not damaged
@@ -186,7 +186,7 @@ Found open_damaged(const Contents& contents) {
 
 uint64_t refused = 0, whole = 0, shorter = 0;
 
-// Empty, or what is wrong with how the damaged file opens.
+// Returns an empty text, or what is wrong with how the damaged file opens.
 std::string judge(const Image& image, const Contents& damaged, uint64_t from, uint64_t to) {
   const Found found = open_damaged(damaged);
   if (found.status.code() == Code::kCorrupt || found.status.code() == Code::kUnsupported) {
@@ -204,7 +204,7 @@ std::string judge(const Image& image, const Contents& damaged, uint64_t from, ui
   return "";
 }
 
-// From `from` to `to`, each `step`th bit.
+// Flips every `step`th bit from `from` to `to`.
 void flip_bits(const Image& image, uint64_t from, uint64_t to, size_t step, const char* what) {
   SCOPED_TRACE(what);
   Contents damaged = image.contents;
@@ -263,7 +263,7 @@ TEST_F(HeapDamageTest, EveryWrongBitOfTwoThreadsLogsIsFoundOrChangesNothing) {
   EXPECT_GT(refused, whole);
 }
 
-// Not even the log's end may be missing: persist() leaves a proof of its own.
+// Not even the end of the log may be missing, because persist() leaves a proof of its own.
 TEST_F(HeapDamageTest, EveryWrongBitOfWhatWasPersistedIsFoundOrChangesNothing) {
   const Image image = killed_image(1, 30, 20, HeapDurability::kLater);
   flip_everything(image);
@@ -284,7 +284,7 @@ TEST_F(HeapDamageTest, EverySectorOfZerosIsFoundOrChangesNothing) {
   zero_sectors(closed_image());
 }
 
-// Logs that went round several times: what an older entry leads to has been overwritten.
+// The log was reused several times. What an older entry refers to has been overwritten.
 TEST_F(HeapDamageTest, OfALogThatWentRoundNothingOlderCounts) {
   for (const uint64_t threads : {1, 2}) {
     const Image image = killed_image(threads, 100 * threads, 70 * threads, HeapDurability::kWait, true);
@@ -299,8 +299,8 @@ TEST_F(HeapDamageTest, OfALogThatWentRoundNothingOlderCounts) {
   }
 }
 
-// A heap that a program of earlier days left: its markers claim nothing, its entries have one place
-// each.
+// An earlier version of the program wrote this heap: its markers do not claim anything, and each
+// entry has one place.
 TEST_F(HeapDamageTest, AHeapOfEarlierDaysIsOpened) {
   io::MemoryFiles files({{kPath, golden_heap()}});
   const io::SubstituteFiles substitute(files);

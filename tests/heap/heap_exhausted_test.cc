@@ -1,6 +1,6 @@
-// The process's heap runs out at each allocation of a transaction in turn, on a disk that works and
-// on one that fails at each call. Story: it commits or does not, whole; nobody waits for it for
-// ever.
+// The process's heap is exhausted at each allocation of a transaction in turn, on a working disk
+// and on one that fails at each call. Story: the transaction commits completely or not at all, and
+// no thread waits for it forever.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ HeapOptions small_log() {
   return options;
 }
 
-// Writes, and allocates a block that is used again, and a fresh one.
+// Writes, allocates a block that was used before, and allocates a new one.
 Status change(Heap& heap, uint64_t value) {
   return heap.transaction([&](HeapTransaction& txn) -> Status {
     ELIDER_ASSIGN(auto cell, txn.root<Cell>("cell"));
@@ -82,7 +82,7 @@ TEST(HeapExhaustedTest, ATransactionWithoutMemoryIsRolledBack) {
   EXPECT_GT(failures, 3u);
 }
 
-// Not even memory for the words of the disk's error.
+// There is not even memory for the disk's error message.
 TEST(HeapExhaustedTest, ADiskThatFailsWithoutMemoryStopsTheHeap) {
   uint64_t stopped = 0;
   for (const DiskCall::Kind kind : {DiskCall::Kind::kWrite, DiskCall::Kind::kSync}) {

@@ -1,6 +1,5 @@
-// A heap on a disk without room: a file system in memory of a few MiB, which needs the right to
-// mount one. A hole of its files that is read there takes room, and a process that reads one when
-// there is none is ended by a signal.
+// A heap on a full disk: a file system in memory of a few MiB, which needs the right to mount one.
+// Reading a hole of a file takes room there. If none is left, a signal ends the process that reads.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -27,7 +26,7 @@ struct DiskBlock {
   uint64_t words[1000];
 };
 
-// Of this thread's own view of the file systems, so that nothing is left of it.
+// The disk is mounted in this thread's own namespace, so that nothing is left behind.
 class SmallDisk {
  public:
   SmallDisk() : folder_("disk") {
@@ -43,7 +42,7 @@ class SmallDisk {
     struct statvfs facts;
     return ::statvfs(folder_.path().c_str(), &facts) == 0 ? facts.f_bavail * facts.f_bsize : ~uint64_t{0};
   }
-  // Takes all room that is left.
+  // Uses all room that is left.
   void fill() const {
     const int file = ::open(path("filler").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     const std::string page(4096, 'x');
@@ -106,7 +105,7 @@ TEST_P(HeapFullDiskTest, AHeapThatHasNoRoomIsNotMade) {
   EXPECT_OK(Heap::open(disk_.path("a.heap"), 1 << 20, disk_options(GetParam())));
 }
 
-// The heap fills the disk itself. It goes on within the room that it has, and is opened again.
+// The heap itself fills the disk. It continues within the room that it has, and is opened again.
 TEST_P(HeapFullDiskTest, AHeapThatFilledTheDiskGoesOn) {
   const HeapOptions options = disk_options(GetParam());
   {
@@ -128,7 +127,7 @@ TEST_P(HeapFullDiskTest, AHeapThatFilledTheDiskGoesOn) {
   EXPECT_OK(write_block(*heap, 301));
 }
 
-// A heap with holes, as older programs made them, and as copies have them.
+// Older programs made heaps with holes, and copies may have them.
 TEST_P(HeapFullDiskTest, AHeapWithHolesCanBeRead) {
   const std::string path = disk_.path("old.heap");
   const std::vector<std::byte> contents = golden_heap();

@@ -1,7 +1,7 @@
-// Files of heaps that were made to do harm: each field of the header, of the entries, of a marker
-// and of its record, and the words that lead to free blocks and roots, have values that no program
-// writes, with checksums that fit. Opening, checking, asking for the status and the first
-// transactions return an error, or work. They do not stop the process, run for ever, or take
+// Heap files that were made to do harm. Each field of the header, of the entries, of a marker and
+// of its record, and the words that lead to free blocks and roots, has values that no program
+// writes, with matching checksums. Opening, checking, asking for the status and the first
+// transactions return an error, or succeed. They do not stop the process, run forever, or take
 // memory without a bound.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -29,7 +29,7 @@ struct Hundred {
 
 class HeapHostileTest : public testing::Test, protected HeapFixture {
  protected:
-  // A heap whose last transactions are in the log alone.
+  // Makes a heap whose last transactions are only in the log.
   HeapHostileTest() {
     options_.threads_max = 2;
     options_.log_bytes = 64 << 10;
@@ -88,7 +88,7 @@ class HeapHostileTest : public testing::Test, protected HeapFixture {
     return static_cast<uint64_t>(usage.ru_maxrss) << 10;
   }
 
-  // More commits than there are markers, so that the log is replayed.
+  // Makes more commits than there are markers, so that the log is replayed.
   static Status use(Heap& heap) {
     for (int i = 0; i < 300; ++i)
       ELIDER_TRY(heap.transaction([](HeapTransaction& txn) -> Status {
@@ -127,7 +127,8 @@ class HeapHostileTest : public testing::Test, protected HeapFixture {
   heap::Geometry geometry_;
 };
 
-// With the place of the heap as it was, and with the one that fits the other fields.
+// Tests each field with the original place of the heap, and with the place that matches the other
+// fields.
 TEST_F(HeapHostileTest, HeadersOfAnyFields) {
   const auto look_at_header = [&](heap::FileHeader header) {
     header.checksum = checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(heap::FileHeader, checksum)), 0x6865617031);
@@ -214,7 +215,7 @@ TEST_F(HeapHostileTest, RecordsOfAnyRuns) {
     look_at_record({heap::run_header(kFirst, 0), value});        // zeros
     look_at_record({heap::run_header(value >> 16, 1), value});   // a word anywhere
     look_at_record({heap::run_header(kNextChunk, 1), value});    // a heap of any size
-    // Of a heap that is as large as its zeros say.
+    // The heap is as large as the run of zeros says.
     look_at_record({heap::run_header(kNextChunk, 1), value, heap::run_header(kFirst, 0), value / 8 - kFirst});
   }
   constexpr uint64_t kTerabytes = uint64_t{15} << 40;
@@ -224,8 +225,8 @@ TEST_F(HeapHostileTest, RecordsOfAnyRuns) {
   EXPECT_GT(refused_, 50u);
 }
 
-// They have no checksum. The head's words that are in use, all of the lists of a class that is
-// allocated from, and the contents of the first chunk.
+// The words do not have a checksum. Tests the words of the head that are in use, all words of the
+// lists of a class from which blocks are allocated, and the contents of the first chunk.
 TEST_F(HeapHostileTest, WordsOfTheAllocatorAndOfRoots) {
   using heap::HeapHead;
   std::set<uint64_t> places = {HeapHead::kRootsAt, HeapHead::kNextChunkAt};

@@ -1,6 +1,6 @@
-// What a crash leaves of a heap on persistent memory, of which no machine of ours has any: a model
-// of it records each store, flush and fence (persistent_memory.h); images of what the lines may
-// hold after each are opened again (crash_story.h).
+// What a crash leaves of a heap on persistent memory, which none of our machines has. A model of it
+// records each store, flush and fence (persistent_memory.h). Images of what the lines may contain
+// after each of them are opened again (crash_story.h).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -63,7 +63,7 @@ TEST(HeapLinesTest, EveryImageHasWholeTransactionsAndAllThatWereAnswered) {
   std::cout << looked << " images of " << stories << " stories\n";
 }
 
-// Opening a heap of version 1 changes its header, of which a crash may leave any words.
+// Opening a heap of version 1 changes its header. A crash may leave any words of the header.
 TEST(HeapLinesTest, AHeapOfVersion1IsOneThroughout) {
   std::vector<std::byte> contents;
   {
@@ -96,8 +96,8 @@ TEST(HeapLinesTest, AHeapOfVersion1IsOneThroughout) {
   EXPECT_EQ(header.version, heap::kVersion);
 }
 
-// Room that was reserved, and whose length could not be made durable, is not asked for again in
-// another size: only a disk without room is.
+// Room was reserved, but its length could not be made durable. The heap does not ask for another
+// size. It does so only if the disk is full.
 TEST(HeapLinesTest, AGrowthWhoseSyncFailsIsNotTriedAgain) {
   PersistentHeap persistent({}, persistent_options());
   ASSERT_OK(persistent.heap);
@@ -109,7 +109,7 @@ TEST(HeapLinesTest, AGrowthWhoseSyncFailsIsNotTriedAgain) {
   EXPECT_OK(allocate());
 }
 
-// A fence is for what its own thread has flushed; persist() is for all.
+// A fence applies to what its own thread has flushed. persist() applies to all threads.
 TEST(HeapLinesTest, PersistIsForTheLinesOfAllThreads) {
   HeapOptions options = persistent_options();
   options.durability = HeapDurability::kLater;
@@ -132,8 +132,8 @@ TEST(HeapLinesTest, PersistIsForTheLinesOfAllThreads) {
   }));
 }
 
-// A killed process leaves flushes that no fence has waited for. Whoever opens the heap changes it
-// by what it finds; the machine stops within that.
+// A killed process leaves flushes for which no fence has waited. The process that opens the heap
+// next applies what it finds, and the machine stops meanwhile.
 TEST(HeapLinesTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
   TestRandom random;
   const auto below = [&](uint64_t bound) { return random.below(bound); };
@@ -145,7 +145,7 @@ TEST(HeapLinesTest, TheLogIsDurableBeforeOpeningChangesTheHeap) {
     options.background_replay = false;
     PersistentHeap persistent({}, options);
     ASSERT_OK(persistent.heap);
-    // Each is alone in the log: nothing that is replayed besides mends what it left.
+    // Each transaction is alone in the log, so replaying another one does not repair what it left.
     for (uint64_t k = 0; k < 10; ++k) {
       ASSERT_OK(step(*persistent.heap, 0, k, 0, true));
       answered.push_back({persistent.memory->event_count(), 0, k + 1, 0});

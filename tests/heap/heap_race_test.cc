@@ -24,7 +24,8 @@ struct Pair {
   uint64_t y;
 };
 
-// A thread that reaches the point waits there until go(); it may still be there when this is gone.
+// A thread that reaches the point waits there until go(). It may still be there when this object is
+// destroyed.
 class Held {
  public:
   explicit Held(std::string point) : point_(std::move(point)) {
@@ -67,9 +68,9 @@ class HeapRaceTest : public testing::Test {
     }));
   }
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "no test points in this build";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   }
-  // A read of x, and then of y when it may go on.
+  // Reads x, and then y once it may continue.
   struct Reading {
     uint64_t x = 0, y = 0;
     std::atomic<bool> has_x{false}, may_go_on{false};
@@ -93,14 +94,15 @@ class HeapRaceTest : public testing::Test {
       }));
     });
   }
-  // Reads x while `held` is, in a thread, which must not answer before it goes on.
+  // Reads x in a thread while `held` is held. The thread must not answer before `held` is released.
   void expect_no_answer_while(Held& held, uint64_t x) {
     std::atomic<bool> answered{false};
     std::thread reader([&] {
       EXPECT_OK(heap_.read([&](HeapReader& its) { EXPECT_EQ(its.read(its[pair_].x), x); }));
       answered.store(true);
     });
-    // Long enough for one that does not wait. One that does cannot answer, however long this takes.
+    // This is long enough for a reader that does not wait. A reader that waits cannot answer,
+    // however long this takes.
     for (int i = 0; i < 100 && !answered.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_FALSE(answered.load());
     held.go();
@@ -120,8 +122,8 @@ class HeapRaceTest : public testing::Test {
   HeapPtr<Pair> pair_;
 };
 
-// A reader stops between its clock and its slot; a commit comes and looks for readers; the reader
-// goes on.
+// A reader stops between reading the clock and filling its slot. A commit comes and looks for
+// readers. Then the reader continues.
 TEST_F(HeapRaceTest, AReaderThatBeginsWithinACommitSeesAllOfIt) {
   Reading reading;
   Held beginning("heap.begin.before_active");
@@ -165,8 +167,8 @@ TEST_F(HeapRaceTest, ACommitWaitsForReadersOfEarlierMoments) {
   std::thread writer = write(1);
   published.wait();
   published.go();
-  // Long enough for a commit that does not wait. One that does cannot get there, however long this
-  // takes.
+  // This is long enough for a commit that does not wait. A commit that waits cannot get there,
+  // however long this takes.
   for (int i = 0; i < 100 && !written.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(written.load());
   reading.finish();
@@ -222,7 +224,7 @@ TEST_F(HeapOwnWaitRaceTest, NobodySeesANumberThatWasGivenUpAndIsNotInTheLog) {
   EXPECT_OK(heap_.read([&](HeapReader& its) { EXPECT_EQ(its.read(its[pair_].x), 6u); }));
 }
 
-// Whoever waits for its number does not wait for ever.
+// A reader that waits for the number of the cancelled thread does not wait forever.
 TEST_F(HeapRaceTest, AThreadThatIsCancelledWithinItsCommitEndsIt) {
   Held published("heap.commit.published");
   std::atomic<bool> ended{false};
@@ -241,7 +243,7 @@ TEST_F(HeapRaceTest, AThreadThatIsCancelledWithinItsCommitEndsIt) {
   EXPECT_OK(heap_.persist());
 }
 
-// Within its procedure it may be: then nothing of it is done.
+// A thread may be cancelled within its procedure. Then nothing of the transaction takes effect.
 TEST_F(HeapRaceTest, AThreadThatIsCancelledWithinItsProcedureIsRolledBack) {
   std::atomic<bool> within{false};
   std::thread writer([&] {
@@ -260,7 +262,7 @@ TEST_F(HeapRaceTest, AThreadThatIsCancelledWithinItsProcedureIsRolledBack) {
   }));
 }
 
-// A number that was given up is no gap in the log: what comes after it is replayed.
+// A number that was given up does not leave a gap in the log: later transactions are replayed.
 TEST_F(HeapRaceTest, ACommitThatGivesItsNumberUpHoldsNothingUp) {
   std::thread other;
   std::atomic<bool> again{false};

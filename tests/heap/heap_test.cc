@@ -1,5 +1,5 @@
 // The durable heap by itself: what its transactions see and keep, its statuses, its allocator, and
-// threads beside each other.
+// concurrent threads.
 #include "elider/heap.h"
 
 #include <gtest/gtest.h>
@@ -131,7 +131,7 @@ TEST_P(HeapTest, MistakesAreRefusedInWords) {
   std::ofstream(folder_.path() / "c.heap") << std::string(10'000, 'x');
   EXPECT_REFUSED(Code::kCorrupt, "c.heap", Heap::open((folder_.path() / "c.heap").string(), 1 << 20, options_));
   EXPECT_CODE(Code::kNotFound, Heap::check((folder_.path() / "d.heap").string()));
-  // And it goes on.
+  // And the heap continues.
   EXPECT_OK(heap_.transaction([&](HeapTransaction& txn) { return txn.root<Counter>("counter").status(); }));
 }
 
@@ -160,7 +160,7 @@ TEST_P(HeapTest, HowMuchATransactionMayWriteDoesNotDependOnTheLog) {
     });
   };
   for (int i = 0; i < 5; ++i) {
-    EXPECT_OK(write(kMost - 2));  // two runs: one is of 65,535 words at the most
+    EXPECT_OK(write(kMost - 2));  // two runs, because a run has at most 65,535 words
     EXPECT_REFUSED(Code::kMemoryLimit, "log_bytes", write(kMost));
   }
 }
@@ -191,7 +191,7 @@ TEST_P(HeapTest, ALargeObjectIsUsedAgainAndIsZero) {
   EXPECT_EQ(check().lost_bytes, 0u);
 }
 
-// Nobody waits for somebody who waits for him: not those that write nothing, nor those beside them.
+// Transactions do not wait for each other in a cycle, whether they write or only read.
 TEST_P(HeapTest, UnderEveryWaitEverybodyEnds) {
   for (const HeapWait wait : {HeapWait::kTotal, HeapWait::kOwn}) {
     if (wait == HeapWait::kOwn && options_.backend != HtmBackend::kAutomatic) continue;
@@ -264,7 +264,7 @@ TEST_P(HeapTest, TheAllocatorLosesNothing) {
     std::vector<Block> now;
     const bool keeps = random.below(4) != 0;
     const Status status = heap_.transaction([&](HeapTransaction& txn) -> Status {
-      now = blocks;  // it may run again, where the log has no room
+      now = blocks;  // the procedure may run again if the log is full
       for (uint64_t i = 0; i < 4; ++i) {
         if (now.size() > 200 || (!now.empty() && random.below(3) == 0)) {
           const size_t which = random.below(now.size());
@@ -360,7 +360,7 @@ TEST_P(HeapTest, StatusSaysWhatTheProcessorsRegionsSuspend) {
   EXPECT_EQ(heap_.status().backend, "RTM");
 }
 
-// Two that each read both words and write one: only snapshot isolation lets both commit at once.
+// Two transactions each read both words and write one. Only snapshot isolation lets both commit.
 TEST_P(HeapTest, WriteSkewIsPossibleUnderSnapshotIsolationAlone) {
   if (options_.backend != HtmBackend::kAutomatic) GTEST_SKIP() << "procedures that wait for each other run in software, alone";
   HeapPtr<Cells> cells;
@@ -480,8 +480,7 @@ TEST_F(HeapFileTest, NoObjectIsLargerThanTheLargestBlock) {
                  opened->transaction([](HeapTransaction& txn) { return txn.allocate<std::byte>(uint64_t{9} << 40).status(); }));
 }
 
-// A program opens what is left of a heap's file: it does, or says why not, and changes nothing
-// then.
+// A program opens what is left of a heap's file. It succeeds, or says why not and changes nothing.
 TEST_F(HeapFileTest, AFileThatWasCutShortIsRefused) {
   reopen();
   ASSERT_OK(heap_.transaction([](HeapTransaction& txn) { return txn.root<Cells>("cells").status(); }));

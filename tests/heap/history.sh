@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # presets: release dev emulator
 # timeout: 7200
-# Histories of the durable heap, lists that threads read and append to, checked by adya, a checker that none of us wrote: strictly
-# serializable, or snapshot isolation where that was asked for. Runs that met a conflict are among them, as transactions that only
-# read: so strict serializability says opacity, too. And a heap that does not validate what it read is
-# caught. On the emulator, and where the processor has them, of transactions in regions, by what it can suspend.
-# Where adya cannot be had the test is skipped.
+# Histories of the durable heap, in which threads read lists and append to them. adya, an independent checker, checks that they are
+# strictly serializable, or that they have snapshot isolation if it was requested. They contain attempts that met a conflict, as
+# transactions that only read, so strict serializability includes opacity. A heap that does not validate its reads must be
+# caught. In the emulator, and on processors with hardware transactions, the transactions also run in regions, for each
+# kind of tracking that can be suspended. Without adya, the test is skipped.
 set -uo pipefail
 source "$(dirname "$0")/../history/adya_common.bash"
 find_adya || exit 77

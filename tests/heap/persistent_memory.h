@@ -1,10 +1,10 @@
 // PersistentMemory: a model of persistent memory behind caches, for tests of HeapMedium::kDax, and
 // what a crash may leave of it.
 //
-// The model: a store reaches the memory word by word, whenever the cache likes; a flush of a line
-// says that it shall, and a fence waits for what its own thread has flushed. So of each line of 64
-// bytes a crash leaves what the last such fence found in it, or what was stored later: some of the
-// stores, in their order, and any words of the next one. Lines know nothing of each other. The
+// The model: the cache may write a store to the memory at any time, word by word. A flush of a line
+// requests this, and a fence waits for what its own thread has flushed. So for each line of 64
+// bytes, a crash leaves what the last such fence found in it, and possibly later stores: some of
+// them in their order, and any words of the next one. Lines are independent of each other. The
 // length of the file is durable at once. Reads see all stores.
 // Thread safety: PersistentMemory all; CrashedMemory one thread at a time.
 #pragma once
@@ -62,7 +62,7 @@ class PersistentMemory {
     if (!bytes.empty()) std::memcpy(contents_.data() + offset, bytes.data(), bytes.size());
     record(offset, bytes.size());
   }
-  // Of what stands there: whoever stored it, stored it just now.
+  // Flushes the current contents, as if this thread had just stored them.
   void flush(uint64_t offset, uint64_t bytes) {
     std::lock_guard lock(mutex_);
     record(offset, bytes);
@@ -122,7 +122,7 @@ class PersistentMedium final : public heap::Medium {
     return {};
   }
   Status reserve(uint64_t bytes) override {
-    return bytes > PersistentMemory::kBytesMax ? Status(Code::kMemoryLimit, "the model has no more") : Status();
+    return bytes > PersistentMemory::kBytesMax ? Status(Code::kMemoryLimit, "the model is full") : Status();
   }
   Status extend(uint64_t bytes) override {
     if (Status status = reserve(bytes); !status.ok()) return status;

@@ -1,6 +1,6 @@
-// Two transactions on one structure that overlap, forced: what one sets while the other moves
-// entries elsewhere is not lost, under snapshot isolation neither; and what the headers say does
-// not conflict, does not. structures_test.cc has what a structure does by itself.
+// Two overlapping transactions on one structure, forced. What one sets while the other one moves
+// entries elsewhere is not lost, not even under snapshot isolation. Operations do not conflict if
+// the headers say so. structures_test.cc tests what a structure does by itself.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -51,7 +51,7 @@ class StructuresRaceTest : public testing::TestWithParam<HeapIsolation> {
   void change(Procedure&& procedure) {
     EXPECT_OK(heap_.transaction(procedure));
   }
-  // When `outer` has done its work for the first time, `inner` runs on another thread, and has
+  // When `outer` has done its work for the first time, `inner` runs on another thread. It has
   // locked its lines and taken its number before outer commits. Returns how often one of them ran
   // again.
   template <class Outer, class Inner>
@@ -100,7 +100,7 @@ TEST_P(StructuresRaceTest, WhatIsSetWhileAMapsLeafGrowsSplitsOrShrinksIsNotLost)
       for (uint64_t i = key; i < key + 500; ++i) ELIDER_TRY(txn[full].put(txn, i, {}));
       return {};
     });
-  // Keys of one leaf stand beside each other in this order.
+  // The keys of one leaf are adjacent in this order.
   std::vector<uint64_t> order, place(kKeys);
   ASSERT_OK(heap_.read([&](HeapReader& reader) {
     reader[full].for_each(reader, [&](uint64_t key, const Three&) {
@@ -131,7 +131,7 @@ TEST_P(StructuresRaceTest, WhatIsSetWhileAMapsLeafGrowsSplitsOrShrinksIsNotLost)
     model[key] = {};
     if (HasFatalFailure()) return;
   }
-  // The last entry of the leaf takes the place of the one that goes.
+  // The last entry of the leaf takes the place of the erased one.
   for (uint64_t at = 0; at + 16 < kKeys; at += 20) {
     const uint64_t key = order[at];
     const uint64_t beside = order[at + 1 + random.below(12)];
@@ -163,7 +163,7 @@ TEST_P(StructuresRaceTest, WhatIsSetWhileAnOrderedMapsLeafSplitsOrShrinksIsNotLo
     model[key] = value;
     ASSERT_OK(heap_.read([&](HeapReader& reader) { ASSERT_EQ(reader[map].get(reader, key).value(), value); }));
   };
-  // The last entry of a leaf moves forward, from wherever it may stand.
+  // The last entry of a leaf moves forward, from any place.
   for (uint64_t key = kKeys / 2; key > kKeys / 2 - 240; key -= 2) {
     set_beside(key, [&](HeapTransaction& txn) { return txn[map].erase(txn, key - 2); });
     change([&](HeapTransaction& txn) -> Status {
@@ -216,7 +216,7 @@ TEST_P(StructuresRaceTest, WhatIsSetWhileAVectorGrowsIsNotLost) {
   }));
 }
 
-// Each of these takes leaves or segments away from under the other.
+// Each of these removes leaves or segments that the other one uses.
 TEST_P(StructuresRaceTest, WhatIsPutWhileANeighbourGoesIsThere) {
   const auto map = root<HeapOrderedMap<uint64_t, uint64_t>>("map");
   const auto keys_of = [&](bool reversed) {
@@ -236,8 +236,8 @@ TEST_P(StructuresRaceTest, WhatIsPutWhileANeighbourGoesIsThere) {
     change([&](HeapTransaction& txn) { return txn[map].put(txn, key * 100, 0); });
     model[key * 100] = 0;
   }
-  // Two that erase, the neighbour each, so that leaves beside each other become empty at one time;
-  // or one that erases and one that puts where that was.
+  // Two transactions erase neighbours, so that adjacent leaves become empty at the same time. Or
+  // one erases a key, and the other one inserts a key at its place.
   while (model.size() > 50) {
     auto first = model.lower_bound(random.below(model.rbegin()->first));
     if (std::next(first) == model.end()) continue;
@@ -272,7 +272,7 @@ TEST_P(StructuresRaceTest, PutsOfTwoKeysSeldomConflictInAMap) {
 
 TEST_P(StructuresRaceTest, APushAndAPopConflictSeldom) {
   const auto queue = root<HeapQueue<uint64_t>>("queue");
-  // A serializable pop has read the line that a push writes where they are close.
+  // A serializable pop has read the line that a push writes if the two are close.
   const uint64_t apart = GetParam() == HeapIsolation::kSerializable ? 200 : 1;
   for (uint64_t i = 0; i < apart; ++i) change([&](HeapTransaction& txn) { return txn[queue].push(txn, i); });
   TestRandom random(5);
@@ -290,8 +290,8 @@ TEST_P(StructuresRaceTest, APushAndAPopConflictSeldom) {
   EXPECT_LT(again, 150 / 10);
 }
 
-// Of two that overlap, one changes the last element and the other takes it away: it has the change,
-// or what is changed is still there.
+// Two transactions overlap. One changes the last element, and the other one removes it. The removed
+// element has the change, or the changed element is still there.
 TEST_P(StructuresRaceTest, WhatIsTakenAwayIsNotChangedBesides) {
   constexpr Three kBefore{1, 1, 1}, kAfter{7, 7, 7};
   const auto vector = root<HeapVector<uint64_t>>("vector");

@@ -1,6 +1,6 @@
-// The structures of the durable heap, each against its like of the standard library: random
-// operations, some in transactions that are rolled back, the heap opened again in between; and what
-// is empty again has given all its memory back.
+// The structures of the durable heap, each compared with its counterpart in the standard library.
+// The operations are random, some in transactions that are rolled back, and the heap is reopened in
+// between. An empty structure must have released all its memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,8 @@ class StructuresTest : public testing::TestWithParam<HeapIsolation>, protected H
     }));
     return found;
   }
-  // A round of some steps, done and then kept or rolled back; step(txn, model) changes both alike.
+  // Makes a round of some steps, and keeps it or rolls it back. step(txn, model) changes both in
+  // the same way.
   template <class Model, class Step>
   void round(TestRandom& random, Model& model, Step&& step) {
     const bool keeps = random.below(5) != 0;
@@ -75,7 +76,7 @@ class StructuresTest : public testing::TestWithParam<HeapIsolation>, protected H
 INSTANTIATE_TEST_SUITE_P(Under, StructuresTest, testing::Values(HeapIsolation::kSerializable, HeapIsolation::kSnapshot),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-// What a map of either kind does, beside std::map.
+// Applies the operations of a map of either kind to it and to std::map.
 template <class Map>
 Status change_map(HeapTransaction& txn, HeapPtr<Map> map, std::map<uint64_t, Wide>& model, TestRandom& random, uint64_t keys) {
   const uint64_t key = random.below(keys);
@@ -191,7 +192,7 @@ TEST_P(StructuresTest, AnOrderedMapIsAMapInOrder) {
   EXPECT_EQ(blocks(), before);
 }
 
-// Leaves and inner nodes become empty in the middle, and come again; a tree that was high is low
+// Leaves and inner nodes become empty in the middle, and are used again. A high tree becomes low
 // again.
 TEST_P(StructuresTest, AnOrderedMapGrowsAndShrinksInWaves) {
   using Map = HeapOrderedMap<int32_t, std::array<uint64_t, 30>>;
@@ -207,7 +208,7 @@ TEST_P(StructuresTest, AnOrderedMapGrowsAndShrinksInWaves) {
         return [&](int32_t key, const auto& value) {
           EXPECT_EQ(value, model[key]);
           into.push_back(key);
-          return into.size() <= wanted.size();  // links that go round are found, too
+          return into.size() <= wanted.size();  // so that cyclic links are also found
         };
       };
       reader[map].for_each(reader, take(keys));
@@ -238,8 +239,8 @@ TEST_P(StructuresTest, AnOrderedMapGrowsAndShrinksInWaves) {
   EXPECT_EQ(blocks(), before);
 }
 
-// As HeapMap hashes 16 bytes, up to the second word. Should it hash otherwise one day, the next
-// test says so.
+// Hashes like HeapMap hashes 16 bytes, up to the second word. If HeapMap changes its hash, the next
+// test fails.
 uint64_t hash_of_first_word(uint64_t word) {
   uint64_t hash = (0x9e3779b97f4a7c15u ^ word) * 0xbf58476d1ce4e5b9u;
   hash ^= hash >> 32;
@@ -307,7 +308,7 @@ TEST_P(StructuresTest, AVisitMayEnd) {
   }));
 }
 
-// Elements that are no whole words lie beside each other.
+// Elements whose size is not a multiple of a word are adjacent.
 TEST_P(StructuresTest, SmallAndLargeObjectsAreKept) {
   using Three = std::array<uint8_t, 3>;
   using Page = std::array<uint64_t, 300>;
@@ -469,8 +470,8 @@ TEST_P(StructuresTest, TwoThreadsPutIntoOneMap) {
   }));
 }
 
-// One thread sets values and counts what it set; the other makes their entries move. No value is
-// lost, under snapshot isolation neither.
+// One thread sets values and counts what it set. The other one makes the entries move. No value is
+// lost, not even under snapshot isolation.
 template <class Map>
 void set_while_they_move(Heap& heap, HeapPtr<Map> map, uint64_t kept) {
   ASSERT_OK(heap.transaction([&](HeapTransaction& txn) -> Status {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # presets: dev release
-# TPC-C on the durable heap, small: the twelve consistency conditions hold after each mix, under both isolations and all waits. And
-# a heap whose transactions do not look into commits that are underway, and so lose updates, does not pass. Where the processor runs
-# hardware transactions, with updates that are such, too.
+# TPC-C on the durable heap, small: the twelve consistency conditions hold after each mix, under both isolations and all waits. A
+# heap whose transactions ignore commits in progress loses updates, and must not pass. If the processor runs hardware transactions,
+# the test also runs updates as hardware transactions.
 set -u
 elider=$1
 failures=0

@@ -6,16 +6,16 @@
 //                         [--wait W] [--background 0|1]
 //   heap_victim look FILE
 //
-// work tells "ready", then "did T N" when transfer N of thread T is durable, and "saw T N" when a
-// reader has seen it and may speak of it. look makes the books if there are none, checks them, and
+// work prints "ready", then "did T N" when transfer N of thread T is durable, and "saw T N" when a
+// reader has seen it and may report it. look makes the books if they do not exist, checks them, and
 // prints how many transfers of each thread are there, as JSON. Exit status 3: the books are wrong,
 // or the heap failed; standard error says which.
 //
 // A transfer changes two accounts, counts itself, and writes an entry with a note of some length
-// into its thread's journal, which keeps the last 40; older ones are settled and freed. Two maps of
-// all threads, a hash map and an ordered one, lead to each entry that is there. So a transfer that
-// is there in part is found, the allocator is at work, and leaves split and go under the hands of
-// several threads.
+// into its thread's journal. The journal keeps the last 40 entries; older ones are settled and
+// freed. Two maps of all threads, a hash map and an ordered one, lead to each entry. So an
+// incomplete transfer is found, the allocator is used, and leaves split and disappear while several
+// threads use them.
 #include <unistd.h>
 
 #include <chrono>
@@ -59,7 +59,7 @@ struct Books {
   HeapMap<uint64_t, HeapPtr<Entry>> by_name;
   HeapOrderedMap<uint64_t, HeapPtr<Entry>> in_order;
 };
-// Of entries of different threads side by side.
+// The names of different threads' entries are adjacent.
 uint64_t name_of(uint64_t number, uint32_t thread) { return number * kThreadsMax + thread; }
 
 struct VictimOptions {
@@ -146,7 +146,7 @@ void work(Heap& heap, const VictimOptions& options, uint32_t thread) {
   }
 }
 
-// What it has seen is as durable as what is acknowledged.
+// What a reader has seen is as durable as what is acknowledged.
 void watch(Heap& heap, const VictimOptions& options) {
   std::vector<uint64_t> seen(kThreadsMax);
   for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
@@ -181,7 +181,7 @@ Status make_books(Heap& heap) {
   });
 }
 
-// What its entries and those that are settled say of each account is added to `cents`.
+// Adds to `cents` what the journal's entries and those that are settled gave to each account.
 Status check_journal(HeapReader& reader, const Journal& journal, const std::string& whose, std::vector<int64_t>* cents) {
   for (uint32_t account = 0; account < kAccounts; ++account) (*cents)[account] += journal.settled[account];
   if (journal.entries > kJournalMax || journal.entries > journal.done)

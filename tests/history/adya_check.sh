@@ -34,8 +34,8 @@ both() {
   fi
 }
 
-# alone WORKLOAD OPTIONS...: by a run whose database has no sink, so that it takes the short cuts that a program's does. Without the
-# engine's own format there is nothing for elider check-history.
+# alone WORKLOAD OPTIONS...: checks a run whose database does not have a sink, so that it takes the same short cuts as in a program.
+# The run does not write the engine's own format, so elider check-history does not check it.
 alone() {
   local workload=$1 begin=$SECONDS problem=""
   shift
@@ -120,7 +120,7 @@ for index in hash btree; do
   both "deferring, $index" posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 20000)" --seed 20
   alone posts --protocol chopped --deferring --index $index --threads 4 --yield 40 --transactions "$(scaled 10000)" --seed 21
 done
-# Who has seen a call that defers does not wait for what it defers: serializable, though real time may not agree.
+# A call that has seen a deferring call does not wait for the deferred part. The result is serializable, but may contradict real time.
 consistency=serializable
 for index in hash btree; do
   both "deferring, answering at once, $index" posts --protocol chopped --deferring --answers-at-once --index $index --threads 6 --keys 2 --yield 50 \
@@ -163,7 +163,7 @@ regions=
 if [ "$preset" = emulator ]; then regions=emulated
 elif "$elider" hardware | grep -q '^usable *yes'; then regions=rtm; fi
 if [ -n "$regions" ]; then
-  random_procedures 0 --htm $regions  # a call that yields is no region
+  random_procedures 0 --htm $regions  # a call that yields cannot be a region
   for index in hash btree; do
     both "in regions, $index" posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 20000)" --seed 18
     alone posts --protocol chopped --htm $regions --index $index --threads 4 --transactions "$(scaled 10000)" --seed 19

@@ -76,7 +76,8 @@ TEST(CheckHistory, serial_history_is_accepted) {
 }
 
 TEST(CheckHistory, concurrent_serializable_history_is_accepted) {
-  // The reader runs beside both writers and sees the first alone: it stands between them.
+  // The reader runs concurrently with both writers and sees only the first one, so its place is
+  // between them.
   const Verdict verdict = check({kLoad, at(1, R"(["r",0,0,1,1],["w",0,0,1,2])"), at(3, R"(["r",0,0,2,1],["w",0,0,2,2])"),
                                  at(2, R"(["r",0,0,1,2],["r",0,0,2,1])")});
   EXPECT_TRUE(verdict.strictly_serializable());
@@ -105,7 +106,7 @@ TEST(CheckHistory, adds_between_which_nobody_looked_may_have_come_in_any_order) 
 }
 
 TEST(CheckHistory, a_reader_between_two_adds_fixes_their_order) {
-  // It has seen what the later adder wrote besides, and not what it added.
+  // It has seen what the later adder also wrote, but not what it added.
   const Verdict verdict = check({kLoad, at(1, R"(["+",0,0,1,3],["w",0,0,2,2])"), at(2, R"(["+",0,0,1,2])"),
                                  at(3, R"(["r",0,0,1,2],["r",0,0,2,2])")});
   EXPECT_FALSE(verdict.strictly_serializable());
@@ -404,7 +405,7 @@ TEST(CheckHistory, an_index_scan_returns_what_the_index_has) {
   EXPECT_TRUE(verdict.strictly_serializable());
 }
 
-// Both look for a row with value 5, find none, and put one there: write skew through an index.
+// Both look for a row with value 5, do not find one, and insert one: write skew through an index.
 TEST(CheckHistory, an_index_phantom_is_a_cycle) {
   const Verdict verdict = check({{R"(["i",0,0,5,5,false,false,[]],["w",0,0,1,1],["v",0,0,1,5])", 1, 0},
                                  {R"(["i",0,0,5,5,false,false,[]],["w",0,0,2,1],["v",0,0,2,5])", 1, 1}});
@@ -417,7 +418,7 @@ TEST(CheckHistory, an_index_scan_that_missed_a_row_of_an_earlier_transaction_is_
   EXPECT_THAT(cycle_of(verdict), ::testing::AnyOf("rw rt ", "rt rw "));
 }
 
-// A scan before two changes of a row depends on neither: the cycle that is told is that
+// A scan before two changes of a row does not depend on either of them. The reported cycle is that
 // of the other transactions.
 TEST(CheckHistory, an_index_scan_depends_on_no_version_that_it_did_not_see) {
   const Verdict verdict = check({{R"(["i",0,0,0,9,false,false,[]])", 1, 0},

@@ -53,7 +53,7 @@ TEST(WriteElle, events_of_all_sessions_are_in_order_and_ranks_follow_the_commit_
   for (int i = 0; i < 2; ++i) sessions.push_back(std::make_unique<ElleSession>());
   sessions[0]->record(0, 10, EventType::kInvoke, asked);
   sessions[1]->record(1, 11, EventType::kInvoke, asked);
-  // The reader of snapshot 4 stands after the update of snapshot 4, whatever its order says.
+  // The reader of snapshot 4 comes after the update of snapshot 4, whatever its order number is.
   sessions[1]->record(2, 12, EventType::kOk, did, {4, 0, true, true});
   sessions[0]->record(3, 13, EventType::kOk, did, {4, 9, false, true});
   sessions[0]->record(4, 14, EventType::kInvoke, asked);

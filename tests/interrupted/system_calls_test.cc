@@ -226,7 +226,7 @@ TEST(InterruptedSystemCalls, EachKindInItsTurnIsRepeated) {
       const Interrupted each(i);
       use_all(folder);
     }
-    EXPECT_GT(interrupted[i].load(), 0u) << "the story makes no such call";
+    EXPECT_GT(interrupted[i].load(), 0u) << "the story does not make this call";
   }
 }
 

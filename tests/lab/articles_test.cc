@@ -1,4 +1,5 @@
-// The benchmark "articles": its rows stand at the end under every protocol, and its check can fail.
+// The benchmark "articles": at the end, its rows are correct under every protocol. Its check can
+// fail.
 #include <gtest/gtest.h>
 
 #include "lab/articles/articles.h"

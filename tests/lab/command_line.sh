@@ -35,7 +35,7 @@ expect 2 "protocol.*wishful" "$elider-lab" protocols --protocol wishful
 expect 2 'requires --sync elided' "$elider-lab" protocols --protocol spinlock
 expect 0 'hyper-12: One counter' "$elider-lab" protocols --quick --figure hyper-12,restarts --threads 2 --seconds 0.1
 expect 0 'hyper-19' "$elider-lab" protocols --quick --figure hyper-19 --protocol partitioned --threads 2 --seconds 0.1 --json "$folder/protocols.json"
-# The figures of durability. Nothing is left of their databases, also after an error: here the disk takes no large file.
+# The figures of durability. Their databases are removed, even after an error: here the disk refuses large files.
 mkdir "$folder/logs"
 expect 0 '' "$elider-lab" protocols --quick --quiet --figure dbx-16,dbx-17 --threads 2 --seconds 0.2 --data "$folder/logs" \
   --json "$folder/durable.json"
@@ -92,7 +92,7 @@ for round in 1 2; do
     --data "$folder/kept" --resume --json -
 done
 
-# Where nothing runs regions the others have no databases, and htm says so with exit code 3.
+# Without regions, the other figures do not have databases, and htm reports this with exit code 3.
 expect 0 '"durability": "group"' "$elider-lab" htm --htm always-aborts --quick --seconds 0.1 --threads 1 --figure hyper-9,dbx-9,dbx-10 \
   --data "$folder/htm" --durability group --json -
 [ -d "$folder/htm" ] && [ -z "$(ls -A "$folder/htm")" ] || { echo "FAILED: htm made no database in --data, or left one"; failed=1; }

@@ -102,7 +102,7 @@ assert locks[0] > locks[10], locks
 assert aborted.keys() == locks.keys() and all(0 < aborted[restarts] < 100 for restarts in aborted), aborted
 whole, small = line("dbx-10", "whole"), line("dbx-10", "occ")
 assert whole[1] > 20 and whole[1] > small[1], (whole, small)
-# Elided commits hardly abort, more where two threads meet; a whole transaction of TPC-C is too large, whoever meets.
+# Elided commits rarely abort, and more often if two threads meet. A whole transaction of TPC-C is always too large.
 commits = line("dbx-9", "aborted")
 assert commits[1] <= commits[2] < 5, commits
 long = line("hyper-6", "one line")

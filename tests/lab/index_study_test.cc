@@ -39,7 +39,7 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
   IndexStudyOptions options;
   options.indexes.assign(std::begin(kKeyIndexes), std::end(kKeyIndexes));
   options.shapes.assign(std::begin(kKeyShapes), std::end(kKeyShapes));
-  options.lock_free = !kThreadSanitizer;  // which knows nothing of the order within a library that was not built for it
+  options.lock_free = !kThreadSanitizer;  // it does not see the synchronization of a library that was not built for it
   options.records = 3000;
   options.seconds = 0.01;
   options.growing_lookups_pct = 50;

@@ -14,7 +14,7 @@ namespace {
 class SpinlockTest : public testing::TestWithParam<Protocol> {
  protected:
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
     Options options;
     options.protocol = GetParam();
     options.htm = HtmBackend::kNone;
@@ -29,7 +29,7 @@ class SpinlockTest : public testing::TestWithParam<Protocol> {
   void change(Key key) {
     EXPECT_OK(db_.run([&](Transaction& txn) { return txn.update(accounts_, key, {}, [](Account& a) { ++a.balance; }); }));
   }
-  // Whether body() ends while a commit of another row stands still with what it has locked.
+  // Returns whether body() ends while a commit of another row is held with its locks.
   template <class Body>
   bool ends_during_a_commit(Body&& body) {
     std::atomic<bool> ended{false};

@@ -46,7 +46,7 @@ TEST_P(WholeTransactionTest, EveryTransactionTakesTheOneLock) {
   EXPECT_EQ(site.fallbacks + site.direct, 10u);
 }
 
-// It must not wait for the lock that its own thread holds.
+// The inner transaction must not wait for the lock that its own thread holds.
 TEST_P(WholeTransactionTest, ATransactionWithinATransactionCommitsByItself) {
   transact(db_, [&](Transaction& txn) {
     transact(db_, [&](Transaction& inner) { ASSERT_OK(inner.insert(accounts_, 2, Account{2, 5, 0, 0})); });
@@ -55,7 +55,7 @@ TEST_P(WholeTransactionTest, ATransactionWithinATransactionCommitsByItself) {
   EXPECT_EQ(whole_site(db_).fallbacks + whole_site(db_).direct, 2u);
 }
 
-// Open transactions take no part in the lock, and conflict as ever.
+// Open transactions do not use the lock, and conflict as usual.
 TEST_P(WholeTransactionTest, AnOpenTransactionGoesOnBesideIt) {
   ActiveTransaction open = begin(db_);
   ASSERT_OK(open->get(accounts_, 1));

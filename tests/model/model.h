@@ -1,5 +1,4 @@
-// Model: the tables of a model test as std::maps, and what each operation
-// answers and changes there.
+// Model: the tables of a model test as std::maps, and the answers and changes of each operation.
 //
 // The model is the simplest program that does what the headers promise; a difference between it and
 // the engine is a defect of one of them. A Model is copied to keep a snapshot.
@@ -15,8 +14,8 @@
 
 namespace elider::test {
 
-// Of the index under test: a transaction's own insert may split what it has read, and so make a
-// phantom of it to itself.
+// Whether, in the index under test, a transaction's own insert may split what it has read, and so
+// be a phantom to itself.
 inline bool own_splits_are_phantoms = false;
 
 class Model {

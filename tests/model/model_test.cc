@@ -62,7 +62,7 @@ class ModelTest : public DatabaseTest {
     else writer.done.emplace_back(operation, outcome);
   }
 
-  // The model answers as the engine did; the changes stay in `model`.
+  // The model must answer as the engine did. The changes stay in `model`.
   static void replay(const Writer& writer, Model& model, const char* what) {
     for (size_t i = 0; i < writer.done.size(); ++i) {
       const auto& [operation, seen] = writer.done[i];
@@ -80,7 +80,7 @@ class ModelTest : public DatabaseTest {
     return std::all_of(writer.done.begin(), writer.done.end(), [&](const auto& step) { return model.apply(step.first) == step.second; });
   }
 
-  // Ends the writer; true if it committed.
+  // Ends the writer. Returns whether it committed.
   bool finish(Writer& writer, bool others_are_open) {
     if (writer.conflicted || random_.percent(20)) {
       writer.txn.rollback();
@@ -99,7 +99,7 @@ class ModelTest : public DatabaseTest {
     }
     EXPECT_CODE(Code::kConflict, status);
     EXPECT_TRUE(others_are_open || (own_splits_are_phantoms && status.cause() == Cause::kPhantom))
-        << "a conflict with nobody: " << status.message();
+        << "a conflict without another transaction: " << status.message();
     return false;
   }
 
@@ -127,7 +127,7 @@ class ModelTest : public DatabaseTest {
         step(writer);
         if (!readers.empty() && random_.percent(20)) check(readers[random_.below(readers.size())]);
       }
-      EXPECT_FALSE(writer.conflicted) << "a conflict with nobody";
+      EXPECT_FALSE(writer.conflicted) << "a conflict without another transaction";
       finish(writer, false);
       if (readers.size() < readers_max && random_.percent(30)) readers.push_back(open_reader());
       if (!readers.empty() && random_.percent(30)) {
@@ -142,7 +142,7 @@ class ModelTest : public DatabaseTest {
     if (!HasFatalFailure()) check_counts();
   }
 
-  // Several writers take turns at each operation. Gives {commits, conflicts}.
+  // Several writers take turns at each operation. Returns {commits, conflicts}.
   std::pair<uint64_t, uint64_t> run_interleaved(uint64_t steps, size_t open_max) {
     std::vector<Writer> writers;
     std::vector<Reader> readers;

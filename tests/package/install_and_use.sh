@@ -24,8 +24,8 @@ said=$("$folder/user/build/user")
 echo "README.md's program says: $said"
 [ "$said" = ok ]
 
-# A program under ThreadSanitizer, with the library as it was installed, which is not compiled for it. Where the kernel's
-# layout of addresses keeps that sanitizer from starting, or the compiler has none, there is nothing to see.
+# A program under ThreadSanitizer, with the installed library, which is not compiled for it. This is left out if the kernel's
+# address layout prevents the sanitizer from starting, or if the compiler does not have one.
 cp "$ELIDER_SOURCE_DIR/tests/package/under_tsan.cc" "$folder/user/user.cc"
 cmake -S "$folder/user" -B "$folder/user/tsan" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS=-fsanitize=thread \
   -DCMAKE_PREFIX_PATH="$folder/prefix" >"$folder/user.log" 2>&1
@@ -42,7 +42,7 @@ else
   cat "$folder/user.log"; exit 1
 fi
 
-# Who compiles for an older language, or without exceptions, is told so in a sentence, and of nothing else.
+# A program that is compiled for an older language, or without exceptions, gets one message that says so, and no other errors.
 refused() {
   local words=$1
   shift

@@ -1,6 +1,6 @@
-// A program of a user, to run under ThreadSanitizer with a library that is not compiled for it:
-// rows of several sizes that some threads write and others read, as they are and as they were. The
-// sanitizer must find nothing.
+// A user's program, to run under ThreadSanitizer with a library that is not compiled for it. Some
+// threads write rows of several sizes, and others read the current and earlier versions. The
+// sanitizer must not report anything.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Calls of chopped procedures against snapshots, ordinary commits, each other, and the log, each
-// held between its core and its tail, or within its head.
+// Calls of chopped procedures against snapshots, ordinary commits, each other, and the log. Each
+// call is held between its core and its tail, or within its head.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ class ChoppedRaceTest : public RaceTest {
     ASSERT_OK(bank_.fill(db_));
     ASSERT_OK(bank_.install(db_, true));
   }
-  // Another database, with these procedures beside the bank's tables.
+  // Opens another database with these procedures and the bank's tables.
   void install(Procedures procedures) {
     reopen({});
     ASSERT_OK(bank_.create_tables(db_));
@@ -67,7 +67,7 @@ TEST_P(ChoppedRaceTest, ASnapshotWaitsForTheCallsThatItSees) {
   EXPECT_EQ(bank_.damage(found), "");
 }
 
-// It stays, and what reads there waits for nobody.
+// The snapshot does not advance, and its reads do not wait.
 TEST_P(ChoppedRaceTest, AHeldSnapshotDoesNotAdvanceToHalfACall) {
   auto held = db_.hold_snapshot();
   ASSERT_OK(held);
@@ -85,7 +85,7 @@ TEST_P(ChoppedRaceTest, AHeldSnapshotDoesNotAdvanceToHalfACall) {
   call.join();
   EXPECT_OK(db_.call(bank_.audit, found, {.snapshot = &*held}));
   EXPECT_EQ(found.transfers, 0u);
-  // Another call is half done, so that it moves to where it could not before.
+  // Another call is half done, so the snapshot advances to where it could not advance before.
   TestStop again("chopped.core_committed");
   Background second([&] { EXPECT_OK(transfer(3, 4)); });
   again.wait_until_reached();
@@ -128,8 +128,8 @@ TEST_P(ChoppedRaceTest, AnOrdinaryCommitWaitsForCallsThatAreHalfDone) {
   EXPECT_EQ(bank_.damage(found), "");
 }
 
-// A head looks at two rows, and an ordinary transaction changes both: before the first look, or
-// behind the second.
+// A head reads two rows, and an ordinary transaction changes both: before the first read, or after
+// the second.
 class HeadRaceTest : public ChoppedRaceTest {
  protected:
   struct Compare {
@@ -208,8 +208,8 @@ TEST_P(HeadRaceTest, NoCallBeginsWhileAnOrdinaryTransactionCommits) {
   EXPECT_EQ(call.first, call.second);
 }
 
-// A call of a smaller number has not added yet: what adds later waits, or the row's versions would
-// not rise with their numbers.
+// A call with a smaller number has not added yet. Later additions wait; otherwise, the row's
+// versions would not be in the order of their numbers.
 TEST_P(ChoppedRaceTest, CallsAddInTheOrderOfTheirNumbers) {
   TestStop between("chopped.core_committed");
   Background early([&] { EXPECT_OK(transfer(1, 2)); });
@@ -249,8 +249,8 @@ TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
   begin_with(options);
   ASSERT_OK(db_.wait_durable());
   for (const char* point : {"snapshots.awaits_call", "log.before_look"}) TestPoints::on(point, [] {});
-  // Where the log has begun a new number in between, the second call waits for the first, and shows
-  // nothing.
+  // If the log has begun a new number in between, the second call waits for the first one, and the
+  // test shows nothing.
   bool waited = true;
   for (int round = 0; waited && round < 100; ++round) {
     TestStop between("chopped.core_committed");
@@ -269,7 +269,7 @@ TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
     while (!done && TestPoints::reached("snapshots.awaits_call") == waits) std::this_thread::yield();
     waited = !done;
     if (!waited) {
-      // The log tries again and again to close that number.
+      // The log repeatedly tries to close that number.
       const uint64_t looks = TestPoints::reached("log.before_look");
       db_.when_durable(number, [&](const Status&) { durable = true; });
       while (!durable && TestPoints::reached("log.before_look") < looks + 16) std::this_thread::yield();
@@ -288,8 +288,8 @@ TEST_P(ChoppedRaceTest, NothingOfACallIsDurableBeforeAllOfItIs) {
   reopen({});
 }
 
-// A call that fails behind its core is half done: nothing of it is durable, nor of what built on
-// it.
+// A call that fails after its core is half done. It does not become durable, and neither does what
+// depends on it.
 TEST_P(ChoppedRaceTest, WhatACallLeavesHalfDoneIsNotThereWhenTheFoldersAreOpenedAgain) {
   TemporaryFolder folder("chopped_race");
   Options options;

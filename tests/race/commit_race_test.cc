@@ -33,8 +33,8 @@ class CommitRaceTest : public RaceTest {
   struct Outcomes {
     Status first, second;
   };
-  // `second` runs up to its commit; `first` runs until it stands at the step; then the second one
-  // commits, then the first one goes on.
+  // `second` runs up to its commit. `first` runs until it reaches the step. Then the second one
+  // commits, and the first one continues.
   Outcomes race(const char* step, const Body& first, const Body& second) {
     ActiveTransaction late = begin(db_);
     EXPECT_OK(second(*late));
@@ -125,7 +125,8 @@ TEST_P(CommitRaceTest, IndexScansOfRowsMovedByTheOtherHaveOneWinner) {
   expect_one_winner("move", moving(50, 1, 60), moving(60, 2, 50));
 }
 
-// A commit finds the leaf it scanned changed, and looks again; what comes during that look counts.
+// A commit finds that a leaf that it scanned has changed, and looks again. A change during that
+// look counts.
 TEST_P(CommitRaceTest, APhantomDuringTheSecondLookIsFound) {
   if (!GetParam().ordered()) return;  // scans are of ordered tables
   for (const char* step : {"occ.repair", "occ.repaired"}) {
@@ -162,7 +163,7 @@ TEST_P(CommitRaceTest, AddsOfBothAlwaysCount) {
     EXPECT_OK(outcomes.first);
     int64_t expected = 7;
     if (outcomes.second.ok()) expected += 7;
-    else EXPECT_EQ(outcomes.second.cause(), Cause::kWriteLocked);  // the first one stood still with its lock held
+    else EXPECT_EQ(outcomes.second.cause(), Cause::kWriteLocked);  // the first one was held with its lock
     EXPECT_EQ(row(accounts_, 1).balance, expected);
   }
 }
@@ -191,8 +192,8 @@ TEST_P(CommitRaceTest, ARowIsLockedUntilItIsWritten) {
   EXPECT_EQ(row(accounts_, 1).balance, committed.ok() ? 14 : 7);
 }
 
-// All of it, before it locks in the order of the addresses: so two that lock in
-// opposite orders get through.
+// It gives back all locks before it locks in the order of the addresses. So two commits that lock
+// in opposite orders both succeed.
 TEST_P(CommitRaceTest, ACommitThatFindsALockTakenGivesBackWhatItHas) {
   if (GetParam().sync == SyncPolicy::kElided) return;  // which waits before its region, with no lock
   reset();
@@ -236,9 +237,9 @@ TEST_P(CommitRaceTest, AnInsertOfAKeyReadAsAbsentIsBeforeOrAfterTheWholeReader) 
   }
 }
 
-// Two transactions take one unique value for different keys, and one runs again and
-// again: each time it makes an entry in the other's range. Whoever commits first must
-// get through, without luck.
+// Two transactions take one unique value for different keys, and one of them is retried repeatedly.
+// Each attempt makes an entry in the other's range. The one that commits first must succeed,
+// without depending on luck.
 TEST_P(CommitRaceTest, ARetryForAUniqueValueDoesNotAbortTheOther) {
   const auto take = [&](Transaction& txn, Key key) { return txn.insert(accounts_, key, Account{777, 0, 1, 0}); };
   ActiveTransaction first = begin(db_), second = begin(db_);

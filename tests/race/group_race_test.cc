@@ -18,7 +18,8 @@ class GroupRaceTest : public RaceTest {
     accounts_ = create(account_schema(GetParam().key_index));
     for (Key key = 1; key <= 8; ++key) insert(accounts_, key, Account{key, 1, 0, 0});
   }
-  // A group of calls of keys 1 to 8 finds its rows; then `meanwhile` runs; then the calls do.
+  // A group of calls with keys 1 to 8 finds its rows. Then `meanwhile` runs, and then the calls
+  // run.
   std::vector<Status> race(const std::function<void()>& meanwhile, const std::function<Status(Key, Transaction&)>& call,
                            const GroupPolicy& policy = {}) {
     std::vector<Status> outcomes(8);
@@ -62,7 +63,7 @@ TEST_P(GroupRaceTest, ARowThatWasReplacedIsLookedForAgain) {
   EXPECT_EQ(row(accounts_, 5).balance, 11);
 }
 
-// A snapshot that begins now knows no row that has left its index before.
+// A snapshot that begins now does not contain a row that has left its index before.
 TEST_P(GroupRaceTest, ASnapshotLooksForAReplacedRowAgain) {
   GroupPolicy policy;
   policy.read_only = true;
@@ -131,7 +132,7 @@ TEST_P(GroupRaceTest, ARowThatWasInsertedIsFound) {
   EXPECT_EQ(row(accounts_, 5).balance, 21);
 }
 
-// Calls of declared procedures are given what their group has found, too.
+// Calls of declared procedures also get the rows that their group has found.
 class CallGroupRaceTest : public GroupRaceTest {
  protected:
   struct Call {
@@ -153,8 +154,8 @@ class CallGroupRaceTest : public GroupRaceTest {
         }));
     ASSERT_OK(db_.install(std::move(procedures)));
   }
-  // Calls of keys 5, 6 and 7 find their rows; then `meanwhile` runs, which removes row 6; then the
-  // calls run.
+  // Calls with keys 5, 6 and 7 find their rows. Then `meanwhile` runs, which removes row 6. Then
+  // the calls run.
   std::array<Call, 3> race(ProcedureHandle<Call> procedure, const std::function<void()>& meanwhile) {
     std::array<Call, 3> its{{{5}, {6}, {7}}};
     std::vector<ProcedureCall> calls;

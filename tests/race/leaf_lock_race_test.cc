@@ -1,5 +1,5 @@
-// Two-phase locking: a leaf's lock comes after the look at the leaf. Who commits in between must
-// not be seen by half.
+// Two-phase locking: a transaction takes a leaf's lock after it has looked at the leaf. A commit in
+// between must not be seen partly.
 #include <gtest/gtest.h>
 
 #include <atomic>

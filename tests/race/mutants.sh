@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Each of these defects of the commit protocol, of the radix tree, of the analysis of chopped procedures and of the durable heap (src/base/test_points.h)
-# must make the one test fail that is named with it, which passes without: histories would find them by luck alone, or after minutes.
+# Each of these defects of the commit protocol, the radix tree, the analysis of chopped procedures and the durable heap
+# (src/base/test_points.h) must make the test fail that is named with it. Without the defect, the test passes. Histories would find
+# them only by luck, or after minutes.
 # presets: dev
 set -u
 race="${ELIDER_BUILD_DIR:?}/race_test" conformance="$ELIDER_BUILD_DIR/conformance_test" index="$ELIDER_BUILD_DIR/index_test" txn="$ELIDER_BUILD_DIR/txn_test" lab="$ELIDER_BUILD_DIR/lab_test" heap="$ELIDER_BUILD_DIR/heap_test"
@@ -10,7 +11,8 @@ done
 failures=0
 unset ELIDER_MUTANT
 
-# expect WHAT MUTANT PROGRAM FILTER: passes, or is caught. A run of no test is neither; nor is 2, a mutant that is none.
+# expect WHAT MUTANT PROGRAM FILTER: WHAT is passes or caught. A run without a test is neither, nor is exit status 2, which means
+# an unknown mutant.
 expect() {
   local what=$1 mutant=$2 program=$3 filter=$4 status=0 ran
   { ELIDER_MUTANT=$mutant timeout 600 "$program" --gtest_filter="$filter" > out.txt 2>&1 || status=$?; } 2>/dev/null

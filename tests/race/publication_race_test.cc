@@ -1,5 +1,5 @@
-// Deferred parts of chopped procedures' calls against subscribers, each other, snapshots, and who
-// has seen their cores, each forced.
+// Deferred parts of chopped procedures' calls against subscribers, each other, snapshots, and calls
+// that have seen their cores. Each race is forced.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class PublicationRaceTest : public RaceTest {
   DeferringBank bank_;
 };
 
-// Of recorded calls.
+// Records the history of the calls.
 class PublicationHistoryRaceTest : public PublicationRaceTest {
  protected:
   struct Calls : HistorySink {
@@ -68,7 +68,7 @@ class PublicationHistoryRaceTest : public PublicationRaceTest {
       const std::lock_guard lock(mutex);
       all.push_back(call);
     }
-    // When the only call of this procedure that committed has ended; 0: there is none.
+    // Returns when the only call of this procedure that committed has ended, or 0 if none has.
     uint64_t end_ns_of(std::string_view procedure) const {
       const auto found = std::find_if(all.begin(), all.end(),
                                       [&](const HistoryTransaction& call) { return call.procedure == procedure && call.committed; });
@@ -78,7 +78,7 @@ class PublicationHistoryRaceTest : public PublicationRaceTest {
     std::vector<HistoryTransaction> all;
   };
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
     Options options;
     options.history = &calls_;
     reopen(options);
@@ -134,8 +134,8 @@ TEST_P(PublicationRaceTest, ASubscriberWaitsForAPublicationThatIsUnderWay) {
   EXPECT_EQ(call.second, 1);
 }
 
-// A publication opens while a subscriber is about to enter. It reads one account before the
-// deferred part is written and one after it, if it enters.
+// A publication opens while a subscriber is about to enter. If the subscriber enters, it reads one
+// account before the deferred part is written and one after it.
 TEST_P(PublicationRaceTest, ASubscriberAtTheDoorDoesNotEnterAPublication) {
   TestStop door("publications.subscriber_enters");
   std::atomic<bool> done{false}, published{false};
@@ -166,7 +166,7 @@ TEST_P(PublicationRaceTest, ASubscriberAtTheDoorDoesNotEnterAPublication) {
   EXPECT_EQ(call.second, 1);
 }
 
-// Of two publishers the one whose core came first is published no later.
+// The publisher whose core came first is published no later than the other one.
 TEST_P(PublicationRaceTest, PublishersAreSeenInTheOrderOfTheirCores) {
   TestStop between("chopped.core_committed");
   Background early([&] { EXPECT_OK(post()); });
@@ -191,7 +191,7 @@ TEST_P(PublicationRaceTest, PublishersAreSeenInTheOrderOfTheirCores) {
   EXPECT_EQ(call.second, 2);
 }
 
-// A snapshot that holds the publisher and not the subscriber lies between the two.
+// A snapshot that contains the publisher, but not the subscriber, is between the two.
 TEST_P(PublicationRaceTest, ASubscriberDoesNotPassAPublisherThatItHasNotSeen) {
   std::optional<Background> publisher, reader;
   std::atomic<bool> published{false}, read{false};
@@ -215,11 +215,12 @@ TEST_P(PublicationRaceTest, ASubscriberDoesNotPassAPublisherThatItHasNotSeen) {
   reader->join();
   EXPECT_EQ(found.posted, 1u);
   EXPECT_EQ(found.marks, 0u);
-  EXPECT_EQ(call.first, 1) << "it comes behind a snapshot with the posting";
+  EXPECT_EQ(call.first, 1) << "it comes after a snapshot with the posting";
   EXPECT_EQ(audit().marked, 1);
 }
 
-// Likewise, though it writes nothing: it has read what came behind the snapshot.
+// This subscriber writes nothing. It has read what came after the snapshot, so it does not pass the
+// publisher either.
 TEST_P(PublicationRaceTest, ASubscriberThatOnlyReadsDoesNotPassAPublisherEither) {
   TestStop between("chopped.core_committed");
   Background publisher([&] { EXPECT_OK(post()); });
@@ -247,7 +248,7 @@ TEST_P(PublicationRaceTest, ASubscriberThatOnlyReadsDoesNotPassAPublisherEither)
   EXPECT_EQ(found.posted, 1u);
   EXPECT_EQ(found.ticks, 0u);
   EXPECT_EQ(call.ticks, 1u);
-  EXPECT_EQ(call.first, 1) << "it comes behind the tick, and so behind the snapshot with the posting";
+  EXPECT_EQ(call.first, 1) << "it comes after the tick, and so after the snapshot with the posting";
 }
 
 TEST_P(PublicationRaceTest, ASubscriberBeginsAgainNoMoreOftenThanItMay) {
@@ -298,7 +299,7 @@ TEST_P(PublicationRaceTest, WhoWaitsAtTheDoorOfAPublicationThatFailsIsRefused) {
   EXPECT_EQ(status.code(), Code::kCorrupt) << status.message();
 }
 
-// What is deferred looks at rows within its publication.
+// The deferred part looks at rows within its publication.
 TEST_P(PublicationRaceTest, ARowThatASubscriberHasMadeIsAddedTo) {
   struct Call {
     std::function<void()> meanwhile;
@@ -369,8 +370,8 @@ TEST_P(PublicationRaceTest, WhoHasSeenACoreAnswersNoEarlierThanItsPublisher) {
   EXPECT_EQ(call.first, 1);
 }
 
-// With answers_at_once it does, and a subscriber that begins then comes before the publisher. Who
-// reads a snapshot sees it.
+// If answers_at_once is set, a call may answer early, and a subscriber that begins then comes
+// before the publisher. A reader of a snapshot sees the publisher.
 TEST_P(PublicationRaceTest, WhoAnswersAtOnceMayAnswerBeforeItsPublisher) {
   reopen({});
   InstallOptions options;
@@ -399,8 +400,8 @@ TEST_P(PublicationRaceTest, WhoAnswersAtOnceMayAnswerBeforeItsPublisher) {
   EXPECT_EQ(found.posted, 1u);
 }
 
-// What has answered at once stays answered when its publisher fails, and does not become durable:
-// the folders have neither. A call that waits for the log hears that.
+// A call that has answered at once stays answered when its publisher fails, but it does not become
+// durable: the folders contain neither of them. A call that waits for the log reports this.
 TEST_P(PublicationRaceTest, WhatAnsweredAtOnceIsNotDurableIfItsPublisherFails) {
   for (const Durability durability : {Durability::kAsync, Durability::kGroup}) {
     SCOPED_TRACE(name_of(durability));
@@ -451,8 +452,8 @@ TEST_P(PublicationRaceTest, WhatAnsweredAtOnceIsNotDurableIfItsPublisherFails) {
   }
 }
 
-// In the record a call ends when it answers, not when it commits: a call that begins between the
-// two may be ordered before it.
+// The history records that a call ends when it answers, not when it commits. A call that begins
+// between the two may be ordered before it.
 TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
   const uint32_t peek_id = db_.procedure_id("peek"), post_id = db_.procedure_id("post");
   TestStop between("chopped.core_committed");
@@ -473,9 +474,9 @@ TEST_P(PublicationHistoryRaceTest, WhoAnswersLateHasNotEndedBefore) {
   EXPECT_GT(calls_.end_ns_of("post"), waiting_ns);
 }
 
-// Where it always comes to a larger number, publishers wait for it in the end. The audits make the
-// number larger: one that awaits a call has done so. Each thread says for itself where it is: one
-// of an earlier round may still be leaving.
+// If a subscriber always gets a larger number, publishers eventually wait for it. The audits
+// increase the number; an audit that waits for a call has done so. Each thread reports its own
+// position, because a thread of an earlier round may still be leaving.
 TEST_P(PublicationRaceTest, ASubscriberThatHasBegunAgainTooOftenKeepsPublishersOut) {
   struct Round {
     std::atomic<bool> publisher_waits{false}, publisher_held{false}, published{false}, audit_waits{false};

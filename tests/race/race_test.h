@@ -1,5 +1,5 @@
-// RaceTest: forces races by test points. A Background runs a body in a thread
-// and is joined at the end.
+// RaceTest: forces races with test points. A Background runs a body in a thread and is joined at
+// the end.
 //
 // The tests skip in builds without test points, where no race can be forced.
 // Thread safety: a Background is used by the thread that made it.
@@ -43,7 +43,7 @@ class Background {
 class RaceTest : public DatabaseTest {
  protected:
   void SetUp() override {
-    if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+    if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
     DatabaseTest::SetUp();
   }
   void TearDown() override {
@@ -54,14 +54,15 @@ class RaceTest : public DatabaseTest {
   static void until_reached(const char* point, const std::atomic<bool>& done) {
     while (TestPoints::reached(point) == 0 && !done) std::this_thread::yield();
   }
-  // One attempt, no retry: what this very commit is told.
+  // Runs one attempt without a retry, and returns the outcome of its commit.
   template <class Body>
   Status once(Body&& body) {
     return db_.run(std::forward<Body>(body), RunPolicy{.attempts_max = 1});
   }
 };
 
-// Of calls of chopped procedures in pieces. The key index plays no part: one is enough.
+// Combinations that run the calls of chopped procedures in pieces. The key index does not matter,
+// so one is enough.
 inline std::vector<Combination> combinations_in_pieces() {
   std::vector<Combination> chosen = combinations(false, true);
   std::erase_if(chosen, [](const Combination& combination) {

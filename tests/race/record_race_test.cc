@@ -31,7 +31,7 @@ class RecordRaceTest : public RaceTest {
     if (Status status = db_.run([&](Transaction& txn) { return txn.remove(accounts_, 1); }); !status.ok()) return status;
     return db_.run([&](Transaction& txn) { return txn.insert(accounts_, 1, account(1, flags)); });
   }
-  // By another thread: what this one keeps from reclamation stays.
+  // Collects garbage in another thread. What this thread protects from reclamation stays.
   void collect() {
     Background([&] {
       for (int i = 0; i < 10; ++i) db_.collect_garbage();
@@ -40,7 +40,7 @@ class RecordRaceTest : public RaceTest {
   Status set_branch(Transaction& txn, uint32_t branch) {
     return txn.update(accounts_, 1, accounts_.columns(&Account::branch), [&](Account& a) { a.branch = branch; });
   }
-  // How many rows the index leads to from branch 70.
+  // Returns how many rows the index finds from branch 70.
   int count(Transaction& txn) {
     int rows = 0;
     EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
@@ -117,7 +117,7 @@ TEST_P(RecordRaceTest, AReadBeforeACommitsLockIsRefusedAfterIt) {
       EXPECT_OK(db_.run([&](Transaction& txn) { return txn.update(accounts_, 1, {}, [](Account& a) { a.flags = 1; }); }));
     });
     commit.wait_until_reached();
-    // Reads it as of before, where it is not locked; the writer then goes on.
+    // Reads the row as it was before, if it is not locked. Then the writer continues.
     std::atomic<bool> reading{false};
     std::optional<Status> outcome;
     uint32_t seen = 0;
@@ -176,16 +176,16 @@ TEST_P(RecordRaceTest, AnInsertIntoABlockWhoseMakerRolledBackIsKept) {
   EXPECT_EQ(row(accounts_, 9).flags, 2u);
 }
 
-// An insert that found the absent row block before it was unlinked, and commits afterwards. How
-// many epochs a grace period has is the engine's affair: the removal is made so many epochs old,
-// one more each time, that the inserter can still find the block and cannot keep it.
+// An insert finds the absent row block before it is unlinked, and commits afterwards. The engine
+// decides how many epochs a grace period has. So the test makes the removal older by one epoch each
+// time, until the inserter can still find the block but cannot keep it.
 TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
   bool met = false;
   for (int age = 1; age <= 6 && !met; ++age) {
     SCOPED_TRACE("age " + std::to_string(age));
     TestPoints::clear();
     TestPoints::on("gc.after_unlink", [] {});
-    ActiveTransaction holder = begin_read_only(db_);  // the epoch goes on by one at the most while it stands
+    ActiveTransaction holder = begin_read_only(db_);  // the epoch advances by at most one while it is open
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
     for (int epoch = 1; epoch < age; ++epoch) {
       collect();
@@ -220,8 +220,8 @@ TEST_P(RecordRaceTest, AReinsertionMeetsTheUnlinkingOfItsRow) {
   EXPECT_TRUE(met) << "the race did not come about";
 }
 
-// The remover's commit, or the collector, stands before, or after, it took the row out of its
-// indexes; an insert comes then.
+// The remover's commit, or the collector, is held before or after it has taken the row out of its
+// indexes. Then an insert comes.
 TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
   const auto remove = [&] { transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); }); };
   for (const auto& [point, at_commit] : {std::pair("gc.before_unlink", false), std::pair("gc.after_unlink", false),
@@ -255,7 +255,8 @@ TEST_P(RecordRaceTest, AnInsertDuringTheUnlinkingSucceeds) {
   }
 }
 
-// An insert finds the row block absent while the remover has released it and not yet unlinked it.
+// An insert finds the row block absent after the remover has released it, and before it has
+// unlinked it.
 TEST_P(RecordRaceTest, ACommitUnlinksTheBlockThatAnInsertHasFound) {
   const auto remove_and_reinsert = [&](auto& table, auto row) {
     TestPoints::clear();
@@ -278,8 +279,9 @@ TEST_P(RecordRaceTest, ACommitUnlinksTheBlockThatAnInsertHasFound) {
   EXPECT_EQ(row(accounts_, 1).flags, 7u);
 }
 
-// A transaction has removed a row and puts another one in its place, with another value, while
-// somebody holds the row's lock and gives it back: its former entry must end with it all the same.
+// A transaction has removed a row and puts another one with another value in its place. Meanwhile,
+// another transaction locks the row and unlocks it again. The row's former entry must end with the
+// commit nevertheless.
 TEST_P(RecordRaceTest, AnEntryEndsThoughItsRowIsLockedForAMomentByAnAttempt) {
   insert(accounts_, 2, account(2));
   transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, 70)); });
@@ -316,8 +318,8 @@ TEST_P(RecordRaceTest, AnEntryEndsThoughItsRowIsLockedForAMomentByAnAttempt) {
   EXPECT_OK(db_.verify());
 }
 
-// A transaction that stays open has put an entry for a row that is removed and unlinked meanwhile:
-// it cannot commit any more, and keeps nobody from a row with that key and value.
+// An open transaction has inserted an entry for a row that is meanwhile removed and unlinked. It
+// can no longer commit, and does not prevent the insertion of a row with that key and value.
 TEST_P(RecordRaceTest, AnEntryOfATransactionThatCannotCommitIsInNobodysWay) {
   ActiveTransaction open = begin(db_);
   ASSERT_OK(open->update(accounts_, 1, accounts_.columns(&Account::branch), [](Account& a) { a.branch = 70; }));
@@ -336,7 +338,8 @@ TEST_P(RecordRaceTest, AnEntryOfATransactionThatCannotCommitIsInNobodysWay) {
   EXPECT_OK(db_.verify());
 }
 
-// A reader of the absent row still holds its word when the block is unlinked and another one comes.
+// A reader of the absent row still has its word when the block is unlinked and replaced by another
+// one.
 TEST_P(RecordRaceTest, AnAbsentReadOfAnUnlinkedBlockSeesItsReinsertion) {
   transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(accounts_, 1)); });
   ActiveTransaction reader = begin(db_);
@@ -385,7 +388,7 @@ TEST_P(RecordRaceTest, AScanWhoseLeavesSplitUnderItIsExactOnASnapshotAndRefusedE
 }
 
 TEST_P(RecordRaceTest, ReadersMeetALeafThatIsAboutToSplit) {
-  if (!GetParam().ordered()) return;  // hash tables have no leaves
+  if (!GetParam().ordered()) return;  // only trees have leaves
   for (Key key = 100; key <= 5000; key += 100) insert(accounts_, key, account(key));
   TestStop split("btree.before_split");
   Background writer([&] {
@@ -414,7 +417,7 @@ TEST_P(RecordRaceTest, ReadersMeetALeafThatIsAboutToSplit) {
 }
 
 TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
-  if (GetParam().ordered()) return;  // B+-trees have no buckets
+  if (GetParam().ordered()) return;  // only hash tables have buckets
   TestStop migrate("hash.before_migrate");
   Background writer([&] {
     for (Key key = 1000; key < 3000; ++key) insert(accounts_, key, account(key));
@@ -438,10 +441,10 @@ TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
   migrate.go();
 }
 
-// A transaction gives a row a value of which there is an outdated entry, about to be taken out.
-// Whether that comes when the entry has just been found, or only while the transaction goes on: the
-// entry is there, for the transaction's own scan and after the commit. As above the entry is made
-// older until that can happen.
+// A transaction gives a row a value for which there is an outdated entry, which is about to be
+// removed. The removal comes when the entry has just been found, or later while the transaction
+// runs. In both cases, the transaction's own scan finds an entry, and so does a scan after the
+// commit. As above, the entry is made older until this can happen.
 TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
   std::vector<bool> taken_out;  // by age: at the instant when it is found
   for (const char* step : {"occ.index.entry_found", "occ.commit.before_lock"}) {
@@ -483,10 +486,10 @@ TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
   EXPECT_NE(std::count(taken_out.begin(), taken_out.end(), true), 0) << "the race did not come about";
 }
 
-// A row's value goes away and comes back in one transaction, so that the entry in use stands among
-// the outdated ones; the next change of the row meets their collection when its commit has
-// released the row. A snapshot of the state before still finds the row, and so does everybody when
-// the value has come back once more.
+// A row's value goes away and comes back in one transaction, so that the entry in use is among the
+// outdated ones. They are collected when the commit of the next change has released the row. A
+// snapshot of the earlier state still finds the row. When the value has come back once more, every
+// transaction finds it.
 TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
   for (int age = 1; age <= 6; ++age)
     for (int age_later = 1; age_later <= 6 && !HasFailure(); ++age_later) {
@@ -523,9 +526,9 @@ TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
     }
 }
 
-// The scan has read a leaf; the next one's rows, removed before, are unlinked then and the leaf
-// with them, so that a neighbour takes over its range: that may be the leaf the scan has just
-// read. No row comes twice.
+// The scan has read a leaf. Then the removed rows of the next leaf are unlinked, and the leaf with
+// them. A neighbour takes over its range, which may be the leaf that the scan has just read. No row
+// is visited twice.
 TEST_P(RecordRaceTest, AScanVisitsNoRowTwiceWhenANeighbourLeafIsUnlinked) {
   if (!GetParam().ordered()) return;  // scans are of ordered tables
   constexpr Key kRows = 300, kGapFirst = 121, kGapLast = 180;  // whole leaves: ascending insertions fill 15 entries each

@@ -1,6 +1,6 @@
-// The second look of a commit (src/txn/read_write/repair.h), with others held at its steps: what
-// comes during it counts, a unique value has one winner, and the commit's number is one at
-// which what it saw was true.
+// The second look of a commit (src/txn/read_write/repair.h), with other transactions held at its
+// steps. Changes during the look count, a unique value has one winner, and what the commit saw is
+// true at its number.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ class SecondLookRaceTest : public RaceTest {
   Status raise_balance(Transaction& txn, Key key) {
     return txn.update(accounts_, key, accounts_.columns(&Account::balance), [](Account& a) { ++a.balance; });
   }
-  // What txn's commit is told, while `meanwhile` runs with the commit held at the step.
+  // Returns the outcome of txn's commit. `meanwhile` runs while the commit is held at the step.
   Status commit_beside(const char* step, ActiveTransaction& txn, const std::function<void()>& meanwhile) {
     TestStop stop(step);
     Status outcome;
@@ -65,8 +65,8 @@ TEST_P(SecondLookRaceTest, ARowThatComesIntoAScannedRangeOfValuesIsFound) {
     ASSERT_OK(scanner->scan(by_branch_, {10, 20}, {}, [](Key, const View<Account>&) { return true; }));
     ASSERT_OK(raise_balance(*scanner, 1));
     ASSERT_OK(inserter->insert(accounts_, 15, account(15, 15)));
-    // The entry is there when the second look is taken, and the row comes
-    // before its end or behind it.
+    // The entry is there when the second look is taken. The row comes before the end of the look,
+    // or after it.
     EXPECT_CODE(Code::kConflict, commit_beside(step, scanner, [&] { EXPECT_OK(inserter.commit()); }));
   }
 }
@@ -83,8 +83,9 @@ TEST_P(SecondLookRaceTest, ARowMovedIntoAScannedRangeOfValuesIsFound) {
   }
 }
 
-// A commit scanned a range before a row came there, and looks again after it has gone: it stands
-// behind the removal, and so must its number. A reader that sees the row must not see the commit.
+// A commit scanned a range before a row was inserted there, and looks again after the row was
+// removed. The commit is after the removal, and so must be its number. A reader that sees the row
+// must not see the commit.
 TEST_P(SecondLookRaceTest, ACommitHasANumberBehindWhatItsSecondLookSaw) {
   for (const bool by_key : {false, true}) {
     if (by_key && !GetParam().ordered()) continue;  // scans are of ordered tables

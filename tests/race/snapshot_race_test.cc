@@ -1,5 +1,5 @@
-// Readers against commits: a reader that starts at each step of a commit, at each of its own steps,
-// sees all or nothing of the commit, and every commit that had ended.
+// Readers against commits. A reader starts at each step of a commit, and is held at each of its own
+// steps. It sees all or nothing of the commit, and every commit that had ended.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -121,7 +121,7 @@ TEST_P(SnapshotRaceTest, ACommitAtAStepOfAReadersStartIsSeenWholeOrNot) {
       });
       start.wait_until_reached();
       commit.go();
-      writer.join();  // ends while the reader stands between two of its steps
+      writer.join();  // ends while the reader is held between two of its steps
       start.go();
       reader.join();
       EXPECT_EQ(see_newest(), kAfter);
@@ -268,7 +268,7 @@ TEST_P(SnapshotRaceTest, RemovedRowsLeaveOnceTheirReadersHaveEndedThoughLaterOne
   });
   const ActiveTransaction later = begin_read_only(db_);
   commit();
-  EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 0u) << "somebody reads them";
+  EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 0u) << "a reader needs them";
   EXPECT_EQ(see(*old), kBefore);
   old.rollback();
   commit();
@@ -276,8 +276,8 @@ TEST_P(SnapshotRaceTest, RemovedRowsLeaveOnceTheirReadersHaveEndedThoughLaterOne
   EXPECT_EQ(see(*later), (Rows{{3, kBefore.at(3)}, {5, kBefore.at(5)}}));
 }
 
-// The reader has its number, which is below the commit's, or is about to get it,
-// and nobody can see which.
+// The reader already has its number, which is below the commit's, or is about to get one. Other
+// threads cannot see which.
 TEST_P(SnapshotRaceTest, RemovedRowsStayForAReaderThatIsAboutToTellItsNumber) {
   for (const auto& [point, sees_them] : {std::pair("readonly.starting", false), std::pair("readonly.before_publish", true)}) {
     reset();
@@ -298,8 +298,8 @@ TEST_P(SnapshotRaceTest, RemovedRowsStayForAReaderThatIsAboutToTellItsNumber) {
   }
 }
 
-// Whoever looks at the row while an attempt to insert its key holds its lock must come again: the
-// attempt fails, and the row is as it was.
+// A collector that looks at the row while an attempt to insert its key holds its lock must come
+// again. The attempt fails, and the row is as it was.
 TEST_P(SnapshotRaceTest, ARemovedRowLeavesThoughAnAttemptHeldItsLock) {
   ActiveTransaction reader = begin_read_only(db_);
   TestPoints::on("gc.after_unlink", [] {});
@@ -325,8 +325,8 @@ TEST_P(SnapshotRaceTest, ARemovedRowLeavesThoughAnAttemptHeldItsLock) {
   EXPECT_EQ(TestPoints::reached("gc.after_unlink"), 1u);
 }
 
-// What the mutant of the same name is: a snapshot read one number late, so that a commit after the
-// reader's begin shows in it.
+// The effect of the mutant with this name: a snapshot is read one number late, so that it shows a
+// commit after the reader's begin.
 TEST_P(SnapshotRaceTest, TheMutantReadsTheSnapshotOneNumberLate) {
   for (bool mutant : {false, true}) {
     reset();

@@ -1,6 +1,6 @@
-// A bank under many short-lived threads: money is moved, accounts are opened, closed and moved
-// between branches; whoever looks at all of it, in a snapshot or in an ordinary transaction, finds
-// the same sum everywhere, by key and by index.
+// A bank with many short-lived threads. Money is moved, and accounts are opened, closed and moved
+// between branches. Every audit, on a snapshot or in an ordinary transaction, finds the same sum
+// everywhere, by key and by index.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace elider::test {
 namespace {
 
 constexpr Key kKeys = 60;        // accounts have these keys, when they are open
-constexpr Key kClockKey = 1000;  // a row that every transfer counts up; it has no money
+constexpr Key kClockKey = 1000;  // a row that counts the transfers; it does not hold money
 constexpr int64_t kTotal = 40 * 1000;
 
 struct Audit {

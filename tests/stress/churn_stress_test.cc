@@ -1,5 +1,6 @@
-// Churn: new keys come and old ones go for far longer than memory would last if any of it leaked. A
-// small memory limit stands for the hours: one thread must never meet it, and several not for long.
+// Churn: keys are inserted and removed for far longer than memory would last if any of it leaked. A
+// small memory limit replaces hours of running. One thread must never reach the limit, and several
+// threads only for a short time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,8 +58,8 @@ class ChurnStressTest : public DatabaseTest {
   Status remove_parcel(Key key) {
     return db_.run([&](Transaction& txn) { return txn.remove(parcels_, key); });
   }
-  // Of several threads: one that loses its processor within a transaction keeps what others remove
-  // meanwhile, which can fill the memory. It must come back.
+  // Several threads write like this. A thread that loses its processor within a transaction keeps
+  // what others remove meanwhile, which can fill the memory. The memory must come back.
   static Status patiently(const std::function<Status()>& write) {
     const auto until = std::chrono::steady_clock::now() + TestStop::kTimeout;
     for (;;) {
@@ -84,9 +85,9 @@ class ChurnStressTest : public DatabaseTest {
     EXPECT_EQ(rest.versions_alive, 0u);
     EXPECT_EQ(rest.tables[0].rows, rows);
     EXPECT_LE(rest.memory.reserved, limit_bytes_);
-    // A hashed table keeps the buckets of its fullest (docs/limits.md), and a reader that lost its
-    // processor may have had it hold all that fits: then they are some 33 of the 275 bytes that
-    // each of these rows takes with its entries.
+    // A hashed table keeps the buckets of its largest size (docs/limits.md). While a reader had
+    // lost its processor, the table may have grown to the limit. Then the buckets take about 33 of
+    // the 275 bytes that each of these rows takes with its entries.
     const uint64_t buckets = GetParam().ordered() ? 0 : rest.memory.reserved / 8;
     EXPECT_LE(in_use(rest), rows * 800 + (1u << 20) + buckets) << rest.to_json();
   }
@@ -245,7 +246,7 @@ TEST_P(ThreadedChurnStressTest, AReaderThatFillsTheMemoryFailsOthersOnlyWhileItS
   EXPECT_CODE(Code::kMemoryLimit, status);
   ASSERT_OK(stalled->get(parcels_, 99));
   stalled.rollback();
-  // Whoever tries again brings the memory back, without being told to and within some tries.
+  // Retries bring the memory back by themselves, within some attempts.
   int tries = 1;
   for (; tries <= 1000 && !(status = insert_parcel(9'999'999)).ok(); ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

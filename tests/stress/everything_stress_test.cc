@@ -4,8 +4,8 @@
 // up. Then the database is opened again. Each session writes keys of its own, so that it knows each
 // of its rows; all race for the slots of a unique index, and add to the same counters.
 //
-// Besides: the same with little memory, and with a disk that becomes full. What was acknowledged is
-// there, and nothing else. ELIDER_SEED=<number> begins elsewhere.
+// There are also runs with little memory, and with a disk that becomes full. Everything that was
+// acknowledged is there, and nothing else. ELIDER_SEED=<number> selects other runs.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -98,7 +98,7 @@ class EverythingStressTest : public DataFolderTest {
     std::array<Table<Thing>, kTables> things;
     Table<Sum> sums;
   };
-  // Each is made by whoever comes first.
+  // Each table is created by the session that comes first.
   static Status open_tables(Database& db, Tables* tables) {
     for (uint32_t i = 0; i < kTables; ++i) {
       auto table = db.create_table(thing_schema(i));
@@ -115,7 +115,7 @@ class EverythingStressTest : public DataFolderTest {
     });
   }
 
-  // One transaction of a few steps on the session's own rows; *model follows if it commits.
+  // Runs one transaction of a few steps on the session's own rows. Updates *model if it commits.
   Status step(Database& db, const Tables& tables, uint32_t session, Random& random, Durability durability, Model* model) {
     const Random begin = random;
     Rows rows;
@@ -185,11 +185,11 @@ class EverythingStressTest : public DataFolderTest {
         return {};
       }
     }
-    // Somebody has the slot; or the key is there, or not.
+    // Another row has the slot, or the key exists or does not exist.
     return status.code() == Code::kDuplicateKey || status.not_found() ? Status() : status;
   }
 
-  // Many short threads, one after the other, each of which goes on where the session was.
+  // Runs many short threads, one after the other. Each continues where the session was.
   void run_session(Database& db, uint32_t session, uint32_t threads, const Allowed& allowed, Durability durability, Model* model) {
     Random random(seed_ * 1000 + session);
     bool failed = false;
@@ -206,7 +206,8 @@ class EverythingStressTest : public DataFolderTest {
       }).join();
   }
 
-  // Sessions, and who checkpoints, backs up and looks, until the sessions have done.
+  // Runs the sessions, and threads that take checkpoints, make backups and read, until the sessions
+  // have ended.
   void run_all(Database& db, const Allowed& allowed, Durability durability, std::array<Model, kSessions>* models) {
     std::atomic<bool> done{false};
     std::vector<std::thread> threads;
@@ -255,7 +256,8 @@ class EverythingStressTest : public DataFolderTest {
       }
     });
   }
-  // Exactly what the sessions know, each with what it was in doubt of or without it.
+  // The database contains exactly what the sessions know. What a session was in doubt of may be
+  // there or not.
   static void expect_contents(Database& db, const std::array<Model, kSessions>& models) {
     ASSERT_OK(db.verify());
     Rows found;
@@ -274,7 +276,7 @@ class EverythingStressTest : public DataFolderTest {
       for (Key key = 0; key < kSums; ++key) expected[key].sum += sums[key].sum, expected[key].count += sums[key].count;
     }
     const bool any_doubt = std::any_of(models.begin(), models.end(), [](const Model& model) { return model.in_doubt.has_value(); });
-    if (!any_doubt) {  // who only added in doubt has no row to tell by
+    if (!any_doubt) {  // no row shows whether additions in doubt took effect
       EXPECT_TRUE(expected == sums_found);
     }
     for (uint32_t t = 0; t < kTables; ++t) {

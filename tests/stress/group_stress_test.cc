@@ -1,6 +1,6 @@
-// Threads whose transactions run in groups, on a few rows that all of them change, remove and put
-// back: every audit in a group finds the same sum, and every call's outcome is what it did. And
-// threads whose calls of chopped procedures do, some of which defer.
+// Threads run transactions in groups, on a few rows that all of them change, remove and insert
+// again. Every audit in a group finds the same sum, and every call's outcome says what it did.
+// Other threads run calls of chopped procedures in groups, some of which defer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,8 +47,7 @@ class GroupStressTest : public DatabaseTest {
       return status;
     return txn.update(accounts_, transfer.to, {}, [&](Account& a) { a.balance += transfer.amount; });
   }
-  // The row leaves, and another block comes in its place: before the end of the transaction, or in
-  // the next one.
+  // The row is removed, and another block replaces it: in the same transaction, or in the next one.
   Status replace(Transaction& txn, Key key) {
     auto view = txn.get(accounts_, key);
     if (!view.ok()) return view.status();
@@ -110,8 +109,8 @@ TEST_P(GroupStressTest, NoMoneyIsLostAndNoneIsMade) {
 
 class ChoppedGroupStressTest : public DatabaseTest {
  protected:
-  // Calls of every kind in groups. Each sees at least what some call had seen that answered before
-  // its group began.
+  // Calls of every kind in groups. Each call sees at least what was seen by any call that answered
+  // before its group began.
   void run_groups(uint64_t seed, int groups) {
     constexpr size_t kOfEach = 3;
     Random random(seed);
@@ -149,10 +148,10 @@ class ChoppedGroupStressTest : public DatabaseTest {
   }
 
   DeferringBank bank_;
-  std::atomic<uint64_t> seen_{0};  // so many postings have been seen by somebody who has answered
+  std::atomic<uint64_t> seen_{0};  // the largest number of postings that an answered call has seen
   std::atomic<uint64_t> posted_{0}, compared_{0};
 };
-// The key index plays no part: one is enough.
+// The key index does not matter, so one is enough.
 std::vector<Combination> chopped_group_combinations() {
   std::vector<Combination> chosen = combinations(true, false);
   std::erase_if(chosen, [](const Combination& one) { return one.key_index != KeyIndex::kOrdered; });

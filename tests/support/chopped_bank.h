@@ -1,13 +1,13 @@
 // ChoppedBank: accounts, transfers between them as chopped procedures, and what must hold of them.
 //
-//   transfer  names (reads both owners; rolls back where one is closed); balances (the piece that
-//             orders it); journal (a fresh row) and turnover (adds to the branches), behind it
+//   transfer  names (reads both owners; rolls back if one is closed); balances (the piece that
+//             orders it); then journal (inserts a row) and turnover (adds to the branches)
 //   deposit   adds to the turnover of a branch, and to its own account's count of deposits
 //   audit     reads all of it, on a snapshot
 //
-// Invariants of every state that somebody may see: the balances' sum is what it was; each transfer
-// has its row in the journal; the branches' turnover is what the journal's transfers and the
-// deposits come to.
+// Invariants of every visible state: the sum of the balances does not change; each transfer has its
+// row in the journal; the turnover of the branches is the sum of the journal's transfers and of the
+// deposits.
 // Thread safety: after install(), all.
 #pragma once
 
@@ -157,7 +157,7 @@ struct ChoppedBank {
     return db.install(std::move(procedures), options, plan);
   }
 
-  // The next transfer between accounts that `random` gives, of 1 to 9.
+  // Returns the next transfer between accounts that `random` selects from 1 to 9.
   template <class Random>
   Transfer draw(Random&& random) {
     Transfer call;
@@ -184,7 +184,7 @@ struct ChoppedBank {
       found->journal += e->amount;
     });
   }
-  // What is wrong with it, in words; "": nothing. Deposits are of 1 each.
+  // Returns what is wrong with it, or an empty text. Each deposit is 1.
   static std::string damage(const Audit& found) {
     std::string words;
     const auto expect = [&](const char* what, auto is, auto should) {

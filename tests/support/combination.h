@@ -2,8 +2,8 @@
 // elides, backend) and to index a table's keys. The conformance, model, race and stress
 // suites run on every one of them.
 //
-// Not a list of its own: the engine's registry says what Options can ask for. The backend rtm takes
-// part where the machine has it, or where the environment variable ELIDER_TEST_RTM forces it.
+// It is not a separate list: the engine's registry says what Options can ask for. The backend rtm
+// takes part if the machine has it, or if the environment variable ELIDER_TEST_RTM forces it.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -31,20 +31,20 @@ struct Combination {
   bool ordered() const { return is_ordered(key_index); }
   // Whether several threads may run transactions.
   bool threads() const { return sync != SyncPolicy::kSingleThreaded; }
-  // Whether, besides, one thread may have several transactions under way that conflict: none waits
-  // for another one without end. (Of locks: conformance/locks_test.cc.)
+  // Whether one thread may also have several conflicting transactions open, because none of them
+  // waits forever for another one. (conformance/locks_test.cc tests locks.)
   bool concurrent() const {
     return threads() && protocol != Protocol::kWholeTransaction && protocol != Protocol::kSerial &&
            protocol != Protocol::kPartitioned && !locks();
   }
-  // Whether a transaction keeps others from what it has touched until its end.
+  // Whether a transaction keeps others from what it has accessed until its end.
   bool locks() const { return protocol == Protocol::kTwoPhaseLocking; }
-  // Whether a transaction claims what it touches, so that of two that conflict the later one ends
-  // the earlier one, if that is open.
+  // Whether a transaction claims what it accesses, so that the later one of two conflicting
+  // transactions ends the earlier one if that is open.
   bool claims_writes() const { return protocol == Protocol::kTimestamp || protocol == Protocol::kTimestampValidated; }
   bool claims_reads() const { return protocol == Protocol::kTimestamp; }
-  // Whether, besides, a read or a commit goes on while a test point holds another one. (What claims
-  // race for is tested in conformance/claims_test.cc and txn/timestamp.)
+  // Whether a read or a commit also continues while a test point holds another one.
+  // (conformance/claims_test.cc and txn/timestamp test the races of claims.)
   bool races() const { return concurrent() && protocol != Protocol::kSpinlock && !claims_writes(); }
 };
 
@@ -53,8 +53,8 @@ inline Options options_of(const Combination& combination, Options options = {}) 
   options.protocol = combination.protocol;
   if (options.threads_at_once == 0) options.threads_at_once = 4096;  // tests want threads to lose their processors anywhere
   change_laboratory(options).open_patience_us = 0;  // so that no test waits for its own open transaction
-  // Most tests have few rows, and the system zeroes a huge page as a whole: one kind of index has
-  // them, so that they are tested, too.
+  // Most tests have few rows, and the system zeroes a huge page as a whole. So only one kind of
+  // index uses huge pages, which tests them.
   if (combination.key_index != KeyIndex::kHashed) options.huge_pages = false;
   if (combination.sync == SyncPolicy::kElided) options.htm = combination.htm;
   return options;
@@ -92,7 +92,7 @@ inline std::vector<Combination> combinations(bool concurrent_only, bool ordered_
   return chosen;
 }
 
-// Of each protocol but occ the first, on tables with B+-trees.
+// The first combination of each protocol except occ, on tables with B+-trees.
 inline std::vector<Combination> one_of_each_other_protocol() {
   std::vector<Combination> chosen = combinations(false, true);
   std::erase_if(chosen, [](const Combination& one) { return one.protocol == Protocol::kOcc || one.key_index != KeyIndex::kOrdered; });
@@ -111,7 +111,8 @@ inline std::vector<Combination> racing_combinations() {
   return chosen;
 }
 
-// Those under which a transaction claims what it writes; with `reads_too`, and what it reads.
+// The combinations under which a transaction claims what it writes and, with `reads_too`, what it
+// reads.
 inline std::vector<Combination> claiming_combinations(bool reads_too) {
   std::vector<Combination> chosen = combinations(true, false);
   std::erase_if(chosen,
@@ -121,7 +122,7 @@ inline std::vector<Combination> claiming_combinations(bool reads_too) {
 
 }  // namespace elider::test
 
-// For tests of two open transactions that touch the same rows, where a claim ends one of them
+// Skips tests of two open transactions that access the same rows, where a claim ends one of them
 // (tests/conformance/claims_test.cc tests that).
 #define ELIDER_SKIP_IF_CLAIMED(what) \
   if (what) GTEST_SKIP() << "of two open transactions that conflict the later one ends the earlier one"

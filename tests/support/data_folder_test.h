@@ -49,15 +49,15 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
     return found;
   }
 
-  // Files of the data folder whose names begin so.
+  // Counts the files of the data folder whose names begin with `begin`.
   size_t count_files(const std::string& begin, const char* folder = "data") const {
     size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / folder))
       count += entry.path().filename().string().starts_with(begin);
     return count;
   }
-  // By their first parts: how many more a checkpoint has depends on which of
-  // its threads got the rows.
+  // Counts checkpoints by their first parts. The number of further parts depends on which threads
+  // got the rows.
   size_t count_checkpoints() const {
     size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data")) {
@@ -72,9 +72,9 @@ class DataFolderTest : public testing::TestWithParam<Combination> {
   Options options_;
 };
 
-// Under occ one of each kind: many threads, and those on radix trees, too; one thread; lock elision
-// whose regions never succeed, and whose regions do where the build emulates them or the machine
-// has them.
+// Under occ, one combination of each kind: many threads, also on radix trees; one thread; lock
+// elision whose regions never succeed; and lock elision whose regions succeed if the build emulates
+// them or the machine has them.
 inline std::vector<Combination> durable_combinations_of_occ() {
   std::vector<Combination> chosen = combinations(false, true);
   std::erase_if(chosen, [](const Combination& each) {
@@ -84,7 +84,7 @@ inline std::vector<Combination> durable_combinations_of_occ() {
   });
   return chosen;
 }
-// And each other protocol once.
+// Also one combination of each other protocol.
 inline auto durable_combinations() {
   std::vector<Combination> chosen = durable_combinations_of_occ();
   const std::vector<Combination> others = one_of_each_other_protocol();

@@ -30,7 +30,7 @@ void transact(Database& database, Body&& body) {
   }));
 }
 
-// The same on the newest snapshot.
+// Runs body(Transaction&) on the newest snapshot.
 template <class Body>
 void read(Database& database, Body&& body) {
   EXPECT_OK(database.run_read_only([&](Transaction& txn) -> Status {
@@ -78,7 +78,7 @@ class DatabaseTest : public testing::TestWithParam<Combination> {
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(table, key, row)); });
   }
 
-  // The committed row; the test fails if there is none.
+  // Returns the committed row. The test fails if there is not one.
   template <class Row>
   Row row(const Table<Row>& table, Key key) {
     Row found{};

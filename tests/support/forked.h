@@ -1,4 +1,4 @@
-// Forked children of a test: one that runs a body, and one that lives until it is told to end.
+// Forked children of a test: one that runs a body, and one that lives until the test ends it.
 //
 // Thread safety: a test is one thread, or its other threads do not care about a fork.
 #pragma once

@@ -1,6 +1,6 @@
-// Limited heap: lets allocations of one thread fail, for a test program of which one file
-// includes this. It replaces operator new for the whole program. Not inline: gcc would take new
-// and free() for a mismatch.
+// Limited heap: makes allocations of one thread fail. Exactly one file of a test program includes
+// it, because it replaces operator new for the whole program. The operators are not inline, because
+// gcc would report a mismatch of new and free().
 //
 // Thread safety: each thread has a limit of its own.
 #pragma once
@@ -18,7 +18,7 @@ namespace elider::test {
 
 // Allocations that this thread may still make; below 0: any number.
 inline constinit thread_local int64_t allocations_left = -1;
-// Only the next one then fails, and the heap has room again.
+// If true, only the next allocation fails, and then the heap has room again.
 inline constinit thread_local bool fails_once = false;
 
 inline void* allocate_or_null(size_t bytes) {
@@ -36,7 +36,8 @@ inline void* allocate_or_throw(size_t bytes) {
   return memory;
 }
 
-// operation() with so many allocations possible, and whether that was enough. It throws nothing.
+// Runs operation() with this many allocations possible. *enough: whether they were enough. Does not
+// throw.
 template <class Operation>
 Status limited(int64_t allocations, Operation&& operation, bool* enough) {
   Status status;

@@ -88,7 +88,7 @@ inline Document document_of(uint64_t revision) {
   return document;
 }
 
-// The counter of readers stands in a group of its own, which is small: updated in place.
+// The counter of readers has its own column group, which is small and is updated in place.
 inline SchemaOf<Document> document_schema(KeyIndex key_index) {
   SchemaOf<Document> schema("documents");
   schema.key_index(key_index)

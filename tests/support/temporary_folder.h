@@ -1,5 +1,5 @@
-// TemporaryFolder: a folder of its own for a test, which goes with it: tests of
-// several presets run at one time.
+// TemporaryFolder: a separate folder for a test, which is removed with this object. Tests of
+// several presets run at the same time.
 //
 // Thread safety: constant after construction.
 #pragma once
@@ -16,7 +16,7 @@ namespace elider::test {
 
 class TemporaryFolder {
  public:
-  // In the system's temporary folder, its name beginning so.
+  // Creates a folder in the system's temporary folder. Its name begins with `name`.
   explicit TemporaryFolder(const std::string& name) {
     std::string text = (std::filesystem::temp_directory_path() / (name + "_XXXXXX")).string();
     ELIDER_CHECK(::mkdtemp(text.data()) != nullptr, "no temporary folder can be made");

@@ -1,8 +1,8 @@
-// The story. A terminal runs TPC-C on a small warehouse and waits now and then until all is
-// durable, and checkpoints are taken meanwhile; the machine stops at any system call. What is
-// recovered is the database after some number of its transactions, row for row, no fewer than were
-// known to be durable, and there all of the specification's consistency conditions hold, and our
-// own. Then another terminal goes on there (tests/crash/cycle.h).
+// Story: a terminal runs TPC-C on a small warehouse. From time to time it waits until everything is
+// durable, and checkpoints are taken meanwhile. The machine stops at any system call. The recovered
+// database is the state after some number of its transactions, row for row, and includes those that
+// were known to be durable. All consistency conditions of the specification and our own hold there.
+// Then another terminal continues (tests/crash/cycle.h).
 #include <array>
 #include <cstdio>
 #include <thread>
@@ -17,7 +17,7 @@
 namespace elider::bench::tpcc {
 namespace {
 
-// With their key functions, which no file holds.
+// Returns the schemas with their key functions, which are not stored in a file.
 std::vector<Schema> tpcc_schemas() {
   auto db = Database::open();
   EXPECT_OK(db);
@@ -88,7 +88,7 @@ RunTotals totals_of(const Terminal& terminal) {
   return {terminal.counts().new_orders, terminal.counts().payments, terminal.counts().delivered, {terminal.history_keys_used()}};
 }
 
-// An error is a condition that does not hold, too.
+// A condition that does not hold is also an error.
 Status read_state(Database& db, const Workload& workload, TpccState* state) {
   auto tables = create_tables(db, IndexChoice::kMixed);
   if (!tables.ok()) return tables.status();
@@ -120,7 +120,7 @@ Status write_more(Database& db, Workload workload, TpccState* state) {
 }
 
 crash::Subject<TpccState> subject_of(const Workload& workload) {
-  // The files are no policy's own.
+  // The files do not depend on the policy.
   const auto options = [](bool threads) {
     Options chosen = options_on_files();
     chosen.durability = Durability::kGroup;
@@ -135,28 +135,28 @@ crash::Subject<TpccState> subject_of(const Workload& workload) {
 struct TpccRun {
   io::MemoryFiles::Contents before;
   std::vector<io::MemoryFiles::Call> calls;
-  std::vector<TpccState> states;                 // after so many transactions
-  std::vector<std::pair<size_t, size_t>> known;  // after so many calls: so many transactions are durable
+  std::vector<TpccState> states;                 // by the number of transactions
+  std::vector<std::pair<size_t, size_t>> known;  // after this many calls, this many transactions are durable
   Workload workload;
 
-  // How many transactions a crash after so many calls leaves at the least.
+  // Returns how many transactions a crash after this many calls must leave.
   size_t durable_at(size_t after_calls) const {
     size_t durable = 0;
     for (const auto& [after, transactions] : known)
       if (after <= after_calls) durable = std::max(durable, transactions);
     return durable;
   }
-  // Empty, or why it leaves no such state.
+  // Returns an empty text, or why the run cannot leave this state.
   std::string judge(const TpccState& state, size_t after_calls) const {
     const size_t first = durable_at(after_calls);
     for (size_t i = first; i < states.size(); ++i)
       if (difference(states[i], state).empty()) return "";
-    return "it is no state after " + std::to_string(first) + " or more transactions: " + difference(states[first], state);
+    return "this is not the state after " + std::to_string(first) + " or more transactions: " + difference(states[first], state);
   }
 };
 
-// A checkpoint beside the terminal's transactions, where a second thread may
-// run any; else between two.
+// Takes a checkpoint concurrently with the terminal's transactions if a second thread may run
+// transactions, and otherwise between two of them.
 class Checkpointing {
  public:
   Checkpointing(Database& db, io::MemoryFiles& files, TpccRun* run) : db_(db), files_(files), run_(*run) {}
@@ -270,8 +270,8 @@ TEST_P(TpccCrash, EveryImageHoldsTheConsistencyConditions) {
   EXPECT_EQ(search(GetParam(), one ? of_one : kFew), "");
 }
 
-// One terminal is told too late that a commit counts to find an early
-// acknowledgement: that is tests/crash's.
+// The only terminal learns too late that a commit is durable, so this test cannot detect an early
+// acknowledgement. tests/crash detects it.
 class TpccCrashMutant : public testing::TestWithParam<Mutant> {
  protected:
   void TearDown() override { set_mutant(Mutant::kNone); }
@@ -281,7 +281,7 @@ INSTANTIATE_TEST_SUITE_P(Durability, TpccCrashMutant,
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(TpccCrashMutant, IsCaught) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   set_mutant(GetParam());
   const std::string fault = search({}, kFew);
   std::printf("%s\n", fault.c_str());

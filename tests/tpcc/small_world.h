@@ -43,7 +43,7 @@ struct SmallWorld {
           std::make_unique<Terminal>(db, tables, workload, SnapshotUse{}, thread, 0, nullptr, in_pieces ? &chopped : nullptr));
   }
 
-  // On one of the ways to run a database; hashed keys are TPC-C's mixture.
+  // Runs on the given combination. Without ordered tables, it uses TPC-C's mixture of indexes.
   explicit SmallWorld(const test::Combination& on, Sizes sizes = {.warehouses = 1, .items = 200, .customers = 30}, uint32_t threads = 1,
                       uint64_t seed = 1)
       : SmallWorld(sizes, threads, seed, on.ordered() ? IndexChoice::kBtree : IndexChoice::kMixed, test::options_of(on)) {}

@@ -34,7 +34,7 @@ Json run_and_read(const TpccOptions& options, uint32_t threads, CommonOptions co
 
 constexpr Sizes kSmall{.warehouses = 2, .items = 300, .customers = 40};
 
-// On each sync policy and backend that has threads, and under each protocol.
+// Runs on each sync policy and backend that has threads, and under each protocol.
 class TpccRunOn : public testing::TestWithParam<test::Combination> {
  protected:
   static CommonOptions common() {
@@ -81,7 +81,7 @@ TEST_P(TpccRunOn, ReportHasWhatToolsRelyOn) {
   EXPECT_EQ(json["consistency"]["conditions"].size(), 16u);
   EXPECT_EQ(json["consistency"]["conditions"][0]["clause"], "3.3.2.1");
   EXPECT_TRUE(json.contains("memory_bytes"));
-  // One in a hundred: of a slow build's few orders perhaps none.
+  // One NewOrder in a hundred is rolled back. A slow build's few orders may not include one.
   const uint64_t new_orders = json["latency_us"]["new_order"]["committed"];
   EXPECT_TRUE(new_orders < 2000 || json["new_orders_rolled_back"].get<uint64_t>() > 0);
 }

@@ -87,7 +87,7 @@ TEST_P(TpccNewOrder, WritesOrderLinesAndStock) {
   EXPECT_EQ(order.carrier, 0u);
   EXPECT_TRUE(has_row(world, world.tables.new_order, key));
   EXPECT_EQ(row_of(world, world.tables.district, DistrictKey::pack_unchecked(1, 2)).next_order, 32u);
-  // The same item twice: the second takes from what the first left.
+  // The order has the same item twice. The second line takes from what the first one left.
   const Stock ten = row_of(world, world.tables.stock, StockKey::pack_unchecked(1, 10));
   EXPECT_EQ(ten.quantity, 41);
   EXPECT_EQ(ten.ytd, 9u);

@@ -39,7 +39,7 @@ TEST(JsonText, WhatJsonCannotHoldIsEscaped) {
   EXPECT_EQ(detail::quoted("plain"), "\"plain\"");
   EXPECT_EQ(detail::quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
   EXPECT_EQ(detail::quoted(std::string_view("\n\x01", 2)), "\"\\u000a\\u0001\"");
-  EXPECT_EQ(detail::quoted("a\xff\xc3"), "\"a\\\\xff\\\\xc3\"") << "what is no UTF-8 stays readable";
+  EXPECT_EQ(detail::quoted("a\xff\xc3"), "\"a\\\\xff\\\\xc3\"") << "bytes that are not UTF-8 stay readable";
   EXPECT_EQ(detail::quoted("\xc3\xa4"), "\"\xc3\xa4\"") << "UTF-8 stays";
 }
 

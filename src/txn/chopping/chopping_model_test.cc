@@ -221,7 +221,7 @@ class ChoppingModelTest : public testing::Test {
 TEST_F(ChoppingModelTest, EveryInterleavingOfPiecesIsSerializable) { EXPECT_EQ(broken(3000), 0u); }
 
 TEST_F(ChoppingModelTest, DefectsOfTheAnalysisAreFound) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   for (const Mutant mutant : {Mutant::kLeaveCycle, Mutant::kForgetSibling, Mutant::kRollBackLate}) {
     set_mutant(mutant);
     EXPECT_NE(broken(1000), 0u) << static_cast<int>(mutant);

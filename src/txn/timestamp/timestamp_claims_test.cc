@@ -61,7 +61,7 @@ TEST_F(TimestampsTest, OneThatIsCommittingIsNotEnded) {
 
 // Mutant: publish_timestamp_once.
 TEST_F(TimestampsTest, NoneIsBelowASafeOneThatSomebodyComputedMeanwhile) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   Timestamp safe = 0;
   bool reached = false;
   TestPoints::on("timestamp.begin.clock_read", [&] {
@@ -78,7 +78,7 @@ TEST_F(TimestampsTest, NoneIsBelowASafeOneThatSomebodyComputedMeanwhile) {
 
 // Mutant: slots_before_clock.
 TEST_F(TimestampsTest, ASafeOneIsBelowOneThatBeginsWhileItIsComputed) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   Timestamp begun = 0;
   TestPoints::on("timestamp.slots_read", [&] {
     begun = timestamps_.begin(1);
@@ -136,7 +136,7 @@ TEST_F(InterleavingsTest, WhatRegionsClaimStaysAsItIs) {
 // If another transaction ends a transaction in the middle of a claim, the ended transaction takes
 // back only its own claim, and not the claim of the other transaction.
 TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   using Claims = TimestampClaims<true>;
   test::ClaimedItem<Claims> item;
   Claims ended(timestamps_, 0, 0), ending(timestamps_, 1, 0), reader(timestamps_, 2, 0);
@@ -167,7 +167,7 @@ TEST_F(InterleavingsTest, AClaimThatIsTakenBackIsItsOwn) {
 // Another transaction makes a claim before the first step of a claim, or between its two steps. If
 // one of them reads and the other writes, at least one claim is refused. Mutant: look_before_claim.
 TEST_F(InterleavingsTest, AClaimWithinTheStepsOfAnotherIsSeenOrSees) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no test points";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
   using Claims = TimestampClaims<true>;
   const auto claim = [](Claims& claims, storage::Cell& cell, bool reads, bool in_region) {
     if (in_region) return reads ? claims.read_in_region(cell) : claims.write_in_region(cell);
@@ -200,7 +200,7 @@ TEST_F(InterleavingsTest, AClaimWithinTheStepsOfAnotherIsSeenOrSees) {
 
 // The published rule, and variants that leave out one claim each. The test catches all of them.
 TEST_F(InterleavingsTest, TheModelTellsMutants) {
-  if (!TestPoints::enabled()) GTEST_SKIP() << "this build has no mutants";
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without mutants";
   for (const Mutant mutant : {Mutant::kSkipReadTimestamp, Mutant::kForgetOtherReaders, Mutant::kPassUnsafeRead, Mutant::kPassUnsafeWrite}) {
     set_mutant(mutant);
     EXPECT_NE(run_all<TimestampClaims<true>>(), "") << name_of(mutant);
