@@ -48,6 +48,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kOldVersionNewer, "old_version_newer"},
     {Mutant::kPublishLate, "publish_late"},
     {Mutant::kLoseAddition, "lose_addition"},
+    {Mutant::kHashCompareTags, "hash_compare_tags"},
     {Mutant::kIgnoreVersionFloor, "ignore_version_floor"},
     {Mutant::kUnlockEarly, "unlock_early"},
     {Mutant::kKeepHotRow, "keep_hot_row"},

@@ -22,6 +22,7 @@
 #include "index/cursor.h"
 #include "index/hash/hash_table.h"
 #include "index/index.h"
+#include "index/row_key.h"
 
 namespace elider::index {
 
@@ -29,13 +30,16 @@ template <class Sync>
 class KeyIndexOf {
  public:
   using Ordered = BTree<Sync, Key>;
-  using Hashed = HashTable<Sync>;
+  using Hashed = HashTable<Sync, Key>;
+  using HashedBytes = HashTable<Sync, ByteKey>;
   using Radix = RadixTree<Sync, Key>;
   using Bytes = typename ByteIndexOf<Sync>::type;
   using Hint = typename Ordered::Hint;  // the B+-tree's hint; other kinds of index do not use hints
 
-  KeyIndexOf(KeyIndex kind, KeyKind keys) {
-    if (keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
+  // `row_key` tells where a row stores its byte key.
+  KeyIndexOf(KeyIndex kind, KeyKind keys, RowKey row_key) {
+    if (keys == KeyKind::kBytes && kind == KeyIndex::kHashed) hashed_bytes_ = std::make_unique<HashedBytes>(HashKeys<ByteKey>(row_key));
+    else if (keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
     else if (kind == KeyIndex::kOrdered) ordered_ = std::make_unique<Ordered>();
     else if (kind == KeyIndex::kRadix) radix_ = std::make_unique<Radix>();
     else hashed_ = std::make_unique<Hashed>();
@@ -49,6 +53,7 @@ class KeyIndexOf {
     if constexpr (std::is_same_v<Index, Hashed>) return *hashed_;
     else if constexpr (std::is_same_v<Index, Radix>) return *radix_;
     else if constexpr (std::is_same_v<Index, Bytes>) return *bytes_;
+    else if constexpr (std::is_same_v<Index, HashedBytes>) return *hashed_bytes_;
     else return *ordered_;
   }
   // Calls f(index) and returns its result.
@@ -57,15 +62,17 @@ class KeyIndexOf {
     if (ordered_ != nullptr) return f(*ordered_);
     if (hashed_ != nullptr) return f(*hashed_);
     if (radix_ != nullptr) return f(*radix_);
-    return f(*bytes_);
+    if (bytes_ != nullptr) return f(*bytes_);
+    return f(*hashed_bytes_);
   }
 
-  // `ahead` lists the cache lines of the row that the caller will access next. The hash table and
+  // `ahead` lists the cache lines of the row that the caller will access next. The hash tables and
   // the radix tree of number keys prefetch them as soon as they find the row.
   [[gnu::always_inline]] inline Handle get(KeyRef key, Hint& hint, Witness& witness, Ahead ahead) {
     if (ordered_ != nullptr) return ordered_->get(key.number(), hint, witness);
     if (hashed_ != nullptr) return get_hashed(*hashed_, key, witness, ahead);
     if (radix_ != nullptr) return radix_->get(key.number(), witness, ahead);
+    if (bytes_ == nullptr) return hashed_bytes_->get(ByteKey{key.bytes()}, witness, ahead);
     NoHint none;
     return bytes_->get(ByteKey{key.bytes()}, none, witness);
   }
@@ -74,12 +81,14 @@ class KeyIndexOf {
     if (ordered_ != nullptr) ordered_->multi_get(numbers, count, handles, witnesses, ahead);
     else if (hashed_ != nullptr) hashed_->multi_get(numbers, count, handles, witnesses, ahead);
     else if (radix_ != nullptr) radix_->multi_get(numbers, count, handles, witnesses, ahead);
-    else bytes_->multi_get(keys, count, handles, witnesses, ahead);
+    else if (bytes_ != nullptr) bytes_->multi_get(keys, count, handles, witnesses, ahead);
+    else hashed_bytes_->multi_get(keys, count, handles, witnesses, ahead);
   }
   InsertResult get_or_insert(Worker& worker, KeyRef key, Handle candidate, Hint& hint) {
     if (ordered_ != nullptr) return ordered_->get_or_insert(worker, key.number(), candidate, hint);
     if (hashed_ != nullptr) return hashed_->get_or_insert(worker, key.number(), candidate);
     if (radix_ != nullptr) return radix_->get_or_insert(worker, key.number(), candidate);
+    if (bytes_ == nullptr) return hashed_bytes_->get_or_insert(worker, {key.bytes()}, candidate);
     return bytes_->get_or_insert(worker, {key.bytes()}, candidate);
   }
   bool remove(Worker& worker, KeyRef key, Handle expected) {
@@ -105,6 +114,7 @@ class KeyIndexOf {
   std::unique_ptr<Hashed> hashed_;
   std::unique_ptr<Radix> radix_;
   std::unique_ptr<Bytes> bytes_;
+  std::unique_ptr<HashedBytes> hashed_bytes_;
 };
 
 // The key of an entry in a secondary index with byte keys: the value, most significant byte first,

@@ -146,7 +146,7 @@ class Reads : public TransactionBase {
     Row* row = touched_row(table, key);
     if constexpr (!kBytes)
       if (row == nullptr) row = hot_row(table, key);
-    if constexpr (!Index::kOrdered)
+    if constexpr (!Index::kOrdered && !kBytes)
       if (row == nullptr) row = table.find_inline(key);
     if (row == nullptr) [[likely]] {
       index::Witness witness;
@@ -156,7 +156,9 @@ class Reads : public TransactionBase {
         if constexpr (std::is_same_v<typename Index::Hint, PrimaryHint>) return hints_.primary(table, key);
         else return none;
       }();
-      row = TableType::as_row(index.get(index::key_of<typename Index::Key>(key), hint, witness));
+      // The hash table compares the key in the row, so the other cache lines are prefetched.
+      if constexpr (kBytes && !Index::kOrdered) row = TableType::as_row(index.get({key.bytes()}, witness, set.lines));
+      else row = TableType::as_row(index.get(index::key_of<typename Index::Key>(key), hint, witness));
       if (row == nullptr) [[unlikely]] {
         derived().track_absent(table, index::Witness(witness), key);  // a copy, so that `witness` stays in registers
         return answer_absent(table, key);

@@ -34,7 +34,7 @@ class Table final : public AnyTable {
   Table(Schema described, index::KeyKind keys, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes)
       : AnyTable(std::move(described), keys == index::KeyKind::kBytes, Sync::kRegions, id, database_id, block_threshold_bytes,
                  protocol_bytes),
-        keys_(schema().key_index, keys) {
+        keys_(schema().key_index, keys, index::RowKey{layout().block_bytes()}) {
     for (uint32_t i = 0; i < secondary_count(); ++i) secondary_.emplace_back(keys);
   }
 

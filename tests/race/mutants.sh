@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each of these defects of the commit protocol, the radix tree, the analysis of chopped procedures and the durable heap
+# Each of these defects of the commit protocol, the indexes, the analysis of chopped procedures and the durable heap
 # (src/base/test_points.h) must make the test fail that is named with it. Without the defect, the test passes. Histories would find
 # them only by luck, or after minutes.
 # presets: dev
@@ -88,6 +88,8 @@ radix_trust_obsolete index ArtRaceTest/0.ALookupDoesNotTrustANodeThatHasGrown
 radix_keep_version index ArtWitnessTest/0.AChangeEndsTheWitnessesOfTheRangeThatItIsIn
 radix_skip_walk_check index ArtRaceTest/0.AScanIsOfOneMoment
 radix_keep_parent index ArtNumberRaceTest.ALookupDoesNotMixAChildAndTheEntryInItsPlace
+hash_compare_tags index HashBytesTest/0.RandomOperationsOnKeysWithEqualHashes
+hash_compare_tags conformance EqualHashTest.EveryCallFindsTheKey
 heap_early_moment heap HeapRaceTest.AReaderThatBeginsWithinACommitSeesAllOfIt
 heap_skip_published heap HeapRaceTest.ACommitThatTheHeapDoesNotHaveYetIsRead
 heap_skip_isolation_wait heap HeapRaceTest.ACommitWaitsForReadersOfEarlierMoments

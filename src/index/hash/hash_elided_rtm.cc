@@ -9,7 +9,8 @@
 
 namespace elider::index {
 
-template class HashTable<sync::Elided<htm::Rtm>>;
+template class HashTable<sync::Elided<htm::Rtm>, Key>;
+template class HashTable<sync::Elided<htm::Rtm>, ByteKey>;
 
 }  // namespace elider::index
 

@@ -17,14 +17,14 @@ namespace elider::index {
 
 // Builds a chain: fills its head, and then overflow buckets, which come from a list of unused
 // buckets.
-template <sync::Policy Sync>
-struct HashTable<Sync>::Builder {
+template <sync::Policy Sync, class KeyType>
+struct HashTable<Sync, KeyType>::Builder {
   Bucket* head;
   Bucket* filling;
   unsigned count = 0;
 
   explicit Builder(Bucket* head_of_chain) : head(head_of_chain), filling(head_of_chain) { head->start(); }
-  void add(Key key, Handle handle, Bucket*& unused) {
+  void add(uint64_t tag, Handle handle, Bucket*& unused) {
     if (count == Bucket::kEntries) {
       Bucket* const bucket = unused;
       unused = bucket->next();
@@ -35,12 +35,12 @@ struct HashTable<Sync>::Builder {
       filling = bucket;
       count = 0;
     }
-    filling->set(count++, key, handle);
+    filling->set(count++, tag, handle);
   }
 };
 
-template <sync::Policy Sync>
-void HashTable<Sync>::grow(Worker& worker) {
+template <sync::Policy Sync, class KeyType>
+void HashTable<Sync, KeyType>::grow(Worker& worker) {
   const auto wanted = [this] { return size() * kFillBuckets > bucket_count() * kFillEntries; };
   if (!wanted()) return;
   std::unique_lock<sync::SpinLatch> growing;
@@ -72,8 +72,8 @@ void HashTable<Sync>::grow(Worker& worker) {
 
 // Allocates the segment that begins with bucket `index`, and widens the directory if necessary.
 // Returns false if there is not enough memory.
-template <sync::Policy Sync>
-bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
+template <sync::Policy Sync, class KeyType>
+bool HashTable<Sync, KeyType>::add_segment(Worker& worker, size_t index) {
   const unsigned segment = segment_of(index);
   Bucket** directory = directory_.load(std::memory_order_acquire);
   if (segment == directory_size_) {
@@ -101,8 +101,8 @@ bool HashTable<Sync>::add_segment(Worker& worker, size_t index) {
 }
 
 // Performs one step, from n buckets to n + 1.
-template <sync::Policy Sync>
-auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
+template <sync::Policy Sync, class KeyType>
+auto HashTable<Sync, KeyType>::split_bucket(size_t n) -> StepAttempt {
   Bucket* const source = bucket_at(n - std::bit_floor(n));
   const ReadGuard guard(source->word);
   WriteGuard write(source->word, guard);
@@ -112,13 +112,13 @@ auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
   Bucket* const target = new (bucket_at(n)) Bucket;
   Bucket* rest = source;
   Bucket* unused = nullptr;
-  Key keys[Bucket::kEntries];
+  uint64_t tags[Bucket::kEntries];
   Handle handles[Bucket::kEntries];
-  // Copies a bucket's entries to `keys` and `handles`, so that the bucket can be reused.
+  // Copies a bucket's entries to `tags` and `handles`, so that the bucket can be reused.
   const auto empty = [&](Bucket* bucket) {
     const unsigned count = bucket->count();
     for (unsigned i = 0; i < count; ++i) {
-      keys[i] = bucket->key(i);
+      tags[i] = bucket->tag(i);
       handles[i] = bucket->handle(i);
     }
     rest = bucket->next();
@@ -127,7 +127,7 @@ auto HashTable<Sync>::split_bucket(size_t n) -> StepAttempt {
   unsigned count = empty(source);
   Builder stays(source), goes(target);
   while (true) {
-    for (unsigned i = 0; i < count; ++i) (index_of(hash_of(keys[i]), n + 1) == n ? goes : stays).add(keys[i], handles[i], unused);
+    for (unsigned i = 0; i < count; ++i) (index_of(Keys::hash_of(tags[i]), n + 1) == n ? goes : stays).add(tags[i], handles[i], unused);
     if (!rest) break;
     Bucket* const bucket = rest;
     count = empty(bucket);

@@ -7,6 +7,7 @@
 
 namespace elider::index {
 
-template class HashTable<sync::Optimistic>;
+template class HashTable<sync::Optimistic, Key>;
+template class HashTable<sync::Optimistic, ByteKey>;
 
 }  // namespace elider::index

@@ -15,8 +15,8 @@
 namespace elider::index {
 
 // Appends the entries of bucket `index`, read atomically.
-template <sync::Policy Sync>
-void HashTable<Sync>::copy_bucket(size_t index, Entries* entries) const {
+template <sync::Policy Sync, class KeyType>
+void HashTable<Sync, KeyType>::copy_bucket(size_t index, Entries* entries) const {
   struct Attempt {
     bool valid;
     size_t count;
@@ -35,7 +35,7 @@ void HashTable<Sync>::copy_bucket(size_t index, Entries* entries) const {
         for (unsigned i = 0; i < Bucket::kEntries; ++i) {
           const Handle handle = bucket->handle(i);
           if (handle == kNoHandle) continue;
-          if (count < room) to[count] = {bucket->key(i), handle};
+          if (count < room) to[count] = {Keys::entry_key(bucket->tag(i)), handle};
           ++count;
         }
       return {guard.valid(), count};
@@ -49,8 +49,8 @@ void HashTable<Sync>::copy_bucket(size_t index, Entries* entries) const {
   }
 }
 
-template <sync::Policy Sync>
-void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) const {
+template <sync::Policy Sync, class KeyType>
+void HashTable<Sync, KeyType>::read_bucket(size_t index, size_t n, Entries* entries) const {
   const size_t before = entries->size();
   copy_bucket(index, entries);
   size_t done = n, now = bucket_count();
@@ -68,10 +68,13 @@ void HashTable<Sync>::read_bucket(size_t index, size_t n, Entries* entries) cons
         copy_bucket(child, entries);
       }
     }
-  // If an entry was moved meanwhile, it may have been read twice.
+  // If an entry was moved meanwhile, it may have been read twice. An entry with a byte key does not
+  // contain the key, and is identified by its handle.
   const auto first = entries->begin() + static_cast<std::ptrdiff_t>(before);
-  std::sort(first, entries->end(), [](const auto& a, const auto& b) { return a.first.number() < b.first.number(); });
-  entries->erase(std::unique(first, entries->end(), [](const auto& a, const auto& b) { return a.first == b.first; }), entries->end());
+  const auto identity = [](const Entries::value_type& entry) { return Keys::kBytes ? entry.second : entry.first.number(); };
+  std::sort(first, entries->end(), [&](const auto& a, const auto& b) { return identity(a) < identity(b); });
+  entries->erase(std::unique(first, entries->end(), [&](const auto& a, const auto& b) { return identity(a) == identity(b); }),
+                 entries->end());
 }
 
 }  // namespace elider::index

@@ -10,6 +10,13 @@
 // are found through a directory. If the directory is full, it is replaced by a larger one and
 // retired.
 //
+// A table of byte keys stores a hash of each key, its tag. A lookup finds the tag in the table, and
+// then compares the key in the row to which the handle points (row_key.h). If another key has the
+// same tag, the lookup starts again and compares the keys of all entries with this tag. Keys may be
+// compared outside the section that found the handle, so that a region does not read rows: the
+// section has validated that the table contained the handle, the key never changes, and the row is
+// not freed within the caller's grace period. A lookup takes effect when the section does.
+//
 // The table does not shrink, except that empty overflow buckets are unlinked and retired.
 //
 // Thread safety: the same as for the sync policy. Under Optimistic, Latched and Elided, all threads
@@ -36,6 +43,7 @@
 #include "elider/status.h"
 #include "index/cursor.h"
 #include "index/hash/hash_bucket.h"
+#include "index/hash/hash_keys.h"
 #include "index/index.h"
 #include "sync/elided.h"
 #include "sync/exclusive.h"
@@ -44,24 +52,28 @@
 
 namespace elider::index {
 
-template <sync::Policy Sync>
+template <sync::Policy Sync, class KeyType = elider::Key>
 class HashTable {
  public:
-  using Key = elider::Key;
+  using Key = KeyType;
+  using Keys = HashKeys<Key>;
+  using BatchKey = typename Keys::BatchKey;
   using Hint = NoHint;
   static constexpr bool kOrdered = false;
 
-  HashTable();
+  // The keys of a table of byte keys are HashKeys(RowKey).
+  explicit HashTable(Keys keys = Keys());
   HashTable(const HashTable&) = delete;
   HashTable& operator=(const HashTable&) = delete;
 
   // Returns the key's handle, or kNoHandle. In either case, sets `witness` to the Witness of the
   // key's bucket.
   Handle get(Key key, Witness& witness, Ahead ahead = {}) {
-    const uint64_t hash = hash_of(key);
+    const uint64_t tag = keys_.tag_of(key), hash = Keys::hash_of(tag);
     Found found = Sync::section(
-        latch_, sync::Operation::kGet, [&]() __attribute__((always_inline)) { return find(hash, key, ahead); });
-    if (!found.valid) [[unlikely]] found = get_again(hash, key);
+        latch_, sync::Operation::kGet, [&]() __attribute__((always_inline)) { return find(hash, tag, ahead); });
+    if constexpr (Keys::kBytes) ELIDER_TEST_POINT("hash.tag_found");
+    if (!found.valid || keys_.is_other(found.handle, key)) [[unlikely]] found = get_again(hash, tag, key);
     witness = found.witness;
     return found.handle;
   }
@@ -78,10 +90,10 @@ class HashTable {
   bool remove(Worker& worker, Key key, Handle expected);
 
   // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
-  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
+  void multi_get(const BatchKey* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
   // Prefetches the key's bucket for an operation that follows soon.
-  void prefetch(Key key) const { __builtin_prefetch(bucket_at(index_of(hash_of(key), bucket_count())), 0, 3); }
+  void prefetch(Key key) const { __builtin_prefetch(bucket_at(index_of(Keys::hash_of(keys_.tag_of(key)), bucket_count())), 0, 3); }
 
   // The number of entries; approximate while other threads write.
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }
@@ -184,23 +196,26 @@ class HashTable {
     const size_t n_now = bucket_count();
     return n_now == n || [&]() __attribute__((noinline, cold)) { return index_of(hash, n_now) == index; }();
   }
-  [[gnu::always_inline]] Found find(uint64_t hash, Key key, Ahead ahead) const {
+  // Finds the first entry with this tag.
+  [[gnu::always_inline]] Found find(uint64_t hash, uint64_t tag, Ahead ahead) const {
     Bucket* head;
     ReadGuard guard;
     if (!locate(hash, head, guard)) return {false, kNoHandle, {}};
-    Handle handle = head->find(key);
+    Handle handle = head->find(tag);
     // The epoch keeps an overflow bucket alive although the pointer has not been validated yet.
     if (handle == kNoHandle)
-      for (const Bucket* bucket = head->next(); bucket && handle == kNoHandle; bucket = bucket->next()) handle = bucket->find(key);
+      for (const Bucket* bucket = head->next(); bucket && handle == kNoHandle; bucket = bucket->next()) handle = bucket->find(tag);
     prefetch_ahead(handle, ahead);
     return {guard.valid(), handle, {head->word.address(), guard.version()}};
   }
 
   void copy_bucket(size_t index, Entries* entries) const;
-  Found get_again(uint64_t hash, Key key);
-  uint32_t get_group(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const;
-  InsertAttempt try_insert(uint64_t hash, Key key, Handle candidate, Bucket* spare);
-  RemoveAttempt try_remove(uint64_t hash, Key key, Handle expected);
+  Found get_again(uint64_t hash, uint64_t tag, Key key);
+  Found find_exactly(uint64_t hash, uint64_t tag, Key key) const;
+  Handle find_key(const Bucket* head, uint64_t tag, Key key, const ReadGuard& guard) const;
+  uint32_t get_group(const uint64_t* tags, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) const;
+  InsertAttempt try_insert(uint64_t hash, uint64_t tag, Key key, Handle candidate, Bucket* spare);
+  RemoveAttempt try_remove(uint64_t hash, uint64_t tag, Handle expected);
   void retire(Worker& worker, Bucket* bucket);
   Status verify_chain(size_t index, size_t n, size_t& entries, size_t& bytes) const;
 
@@ -212,6 +227,7 @@ class HashTable {
   // Every operation reads the number of buckets and the directory, and growth writes them.
   alignas(128) std::atomic<size_t> bucket_count_{kFirstBuckets};
   std::atomic<Bucket**> directory_;
+  [[no_unique_address]] const Keys keys_;
   // The capacity of the directory, in pointers. Guarded by growing_.
   size_t directory_size_ = kFirstDirectory;
   alignas(128) mutable typename Sync::Latch latch_;

@@ -13,8 +13,8 @@ inline Status hash_damage(size_t index, const std::string& words) {
   return Status(Code::kInvalidArgument, "hash table: bucket " + std::to_string(index) + ' ' + words);
 }
 
-template <sync::Policy Sync>
-Status HashTable<Sync>::verify() const {
+template <sync::Policy Sync, class KeyType>
+Status HashTable<Sync, KeyType>::verify() const {
   const size_t n = bucket_count();
   size_t entries = 0, bytes = 0;
   for (size_t i = 0; i < n; ++i)
@@ -31,8 +31,8 @@ Status HashTable<Sync>::verify() const {
   return {};
 }
 
-template <sync::Policy Sync>
-Status HashTable<Sync>::verify_chain(size_t index, size_t n, size_t& entries, size_t& bytes) const {
+template <sync::Policy Sync, class KeyType>
+Status HashTable<Sync, KeyType>::verify_chain(size_t index, size_t n, size_t& entries, size_t& bytes) const {
   const Bucket* const head = bucket_at(index);
   const uint64_t word = head->word.read();
   if (sync::VersionWord::locked(word)) return hash_damage(index, "is locked");
@@ -49,25 +49,28 @@ Status HashTable<Sync>::verify_chain(size_t index, size_t n, size_t& entries, si
         if (bucket->handle(i) != kNoHandle) return hash_damage(index, "has an entry after a gap");
         continue;
       }
-      const Key key = bucket->key(i);
-      if (index_of(hash_of(key), n) != index) return hash_damage(index, "holds key " + std::to_string(key) + " of another bucket");
+      const uint64_t tag = bucket->tag(i);
+      const Handle handle = bucket->handle(i);
+      if (index_of(Keys::hash_of(tag), n) != index) return hash_damage(index, "holds " + Keys::text(tag) + " of another bucket");
+      if (!keys_.has_tag(handle, tag)) return hash_damage(index, "holds " + Keys::text(tag) + ", but the row's key has another tag");
       unsigned times = 0;
       for (const Bucket* other = head; other; other = other->next())
-        for (unsigned j = 0; j < other->count(); ++j) times += other->key(j) == key ? 1 : 0;
-      if (times != 1) return hash_damage(index, "holds key " + std::to_string(key) + ' ' + std::to_string(times) + " times");
+        for (unsigned j = 0; j < other->count(); ++j)
+          times += other->tag(j) == tag && keys_.same_key(other->handle(j), handle) ? 1 : 0;
+      if (times != 1) return hash_damage(index, "holds " + Keys::text(tag) + ' ' + std::to_string(times) + " times");
     }
   }
   return {};
 }
 
-template <sync::Policy Sync>
-void HashTable<Sync>::dump(std::ostream& out) const {
+template <sync::Policy Sync, class KeyType>
+void HashTable<Sync, KeyType>::dump(std::ostream& out) const {
   const size_t n = bucket_count();
   out << "hash table (" << Sync::kName << "), " << n << " buckets, " << size() << " entries\n";
   for (size_t i = 0; i < n; ++i) {
     out << i << ": word " << bucket_at(i)->word.read() << ':';
     for (const Bucket* bucket = bucket_at(i); bucket; bucket = bucket->next()) {
-      for (unsigned j = 0; j < bucket->count(); ++j) out << ' ' << bucket->key(j) << "->" << bucket->handle(j);
+      for (unsigned j = 0; j < bucket->count(); ++j) out << ' ' << bucket->tag(j) << "->" << bucket->handle(j);
       if (bucket->next()) out << " |";
     }
     out << '\n';
