@@ -83,7 +83,7 @@ inline constexpr uint32_t kZonesAutomatic = ~uint32_t{0};  // Schema::zones
 struct Schema {
   std::string name;
   KeyIndex key_index = KeyIndex::kOrdered;
-  // A table with byte keys needs key_index kRadix. It cannot have zones or inline_rows.
+  // A table with byte keys needs key_index kRadix or kHashed. It cannot have zones or inline_rows.
   KeyKind key_kind = KeyKind::kNumbers;
   // If not empty, the byte keys are encoded tuples (elider/tuple.h) with these fields. Operations
   // refuse all other keys.
@@ -145,7 +145,7 @@ uint32_t offset_of(Member Row::*member) {
 //
 // SchemaOf<Account, std::string_view> describes a table whose keys are byte strings, and
 // SchemaOf<Account, std::tuple<uint32_t, std::string>> one whose keys are tuples
-// (elider/tuple_key.h).
+// (elider/tuple_key.h). The key index of such a table is kRadix, unless hashed() is called.
 //
 // Mistakes, such as a column that is named twice or an unknown column in a group, are reported by
 // Database::create_table.

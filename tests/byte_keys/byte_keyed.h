@@ -3,6 +3,8 @@
 // to fourteen, and back. Their index is one of this folder, or the radix tree where
 // ELIDER_TEST_RADIX_BYTES says so. For tests alone.
 //
+// Hashed tables have byte keys as well.
+//
 // Thread safety: as the transaction's that it wraps.
 #pragma once
 
@@ -33,7 +35,8 @@ struct elider::index::ByteIndexOf<elider::test::ByteKeyedSync> {
 #endif
   // Data folders hold no byte keys yet.
   static KeyKind kind_of(const Schema& schema, const Options& options) {
-    return schema.key_index == KeyIndex::kOrdered && options.data_folders.empty() ? KeyKind::kBytes : schema.key_kind;
+    const bool bytes = schema.key_index == KeyIndex::kOrdered || (schema.key_index == KeyIndex::kHashed && schema.inline_rows == 0);
+    return bytes && options.data_folders.empty() ? KeyKind::kBytes : schema.key_kind;
   }
 };
 

@@ -28,19 +28,19 @@ class ByteKeyFolderTest : public DataFolderTest {
   void SetUp() override {
     DataFolderTest::SetUp();
     options_.durability = Durability::kAsync;  // closing the database writes the log to the disk
-    options_.schemas = {byte_account_schema().schema()};
+    options_.schemas = {byte_account_schema(GetParam().key_index).schema()};
   }
-  static Schema note_schema() {
+  Schema note_schema() {
     Schema schema;
     schema.name = "notes";
-    schema.key_index = KeyIndex::kRadix;
+    schema.key_index = GetParam().key_index;
     schema.key_kind = KeyKind::kBytes;
     schema.row_bytes = 5000;
     schema.sized_rows = true;
     return schema;
   }
-  static Tables tables(Database& database) {
-    auto accounts = database.create_table(byte_account_schema());
+  Tables tables(Database& database) {
+    auto accounts = database.create_table(byte_account_schema(GetParam().key_index));
     EXPECT_OK(accounts);
     auto notes = database.create_table(note_schema());
     EXPECT_OK(notes);
@@ -88,12 +88,27 @@ class ByteKeyFolderTest : public DataFolderTest {
     Notes notes;
     std::map<std::pair<uint64_t, std::string>, int64_t> entries, expected;
     read(database, [&](Transaction& txn) {
-      ASSERT_OK(txn.scan(all.accounts, ByteRange::all(), {},
-                         [&](std::string_view key, const View<Account, std::string_view>& view) { found[std::string(key)] = *view; }));
-      ASSERT_OK(txn.scan(all.notes, ByteRange::all(), {}, [&](Bytes key, RawView view) {
-        notes[key.to_string()] = std::string(reinterpret_cast<const char*>(view.bytes()), view.size());
-        return true;
-      }));
+      for (const std::string& key : unlike_keys()) {
+        if (auto view = txn.get(all.accounts, key); view.ok()) {
+          found[key] = **view;
+        }
+        RawView view;
+        if (txn.get(all.notes, key, {}, &view).ok()) notes[key] = std::string(reinterpret_cast<const char*>(view.bytes()), view.size());
+      }
+      if (GetParam().ordered()) {
+        Rows scanned;
+        ASSERT_OK(txn.scan(all.accounts, ByteRange::all(), {}, [&](std::string_view key, const View<Account, std::string_view>& view) {
+          scanned[std::string(key)] = *view;
+        }));
+        EXPECT_TRUE(scanned == found);
+        size_t count = 0;
+        ASSERT_OK(txn.scan(all.notes, ByteRange::all(), {}, [&](Bytes key, RawView view) {
+          EXPECT_EQ(notes[key.to_string()], std::string(reinterpret_cast<const char*>(view.bytes()), view.size()));
+          ++count;
+          return true;
+        }));
+        EXPECT_EQ(count, notes.size());
+      }
       ASSERT_OK(txn.scan(*by_branch, {}, {}, [&](ByteIndexPosition at, const View<Account, std::string_view>& view) {
         entries[{at.value, at.key.to_string()}] = view->balance;
       }));
@@ -102,6 +117,9 @@ class ByteKeyFolderTest : public DataFolderTest {
     EXPECT_TRUE(notes == notes_) << notes.size() << " notes, not " << notes_.size();
     for (const auto& [key, account] : accounts_) expected[{account.branch, key}] = account.balance;
     EXPECT_TRUE(entries == expected);
+    EXPECT_EQ(all.accounts.schema().key_index, GetParam().key_index);
+    EXPECT_EQ(database.statistics().tables[0].rows, accounts_.size());
+    EXPECT_EQ(database.statistics().tables[1].rows, notes_.size());
   }
 
   Rows accounts_;
@@ -175,7 +193,9 @@ TEST_P(ByteKeyFolderTest, TheLogShowsTheWholeKeys) {
 // The log, a checkpoint and the schema in the files, for a table with tuple keys.
 TEST_P(ByteKeyFolderTest, TuplesComeFromTheFilesWithTheirTypes) {
   using TupleKey = std::tuple<uint16_t, std::string, std::optional<Descending<int64_t>>>;
-  const SchemaOf<Account, TupleKey> schema = SchemaOf<Account, TupleKey>("tuples").column("balance", &Account::balance);
+  const SchemaOf<Account, TupleKey> schema = SchemaOf<Account, TupleKey>("tuples")
+                                                   .key_index(GetParam().key_index)
+                                                   .column("balance", &Account::balance);
   std::map<TupleKey, int64_t> expected;
   for (int round = 0; round < 3; ++round) {
     Database database = open();
@@ -202,15 +222,21 @@ TEST_P(ByteKeyFolderTest, TuplesComeFromTheFilesWithTheirTypes) {
   ASSERT_OK(table);
   std::map<TupleKey, int64_t> found;
   read(database, [&](Transaction& txn) {
-    ASSERT_OK(txn.scan(*table, ByteRange::all(), {}, [&](const TupleKey& key, const auto& view) { found[key] = view->balance; }));
+    for (const auto& [key, balance] : expected)
+      if (auto view = txn.get(*table, key); view.ok()) found[view->key()] = (*view)->balance;
   });
+  for (const auto& each : database.statistics().tables)
+    if (each.name == "tuples") {
+      EXPECT_EQ(each.rows, expected.size());
+    }
   EXPECT_EQ(found, expected);
 }
 
 // Files whose keys are not of the table's types are damaged. Here, a handle of another type has
 // written such a key.
 TEST_P(ByteKeyFolderTest, KeysOfOtherTypesInTheFilesAreDamage) {
-  const auto schema = SchemaOf<Account, std::tuple<uint16_t>>("numbered").column("balance", &Account::balance);
+  auto schema = SchemaOf<Account, std::tuple<uint16_t>>("numbered").column("balance", &Account::balance);
+  schema.key_index(GetParam().key_index);
   for (const bool checkpoint : {false, true}) {
     std::filesystem::remove_all(folder_ / "data");
     {
@@ -234,13 +260,16 @@ TEST_P(ByteKeyFolderTest, TheFilesKnowTheKindOfKey) {
     tables(database);
   }
   Options options = options_;
-  Schema numbers = byte_account_schema();
+  Schema numbers = byte_account_schema(GetParam().key_index);
   numbers.key_kind = KeyKind::kNumbers;
   options.schemas = {numbers};
   EXPECT_CODE(Code::kSchemaMismatch, Database::open(options));
+  options.schemas = {byte_account_schema(GetParam().ordered() ? KeyIndex::kHashed : KeyIndex::kRadix)};
+  EXPECT_REFUSED(Code::kSchemaMismatch, "key index", Database::open(options));
   Database database = open();
   EXPECT_CODE(Code::kSchemaMismatch, database.table<Account>("texts"));
   EXPECT_EQ(database.table("notes")->schema().key_kind, KeyKind::kBytes);
+  EXPECT_EQ(database.table("notes")->schema().key_index, GetParam().key_index);
 }
 
 }  // namespace

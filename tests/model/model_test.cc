@@ -289,5 +289,27 @@ TEST_P(InterleavedByteModelTest, TwoKeysTwoWriters) {
   run_interleaved(scaled(10'000), 2);
 }
 
+#if ELIDER_TEST_POINTS
+// Runs random programs with byte keys of which many have equal hashes.
+class EqualHashModelTest : public ByteModelTest {
+  FewHashes few_{3};
+};
+INSTANTIATE_TEST_SUITE_P(On, EqualHashModelTest, testing::ValuesIn(combinations_of_hashed_byte_keys(false)), combination_name);
+
+class InterleavedEqualHashModelTest : public EqualHashModelTest {};
+INSTANTIATE_TEST_SUITE_P(On, InterleavedEqualHashModelTest, testing::ValuesIn(combinations_of_hashed_byte_keys(true)), combination_name);
+
+TEST_P(EqualHashModelTest, FewKeysOneWriter) {
+  start({}, {});
+  run_one_writer(scaled(1000), 6);
+}
+
+TEST_P(InterleavedEqualHashModelTest, FewKeysSeveralWriters) {
+  start({}, {});
+  const auto [commits, conflicts] = run_interleaved(scaled(5'000), 4);
+  EXPECT_GT(commits, 0u);
+}
+#endif
+
 }  // namespace
 }  // namespace elider::test

@@ -13,15 +13,17 @@
 #include <vector>
 
 #include "elider/elider.h"
+#include "index/hash/hash_keys.h"
 #include "tests/support/combination.h"
 #include "tests/support/rows.h"
 
 namespace elider::test {
 
 // Like indexed_account_schema(), but with a column group for the balance.
-inline SchemaOf<Account, std::string_view> byte_account_schema() {
+inline SchemaOf<Account, std::string_view> byte_account_schema(KeyIndex key_index = KeyIndex::kRadix) {
   SchemaOf<Account, std::string_view> schema("texts");
-  schema.column("owner", &Account::owner)
+  schema.key_index(key_index)
+      .column("owner", &Account::owner)
       .column("balance", &Account::balance)
       .column("branch", &Account::branch)
       .column("flags", &Account::flags)
@@ -31,12 +33,36 @@ inline SchemaOf<Account, std::string_view> byte_account_schema() {
   return schema;
 }
 
-// Returns each engine once, with the only key index that supports byte keys.
+// Returns the combinations whose key index supports byte keys.
 inline std::vector<Combination> combinations_of_byte_keys(bool concurrent_only) {
-  std::vector<Combination> chosen = combinations(concurrent_only, true);
-  std::erase_if(chosen, [](const Combination& one) { return one.key_index != KeyIndex::kRadix; });
+  std::vector<Combination> chosen = combinations(concurrent_only, false);
+  std::erase_if(chosen, [](const Combination& one) { return one.key_index == KeyIndex::kOrdered; });
   return chosen;
 }
+
+inline std::vector<Combination> combinations_of_ordered_byte_keys(bool concurrent_only) {
+  std::vector<Combination> chosen = combinations_of_byte_keys(concurrent_only);
+  std::erase_if(chosen, [](const Combination& one) { return !one.ordered(); });
+  return chosen;
+}
+// Returns the combinations whose key index hashes byte keys.
+inline std::vector<Combination> combinations_of_hashed_byte_keys(bool concurrent_only) {
+  std::vector<Combination> chosen = combinations(concurrent_only, false);
+  std::erase_if(chosen, [](const Combination& one) { return one.key_index != KeyIndex::kHashed; });
+  return chosen;
+}
+
+#if ELIDER_TEST_POINTS
+// While this object exists, new indexes of byte keys use only these bits of the keys' hashes, so
+// that many different keys have equal hashes.
+class FewHashes {
+ public:
+  explicit FewHashes(uint64_t bits) { index::byte_hash_bits = bits; }
+  ~FewHashes() { index::byte_hash_bits = ~uint64_t{0}; }
+  FewHashes(const FewHashes&) = delete;
+  FewHashes& operator=(const FewHashes&) = delete;
+};
+#endif
 
 // Returns keys with long shared prefixes, keys with the same first 8 bytes, the empty key, keys
 // with bytes 0 and 255, and keys of 1,024 bytes that differ only in the last byte.
