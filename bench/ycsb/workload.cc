@@ -85,15 +85,15 @@ namespace {
 
 constexpr uint32_t kKeyBytesUnlessChosen = 16;
 
-// Byte keys need the radix tree.
+// Byte keys need a hash table or the radix tree, which is the default.
 void resolve_keys(YcsbOptions& options) {
   options.key_form = key_form_of(options);
   options.key_format = KeyFormat(options.key_form, options.key_bytes == 0 ? kKeyBytesUnlessChosen : options.key_bytes);
   if (options.key_form == KeyForm::kNumber) return;
-  if (options.index_chosen && options.key_index != KeyIndex::kRadix)
-    refuse_option("--index", fmt::format("--key-kind {} requires --index art, not {}", name_of(options.key_form),
+  if (!options.index_chosen) options.key_index = KeyIndex::kRadix;
+  if (options.key_index == KeyIndex::kOrdered)
+    refuse_option("--index", fmt::format("--key-kind {} requires --index art or hash, not {}", name_of(options.key_form),
                                          elider::name_of(options.key_index)));
-  options.key_index = KeyIndex::kRadix;
   if (options.inline_rows)
     refuse_option("--inline-rows", fmt::format("requires number keys, not --key-kind {}", name_of(options.key_form)));
 }
@@ -115,7 +115,8 @@ void resolve(YcsbOptions& options) {
   const bool scans = has(options, OperationKind::kScan);
   if (scans && !is_ordered(options.key_index))
     refuse_option("--workload",
-                  fmt::format("{} scans key ranges, which a hash table does not support; use --index btree", options.workload));
+                  fmt::format("{} scans key ranges, which a hash table does not support; use --index {}", options.workload,
+                              options.key_form == KeyForm::kNumber ? "btree" : "art"));
   if (scans && !options.key_format.sorted())
     refuse_option("--key-kind", fmt::format("workload {} scans in the order of records, which keys of kind {} do not have",
                                             options.workload, name_of(options.key_form)));

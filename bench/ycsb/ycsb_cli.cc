@@ -24,7 +24,7 @@ constexpr const char* kYcsbHelp =
     "  elider bench ycsb --workload e --index btree\n"
     "  elider bench ycsb --operations 16 --batch\n"
     "  elider bench ycsb --records 10000000 --group 32\n"
-    "  elider bench ycsb --key-bytes 16\n"
+    "  elider bench ycsb --key-bytes 16 --index hash\n"
     "  elider bench ycsb --key-kind url --workload e\n";
 
 void run(YcsbOptions& options) {
@@ -67,7 +67,8 @@ void add_ycsb(Command bench) {
   command.flag("--batch", options->batch, "Read all keys of a transaction with one multi_get, so that cache misses overlap");
   add_group_option(command, options->common);
   command.flag("--snapshot-reads", options->snapshot_reads, "Run read-only transactions on the newest snapshot");
-  add_index_option(command, options->key_index, "hash, btree or art [hash; art with byte keys]", &options->index_chosen);
+  add_index_option(command, options->key_index, "hash, btree or art; hash or art with byte keys [hash; art with byte keys]",
+                   &options->index_chosen);
   command.option("--key-kind", options->key_kind, "number, bytes, tuple, uuid or url; all but number are byte keys [number]").type("KIND");
   command.option("--key-bytes", options->key_bytes, "Size of the keys of --key-kind bytes, which it implies [16]")
       .in(KeyFormat::kBytesMin, KeyFormat::kBytesMax);

@@ -80,24 +80,27 @@ INSTANTIATE_TEST_SUITE_P(All, YcsbRun, testing::ValuesIn(all_cases()), name_of_c
 class YcsbKeys : public testing::TestWithParam<const char*> {};
 
 TEST_P(YcsbKeys, every_workload_works_with_byte_keys) {
-  for (const Case& c : {Case{"a"}, Case{"d"}, Case{"e"}, Case{"80/20", KeyIndex::kHashed, 16, true},
-                        Case{"f", KeyIndex::kHashed, 1, false, 32}}) {
-    if (c.workload == "e" && GetParam() == std::string("uuid")) continue;
-    SCOPED_TRACE(c.workload);
-    YcsbOptions options = small({"c"});
-    options.workload = c.workload.size() == 1 ? c.workload : "";
-    options.mix = "80/20";
-    options.operations = c.operations;
-    options.batch = c.batch;
-    options.common.group = c.group;
-    options.key_kind = GetParam();
-    resolve(options);
-    EXPECT_EQ(options.key_index, KeyIndex::kRadix);
-    auto outcome = run_ycsb(options);
-    ASSERT_TRUE(outcome.ok()) << outcome.status().message();
-    EXPECT_TRUE(outcome->ok) << outcome->report.result.failure << outcome->report.extra.dump();
-    EXPECT_EQ(outcome->report.configuration["key_kind"], GetParam());
-  }
+  for (const Case& c : {Case{"a"}, Case{"d"}, Case{"e", KeyIndex::kRadix}, Case{"80/20", KeyIndex::kHashed, 16, true},
+                        Case{"f", KeyIndex::kHashed, 1, false, 32}})
+    for (const bool chosen : {false, true}) {
+      if (c.workload == "e" && GetParam() == std::string("uuid")) continue;
+      SCOPED_TRACE(c.workload);
+      YcsbOptions options = small({"c"});
+      options.workload = c.workload.size() == 1 ? c.workload : "";
+      options.mix = "80/20";
+      options.operations = c.operations;
+      options.batch = c.batch;
+      options.common.group = c.group;
+      options.key_kind = GetParam();
+      options.index_chosen = chosen;
+      options.key_index = c.key_index;
+      resolve(options);
+      EXPECT_EQ(options.key_index, chosen ? c.key_index : KeyIndex::kRadix);
+      auto outcome = run_ycsb(options);
+      ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+      EXPECT_TRUE(outcome->ok) << outcome->report.result.failure << outcome->report.extra.dump();
+      EXPECT_EQ(outcome->report.configuration["key_kind"], GetParam());
+    }
 }
 INSTANTIATE_TEST_SUITE_P(All, YcsbKeys, testing::Values("bytes", "tuple", "uuid", "url"));
 
