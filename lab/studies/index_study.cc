@@ -1,6 +1,8 @@
 // Single indexes, for studies (index_study.h).
 #include "lab/studies/index_study.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -47,6 +49,76 @@ Key index_key(StudyKey key) {
     return index::key_of<Key>(key);
   }
 }
+
+// A hash table of byte keys compares each key that it finds in a row. This session inserts rows,
+// each of which is a copy of its key.
+template <class Index>
+class HashedBytesSession final : public IndexStudy::Session {
+ public:
+  HashedBytesSession(Index& index, Workers& workers) : index_(index), workers_(workers), worker_(*workers.acquire()) {}
+  ~HashedBytesSession() override { workers_.release(&worker_); }
+
+  uint64_t look_up(std::span<const StudyKey> keys) override {
+    const Inside inside(worker_);
+    uint64_t found = 0;
+    for (const StudyKey key : keys) found += find(key) != index::kNoHandle;
+    return found;
+  }
+  uint64_t look_up_together(std::span<const StudyKey> keys) override {
+    const Inside inside(worker_);
+    uint64_t found = 0;
+    for (size_t begin = 0; begin < keys.size(); begin += kBatch) {
+      const size_t count = std::min(kBatch, keys.size() - begin);
+      Handle handles[kBatch];
+      index_.multi_get(keys.data() + begin, count, handles, nullptr, {});
+      for (size_t i = 0; i < count; ++i) found += handles[i] != index::kNoHandle;
+    }
+    return found;
+  }
+  uint64_t insert(std::span<const StudyKey> keys) override {
+    const Inside inside(worker_);
+    uint64_t inserted = 0;
+    for (const StudyKey key : keys) inserted += insert(key).inserted;
+    return inserted;
+  }
+  uint64_t find_or_insert(std::span<const StudyKey> keys) override {
+    const Inside inside(worker_);
+    uint64_t there = 0;
+    for (const StudyKey key : keys) there += find(key) != index::kNoHandle || insert(key).handle != index::kNoHandle;
+    return there;
+  }
+  uint64_t remove(std::span<const StudyKey> keys) override {
+    const Inside inside(worker_);
+    uint64_t removed = 0;
+    for (const StudyKey key : keys) {
+      const Handle row = find(key);
+      if (row == index::kNoHandle || !index_.remove(worker_, {key.bytes()}, row)) continue;
+      worker_.retire_memory(reinterpret_cast<void*>(row), row_bytes(key), MemoryPart::kRows);
+      ++removed;
+    }
+    return removed;
+  }
+  uint64_t scan(std::span<const StudyKey>, uint64_t) override { return 0; }
+
+ private:
+  static size_t row_bytes(StudyKey key) { return sizeof(index::KeyBytes) + key.bytes()->size; }
+  Handle find(StudyKey key) {
+    index::Witness witness;
+    return index_.get({key.bytes()}, witness);
+  }
+  index::InsertResult insert(StudyKey key) {
+    void* const row = worker_.allocate(row_bytes(key), MemoryPart::kRows);
+    if (row == nullptr) return {};
+    std::memcpy(row, key.bytes(), row_bytes(key));
+    const index::InsertResult result = index_.get_or_insert(worker_, {key.bytes()}, reinterpret_cast<Handle>(row));
+    if (!result.inserted) worker_.free(row, row_bytes(key), MemoryPart::kRows);
+    return result;
+  }
+
+  Index& index_;
+  Workers& workers_;
+  Worker& worker_;
+};
 
 template <class Index>
 class SessionOf final : public IndexStudy::Session {
@@ -126,7 +198,15 @@ class SessionOf final : public IndexStudy::Session {
 template <class Index>
 class StudyOf final : public IndexStudy {
  public:
-  std::unique_ptr<Session> session() override { return std::make_unique<SessionOf<Index>>(index_, workers_); }
+  template <class... Arguments>
+  explicit StudyOf(Arguments... arguments) : index_(arguments...) {}
+
+  std::unique_ptr<Session> session() override {
+    if constexpr (!Index::kOrdered && std::is_same_v<typename Index::Key, index::ByteKey>)
+      return std::make_unique<HashedBytesSession<Index>>(index_, workers_);
+    else
+      return std::make_unique<SessionOf<Index>>(index_, workers_);
+  }
   uint64_t size() const override { return index_.size(); }
   uint64_t memory_bytes() const override { return sizeof(Index) + memory_.used_bytes(MemoryPart::kIndexes); }
   Status verify() const override { return index_.verify(); }
@@ -146,8 +226,8 @@ std::unique_ptr<IndexStudy> make_study(KeyIndex kind, StudyKeys keys) {
       if (keys == StudyKeys::kSixteenBytes) return std::make_unique<StudyOf<BTree<Sync, SecondaryKey>>>();
       return nullptr;
     case KeyIndex::kHashed:
-      if (keys == StudyKeys::kNumbers) return std::make_unique<StudyOf<HashTable<Sync>>>();
-      return nullptr;
+      if (keys == StudyKeys::kNumbers) return std::make_unique<StudyOf<HashTable<Sync, Key>>>();
+      return std::make_unique<StudyOf<HashTable<Sync, ByteKey>>>(HashKeys<ByteKey>(RowKey{0}));
     case KeyIndex::kRadix:
       if (keys == StudyKeys::kNumbers) return std::make_unique<StudyOf<RadixTree<Sync, Key>>>();
       return std::make_unique<StudyOf<RadixTree<Sync, ByteKey>>>();

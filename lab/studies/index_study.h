@@ -2,7 +2,8 @@
 // (elider-lab index). Databases do not need this header.
 //
 // The index maps each key to a handle that is computed from the key, so a lookup can check that it
-// found the right handle. A key is a number, a string of 16 bytes, or a string of up to 1024 bytes.
+// found the right handle. A hash table of strings maps each key to a copy of it, with which the
+// table compares the key. A key is a number, a string of 16 bytes, or a string of up to 1024 bytes.
 // The caller owns the bytes of strings, and must keep them in place while the study exists. Thread
 // safety: only one thread at a time may use a session. Different sessions may be used concurrently,
 // except under SyncPolicy::kSingleThreaded. The other functions may be called only while no session
