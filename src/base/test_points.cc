@@ -76,6 +76,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kRadixKeepVersion, "radix_keep_version"},
     {Mutant::kRadixKeepParent, "radix_keep_parent"},
     {Mutant::kRadixSkipWalkCheck, "radix_skip_walk_check"},
+    {Mutant::kHeadTrustTies, "head_trust_ties"},
+    {Mutant::kHeadKeepAtSplit, "head_keep_at_split"},
     {Mutant::kForgetSibling, "forget_sibling"},
     {Mutant::kLeaveCycle, "leave_cycle"},
     {Mutant::kMergeWithoutBetween, "merge_without_between"},

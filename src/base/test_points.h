@@ -141,6 +141,8 @@ enum class Mutant : uint32_t {
   kRadixKeepParent,      // "radix_keep_parent": a merge that moves an entry into the parent does not raise the parent's version
   kRadixSkipWalkCheck,   // "radix_skip_walk_check": a scan of a radix tree does not validate its nodes at the end
   kHashCompareTags,     // "hash_compare_tags": a hash table of byte keys does not compare the keys, only their tags
+  kHeadTrustTies,        // "head_trust_ties": keys with equal heads in a B+-tree of byte keys are not compared
+  kHeadKeepAtSplit,      // "head_keep_at_split": a split that lengthens a leaf's prefix keeps the heads of the old prefix
   kIgnoreVersionFloor,  // "ignore_version_floor": numbers that were fetched before a call of at_least() are still used
   // Mutants of the analysis of chopped procedures (src/txn/chopping).
   kForgetSibling,        // "forget_sibling": the search for SC-cycles ignores the S-edges within other calls

@@ -14,6 +14,7 @@
 #define ELIDER_INDEXES_OF_POLICY(linkage, policy)                                                     \
   linkage template class elider::index::BTree<elider::policy, uint64_t>;                              \
   linkage template class elider::index::BTree<elider::policy, elider::index::SecondaryKey>;           \
+  linkage template class elider::index::BTree<elider::policy, elider::index::ByteKey>;                \
   linkage template class elider::index::HashTable<elider::policy, uint64_t>;                          \
   linkage template class elider::index::HashTable<elider::policy, elider::index::ByteKey>;            \
   linkage template class elider::index::RadixTree<elider::policy, uint64_t>;                          \

@@ -1,5 +1,6 @@
-// BTree: the ordered index, a B+-tree from 8- or 16-byte keys to handles. The versions of its
-// leaves detect phantoms (DBX, sections 4 and 5.3, "range query").
+// BTree: the ordered index, a B+-tree from keys to handles. The keys are numbers of 8 or 16 bytes,
+// or byte strings that the handles' rows store (btree_byte_node.h). The versions of its leaves
+// detect phantoms (DBX, sections 4 and 5.3, "range query").
 //
 // Deviations from DBX:
 // - Without hardware transactions, the optimistic policy latches nodes one by one (optimistic lock
@@ -7,7 +8,7 @@
 // - An empty leaf is unlinked and reclaimed. Leaves are never merged.
 // - A leaf that is filled in ascending order stays full when it splits.
 // - The per-transaction node buffer (section 6.2) also remembers the range that its leaf covers, so
-// an operation on a key in that range does not need a descent.
+// an operation on a key in that range does not need a descent. A tree of byte keys does without.
 //
 // The tree does not store rows, and handles are opaque to it. It is not persistent. The tree's
 // height decreases only when the root has a single child.
@@ -29,6 +30,7 @@
 #include "base/test_points.h"
 #include "base/worker.h"
 #include "elider/status.h"
+#include "index/btree/btree_byte_node.h"
 #include "index/btree/btree_node.h"
 #include "index/index.h"
 #include "sync/elided.h"
@@ -49,10 +51,34 @@ struct LeafHint {
   Key first = KeyTraits<Key>::kMax;
   Key last = KeyTraits<Key>::kMin;
   bool covers(const Key& key) const { return !KeyTraits<Key>::less(key, first) && !KeyTraits<Key>::less(last, key); }
+
+  using Fences = NumberFences<Key>;
+  Fences fences() const { return {first, last}; }
+  void set(BTreeLeaf<Key>* its_leaf, uint64_t its_version, const Fences& fences) {
+    leaf = its_leaf;
+    version = its_version;
+    first = fences.first;
+    last = fences.last;
+  }
+};
+
+// A hint of a tree of byte keys does not cover any key. It only remembers where an operation ended.
+template <>
+struct LeafHint<ByteKey> {
+  BTreeLeaf<ByteKey>* leaf = nullptr;
+  uint64_t version = 0;
+  static constexpr bool covers(const ByteTarget&) { return false; }
+
+  static ByteBounds fences() { return {}; }
+  void set(BTreeLeaf<ByteKey>* its_leaf, uint64_t its_version, const ByteFences&) {
+    leaf = its_leaf;
+    version = its_version;
+  }
 };
 
 // An atomic copy of one leaf, and the range that the leaf covered. By the time a scan continues,
-// the leaf may have been unlinked, and a neighbouring leaf may cover its range.
+// the leaf may have been unlinked, and a neighbouring leaf may cover its range. Byte keys, and the
+// range's ends, are valid within the grace period of the read.
 template <class Key>
 struct LeafContents {
   static constexpr size_t kCapacity = BTreeLeaf<Key>::kEntries;
@@ -69,9 +95,12 @@ class BTree {
   using Key = KeyType;
   using Hint = LeafHint<Key>;
   using Contents = LeafContents<Key>;
+  using BatchKey = typename KeyTraits<Key>::BatchKey;
+  using Rows = typename KeyTraits<Key>::Rows;
   static constexpr bool kOrdered = true;
 
-  BTree();
+  // With byte keys, each handle is the address of a row that stores the handle's key at `rows`.
+  explicit BTree(Rows rows = {});
   BTree(const BTree&) = delete;
   BTree& operator=(const BTree&) = delete;
 
@@ -98,7 +127,7 @@ class BTree {
   bool remove(Worker& worker, const Key& key, Handle expected);
 
   // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
-  void multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
+  void multi_get(const BatchKey* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead = {});
 
   // Reads all entries of one leaf. If the direction is forward, it is the leaf that covers the key
   // `at`; otherwise the leaf that covers the key just below `at`. Uses `hint`, and sets it to that
@@ -123,6 +152,11 @@ class BTree {
   using Leaf = BTreeLeaf<Key>;
   using Inner = BTreeInner<Key>;
   using Traits = KeyTraits<Key>;
+  using Target = typename Traits::Target;
+  using Fences = typename Traits::Fences;
+  using Bounds = typename Traits::Bounds;
+  using BatchFences = typename Traits::BatchFences;
+  using Spot = typename Traits::Spot;
   using ReadGuard = typename Sync::ReadGuard;
   using WriteGuard = typename Sync::WriteGuard;
 
@@ -142,30 +176,36 @@ class BTree {
     bool hit;
     Handle handle;
   };
-  // The result of a descent: a leaf, its guard, and the range that the leaf covers.
-  struct Place {
+  // The result of a descent: a leaf, its guard, and what is known about the range that it covers.
+  template <class F>
+  struct PlaceOf {
     Leaf* leaf = nullptr;
     ReadGuard guard;
-    Key first = Traits::kMin;
-    Key last = Traits::kMax;
-    Hint hint(uint64_t version) const { return {leaf, version, first, last}; }
+    F fences;
+    static PlaceOf of(const Hint& hint) { return {hint.leaf, ReadGuard::resume(hint.leaf->word, hint.version), hint.fences()}; }
   };
-  // Memory for the nodes of one split, a leaf and an inner node, allocated before the section.
+  using Place = PlaceOf<Fences>;
+  // Memory for one split, a leaf and an inner node, and a separator if nodes point to separators.
+  // It is allocated before the section.
   struct Spares {
     void* leaf = nullptr;
     void* inner = nullptr;
+    KeyBytes* separator = nullptr;
   };
   struct InsertAttempt {
     Progress progress = Progress::kRestart;
     bool used_leaf = false;
     bool used_inner = false;
+    uint32_t separator_bytes = 0;  // if not 0: retry with a spare separator of this size
     InsertResult result;
     Hint hint;
   };
-  // The nodes that an attempt has unlinked. They are retired after the section.
+  // The nodes that an attempt has unlinked, and the separator of their range. They are retired
+  // after the section.
   struct Unlinked {
     unsigned count = 0;
     std::array<Node*, kLevelsMax + 1> nodes;
+    const KeyBytes* separator = nullptr;
   };
   struct RemoveAttempt {
     Progress progress = Progress::kRestart;
@@ -178,17 +218,20 @@ class BTree {
   Node* root_node() const { return root_.load(std::memory_order_acquire); }
   void set_root(Node* node) { root_.store(node, std::memory_order_release); }
   static constexpr size_t bytes_of(const Node* node) { return node->level() == 0 ? sizeof(Leaf) : sizeof(Inner); }
+  static size_t bytes_of(const KeyBytes* separator) { return sizeof(KeyBytes) + separator->size; }
 
   // btree_find.h
   bool start_at_root(Node*& node, ReadGuard& guard) const;
-  static Node* step_down(const Inner* inner, const Key& key, unsigned& position, Key& first, Key& last);
-  bool descend(const Key& key, Place& place) const;
+  template <class F>
+  static Node* step_down(const Inner* inner, const Target& target, unsigned& position, F& fences);
+  template <class F>
+  bool descend(const Target& target, PlaceOf<F>& place) const;
   Handle get_by_descent(const Key& key, Hint& hint, Witness& witness);
   Hinted get_by_hint(const Key& key, const Hint& hint) {
     return Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
       const ReadGuard guard = ReadGuard::resume(hint.leaf->word, hint.version);
       if (!guard.current()) return {false, kNoHandle};
-      const Handle handle = hint.leaf->template find<kWide>(key);
+      const Handle handle = hint.leaf->template find<kWide>(key, rows_);
       return {guard.valid(), handle};
     });
   }
@@ -203,6 +246,7 @@ class BTree {
                             const Spares& spares);
   InsertAttempt grow_root(Node* root, const ReadGuard& guard, const Spares& spares);
   bool take_spare(Worker& worker, Spares& spares, Progress wanted);
+  bool take_separator(Worker& worker, Spares& spares, uint32_t bytes);
   void give_back(Worker& worker, Spares& spares);
 
   // btree_remove.h
@@ -213,16 +257,19 @@ class BTree {
   void retire(Worker& worker, const Unlinked& unlinked);
 
   // btree_scan.h
-  bool copy_leaf(const Place& place, Contents& contents) const;
+  bool copy_leaf(const PlaceOf<Bounds>& place, Contents& contents) const;
 
   // btree_batch.h
   uint32_t get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const;
+  uint32_t find_group(const Key* keys, size_t count, Node* const* nodes, const ReadGuard* guards, Handle* handles, Hint* hints,
+                      Ahead ahead) const;
 
   // btree_verify.h
   struct Census {
     size_t entries = 0, bytes = 0;
   };
-  Status verify_node(const Node* node, unsigned level, const Key& first, const Key& last, Census& census) const;
+  Status verify_node(const Node* node, unsigned level, const Bounds& bounds, Census& census) const;
+  Status verify_leaf(const Leaf& leaf, const Bounds& bounds, Census& census) const;
   void dump_node(const Node* node, unsigned depth, std::ostream& out) const;
 
   // The root pointer has cache lines of its own, because every descent reads it and it is rarely
@@ -231,6 +278,7 @@ class BTree {
   // The first leaf is a member, so that constructing a tree does not allocate and cannot fail.
   alignas(128) Leaf first_leaf_;
   alignas(128) mutable typename Sync::Latch latch_;
+  [[no_unique_address]] const Rows rows_;
   ShardedCounts counts_;
 };
 

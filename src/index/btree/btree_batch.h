@@ -17,13 +17,14 @@ namespace detail {
 // Returns true if `next` is probably in the leaf of `key`, or in the leaf after it.
 inline bool is_near(uint64_t key, uint64_t next) { return next - key <= BTreeLeaf<uint64_t>::kEntries; }
 inline bool is_near(const SecondaryKey&, const SecondaryKey&) { return false; }
+inline bool is_near(const ByteKey&, const ByteKey&) { return false; }
 }  // namespace detail
 
 // Consecutive keys that are close to each other form a run. The first key of a run, its head,
 // descends together with the heads of other runs. The lookups of the run's other keys start at the
 // head's leaf.
 template <sync::Policy Sync, class KeyType>
-void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
+void BTree<Sync, KeyType>::multi_get(const BatchKey* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
   Key heads[kGroup];
   Handle found[kGroup];
   Hint hints[kGroup];
@@ -32,9 +33,9 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
     size_t runs = 0;
     size_t at = begin;
     for (; at < count && runs < kGroup; ++runs) {
-      heads[runs] = keys[at];
+      heads[runs] = Traits::in_batch(keys[at]);
       do ++at;
-      while (at < count && detail::is_near(keys[at - 1], keys[at]));
+      while (at < count && detail::is_near(Traits::in_batch(keys[at - 1]), Traits::in_batch(keys[at])));
       ends[runs] = at;
     }
     const uint32_t failed =
@@ -47,7 +48,7 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
       handles[begin] = found[run];
       if (witnesses) witnesses[begin] = {hint.leaf->word.address(), hint.version};
       for (size_t i = begin + 1; i < ends[run]; ++i) {
-        handles[i] = get(keys[i], hint, witness);
+        handles[i] = get(Traits::in_batch(keys[i]), hint, witness);
         prefetch_ahead(handles[i], ahead);
         if (witnesses) witnesses[i] = witness;
       }
@@ -56,7 +57,9 @@ void BTree<Sync, KeyType>::multi_get(const Key* keys, size_t count, Handle* hand
 }
 
 // Returns one bit per key, set if a concurrent writer invalidated its lookup. The hint of a lookup
-// covers the keys from its key to the last key of the leaf, or only its key if that is absent.
+// covers the keys from its key to the last key of the leaf, or only its key if that is absent. With
+// byte keys, a lookup has a further round, which prefetches the row of the first entry that has the
+// key's head.
 template <sync::Policy Sync, class KeyType>
 uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const {
   const uint32_t all = static_cast<uint32_t>((uint64_t{1} << count) - 1);
@@ -65,7 +68,8 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
   if (!start_at_root(root, root_guard)) return all;
   Node* nodes[kGroup];
   ReadGuard guards[kGroup];
-  unsigned positions[kGroup], counts[kGroup];
+  unsigned positions[kGroup];
+  BatchFences fences[kGroup];
   for (size_t i = 0; i < count; ++i) {
     nodes[i] = root;
     guards[i] = root_guard;
@@ -74,8 +78,10 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
   for (unsigned level = root->level(); level > 0; --level) {
     for (size_t i = 0; i < count; ++i) {
       const Inner* const inner = as_inner(nodes[i]);
-      positions[i] = inner->template child_of<kWide>(keys[i], inner->count());
+      const unsigned separators = inner->count();
+      positions[i] = fences[i].template child_of<kWide>(*inner, keys[i], separators);
       inner->prefetch_child(positions[i]);
+      fences[i].narrow(*inner, positions[i], separators);
     }
     Node* children[kGroup];
     for (size_t i = 0; i < count; ++i) {
@@ -95,18 +101,36 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
       guards[i] = child_guard;
     }
   }
+  return failed | find_group(keys, count, nodes, guards, handles, hints, ahead);
+}
+
+// Finds the keys in their leaves, as the last step of get_group().
+template <sync::Policy Sync, class KeyType>
+[[gnu::always_inline]] inline uint32_t BTree<Sync, KeyType>::find_group(const Key* keys, size_t count, Node* const* nodes,
+                                                                        const ReadGuard* guards, Handle* handles, Hint* hints,
+                                                                        Ahead ahead) const {
+  uint32_t failed = 0;
+  unsigned positions[kGroup], counts[kGroup];
   for (size_t i = 0; i < count; ++i) {
     const Leaf* const leaf = as_leaf(nodes[i]);
     counts[i] = leaf->count();
     positions[i] = leaf->template position_of<kWide>(keys[i], counts[i]);
     leaf->prefetch_handle(positions[i]);
   }
+  if constexpr (Traits::kOwnSeparators) {
+    for (size_t i = 0; i < count; ++i) as_leaf(nodes[i])->prefetch_row(positions[i], counts[i], keys[i], rows_, ahead);
+  }
   for (size_t i = 0; i < count; ++i) {
     Leaf* const leaf = as_leaf(nodes[i]);
-    handles[i] = positions[i] < counts[i] ? leaf->handle(positions[i]) : kNoHandle;
-    prefetch_ahead(handles[i], ahead);
-    const Key last = positions[i] < counts[i] ? leaf->key(counts[i] - 1) : keys[i];
-    hints[i] = {leaf, guards[i].version(), keys[i], last};
+    if constexpr (Traits::kOwnSeparators) {
+      handles[i] = leaf->template find_from<kWide>(positions[i], keys[i], counts[i], rows_);
+      hints[i] = {leaf, guards[i].version()};
+    } else {
+      handles[i] = positions[i] < counts[i] ? leaf->handle(positions[i]) : kNoHandle;
+      prefetch_ahead(handles[i], ahead);
+      const Key last = positions[i] < counts[i] ? leaf->key(counts[i] - 1) : keys[i];
+      hints[i] = {leaf, guards[i].version(), keys[i], last};
+    }
     if (!guards[i].valid()) [[unlikely]] failed |= uint32_t{1} << i;
   }
   return failed;

@@ -15,7 +15,7 @@
 namespace elider::index {
 
 template <sync::Policy Sync, class KeyType>
-BTree<Sync, KeyType>::BTree() : root_(&first_leaf_) {
+BTree<Sync, KeyType>::BTree(Rows rows) : root_(&first_leaf_), rows_(rows) {
   first_leaf_.start_leaf();
 }
 
@@ -29,36 +29,33 @@ inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) c
   return !guard.obsolete() && root_node() == node;
 }
 
-// Returns the child that covers the key. Sets `position` to the child's position, and narrows
-// `first` and `last` to the child's range.
+// Returns the child that covers the target. Sets `position` to the child's position, and narrows
+// `fences` to the child's range.
 template <sync::Policy Sync, class KeyType>
-inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Key& key, unsigned& position, Key& first, Key& last) -> Node* {
+template <class F>
+inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Target& target, unsigned& position, F& fences) -> Node* {
   const unsigned count = inner->count();
-  position = inner->template child_of<kWide>(key, count);
+  position = fences.template child_of<kWide>(*inner, target, count);
   Node* const child = inner->child(position);
   if (inner->level() == 1) {
     as_leaf(child)->prefetch_rest();
   } else {
     as_inner(child)->prefetch_rest();
   }
-  // Reads both neighbouring separators, even if one is not needed, so that no branch depends on the
-  // position.
-  const Key below = inner->key(position - (position > 0 ? 1 : 0));
-  const Key above = key_before(inner->key(std::min(position, Inner::kKeys - 1)));
-  first = position > 0 ? below : first;
-  last = position < count ? above : last;
+  fences.narrow(*inner, position, count);
   return child;
 }
 
 template <sync::Policy Sync, class KeyType>
-inline bool BTree<Sync, KeyType>::descend(const Key& key, Place& place) const {
+template <class F>
+inline bool BTree<Sync, KeyType>::descend(const Target& target, PlaceOf<F>& place) const {
   Node* node;
   ReadGuard guard;
   if (!start_at_root(node, guard)) return false;
-  Key first = Traits::kMin, last = Traits::kMax;
+  F fences;
   while (node->level() > 0) {
     unsigned position;
-    Node* const child = step_down(as_inner(node), key, position, first, last);
+    Node* const child = step_down(as_inner(node), target, position, fences);
     ELIDER_TEST_POINT("btree.child_read");
     // The epoch keeps the child alive although the pointer has not been validated yet.
     const ReadGuard child_guard(child->word);
@@ -66,7 +63,7 @@ inline bool BTree<Sync, KeyType>::descend(const Key& key, Place& place) const {
     node = child;
     guard = child_guard;
   }
-  place = {as_leaf(node), guard, first, last};
+  place = {as_leaf(node), guard, fences};
   return true;
 }
 
@@ -77,9 +74,9 @@ Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness&
     const Hinted attempt = Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
       Place place;
       if (!descend(key, place)) return {false, kNoHandle};
-      const Handle handle = place.leaf->template find<kWide>(key);
+      const Handle handle = place.leaf->template find<kWide>(key, rows_);
       // The hint is set before validation. If the attempt fails, the next one overwrites it.
-      hint = place.hint(place.guard.version());
+      hint.set(place.leaf, place.guard.version(), place.fences);
       return {place.guard.valid(), handle};
     });
     if (attempt.hit) [[likely]] {

@@ -11,6 +11,7 @@
 // leaf. A split writes the cache lines of the node, its new sibling and the parent.
 #pragma once
 
+#include <cstring>
 #include <new>
 
 #include "base/check.h"
@@ -43,7 +44,7 @@ InsertResult BTree<Sync, KeyType>::get_or_insert(Worker& worker, const Key& key,
     const Progress progress = Sync::section(latch_, sync::Operation::kInsert, [&]() -> Progress {
       Place place;
       if (use_hint) {
-        place = {hint.leaf, ReadGuard::resume(hint.leaf->word, hint.version), hint.first, hint.last};
+        place = Place::of(hint);
         if (!place.guard.current()) return Progress::kRestart;
       } else if (!descend(key, place)) {
         return Progress::kRestart;
@@ -79,6 +80,15 @@ InsertResult BTree<Sync, KeyType>::insert_into_full(Worker& worker, const Key& k
     if (attempt.used_leaf || attempt.used_inner || attempt.result.inserted)
       counts_.add(worker.id(), attempt.result.inserted ? 1 : 0,
                   (attempt.used_leaf ? int64_t{sizeof(Leaf)} : 0) + (attempt.used_inner ? int64_t{sizeof(Inner)} : 0));
+    if constexpr (Traits::kOwnSeparators) {
+      if (attempt.used_leaf) {
+        counts_.add(worker.id(), 0, static_cast<int64_t>(bytes_of(spares.separator)));
+        spares.separator = nullptr;
+      } else if (attempt.separator_bytes != 0 && !take_separator(worker, spares, attempt.separator_bytes)) {
+        give_back(worker, spares);
+        return {};
+      }
+    }
     if (attempt.progress == Progress::kDone) [[likely]] {
       hint = attempt.hint;
       give_back(worker, spares);
@@ -98,10 +108,10 @@ template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle candidate, InsertResult& result, Hint& hint) -> Progress {
   Leaf* const leaf = place.leaf;
   const unsigned count = leaf->count();
-  const unsigned position = leaf->template lower_bound<kWide>(key, count);
+  const Spot spot = leaf->template spot_of<kWide>(key, count, place.fences, rows_);
   uint64_t version = place.guard.version();
-  if (position < count && leaf->key(position) == key) {
-    const Handle found = leaf->handle(position);
+  if (spot.found) {
+    const Handle found = leaf->handle(spot.position);
     if (!place.guard.valid()) return Progress::kRestart;
     result.handle = found;
     result.before = {leaf->word.address(), version};
@@ -110,7 +120,7 @@ auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle 
     WriteGuard write(leaf->word, place.guard);
     if (!write.owns()) return Progress::kRestart;
     ELIDER_TEST_POINT("btree.locked_for_insert");
-    leaf->insert(position, key, candidate);
+    leaf->insert(spot, key, candidate, rows_);
     write.raise();
     result.handle = candidate;
     result.inserted = true;
@@ -118,10 +128,7 @@ auto BTree<Sync, KeyType>::insert_at(const Place& place, const Key& key, Handle 
     version = write.after();
   }
   result.after = {leaf->word.address(), version};
-  hint.leaf = leaf;
-  hint.version = version;
-  hint.first = place.first;
-  hint.last = place.last;
+  hint.set(leaf, version, place.fences);
   return Progress::kDone;
 }
 
@@ -146,7 +153,7 @@ auto BTree<Sync, KeyType>::insert_splitting(const Key& key, Handle candidate, co
     Inner* const inner = as_inner(node);
     if (!inner->full()) full.node = nullptr;
     else if (full.node == nullptr) full = {inner, parent, guard, parent_guard, child};
-    Node* const below = step_down(inner, key, child, place.first, place.last);
+    Node* const below = step_down(inner, key, child, place.fences);
     const ReadGuard below_guard(below->word);
     if (!guard.valid() || below_guard.obsolete()) return {};
     parent = inner;
@@ -176,29 +183,34 @@ template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_guard, unsigned child, const Place& place, const Key& key,
                                       Handle candidate, const Spares& spares) -> InsertAttempt {
   ELIDER_TEST_POINT("btree.before_split");
+  Leaf* const leaf = place.leaf;
+  const Spot spot = leaf->template spot_of<kWide>(key, Leaf::kEntries, place.fences, rows_);
+  const auto [at, goes_left] = divide(*leaf, spot.position, Leaf::kEntries);
+  InsertAttempt attempt;
+  Key separator{};
+  if constexpr (Traits::kOwnSeparators) {
+    const ShortKey shortest = leaf->separator_at(at, goes_left, spot, key, rows_);
+    if (spares.separator == nullptr || spares.separator->size != shortest.size) {
+      attempt.progress = Progress::kSplit;
+      attempt.separator_bytes = shortest.size;
+      return attempt;
+    }
+    std::memcpy(spares.separator->data(), shortest.of.bytes->data(), shortest.size);
+    separator = {spares.separator};
+  }
   WriteGuard write_parent(parent->word, parent_guard);
   if (!write_parent.owns()) return {};
-  Leaf* const leaf = place.leaf;
   WriteGuard write(leaf->word, place.guard);
   if (!write.owns()) return {};
   Leaf* const right = new (spares.leaf) Leaf;
   right->start_leaf();
-
-  const unsigned position = leaf->template lower_bound<kWide>(key, Leaf::kEntries);
-  const auto [at, goes_left] = divide(*leaf, position, Leaf::kEntries);
-  leaf->split_to(*right, at);
-  if (goes_left) {
-    leaf->insert(position, key, candidate);
-  } else {
-    right->insert(position - at, key, candidate);
-  }
-  const Key separator = right->key(0);
+  leaf->split_to(*right, at, goes_left, spot, key, candidate, rows_);
+  if constexpr (!Traits::kOwnSeparators) separator = right->key(0);
   parent->insert(child, separator, right);
   write.raise();
   write_parent.raise();
   ELIDER_TEST_POINT("btree.split_locked");
 
-  InsertAttempt attempt;
   attempt.progress = Progress::kDone;
   attempt.used_leaf = true;
   const uint64_t right_version = right->word.read();
@@ -207,8 +219,8 @@ auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_gua
                     .before = {leaf->word.address(), place.guard.version()},
                     .after = {leaf->word.address(), write.after()},
                     .split_off = {right->word.address(), right_version}};
-  attempt.hint = goes_left ? Hint{leaf, write.after(), place.first, key_before(separator)}
-                           : Hint{right, right_version, separator, place.last};
+  if (goes_left) attempt.hint.set(leaf, write.after(), place.fences.before(separator));
+  else attempt.hint.set(right, right_version, place.fences.from(separator));
   return attempt;
 }
 
@@ -264,10 +276,24 @@ bool BTree<Sync, KeyType>::take_spare(Worker& worker, Spares& spares, Progress w
   return spares.inner != nullptr;
 }
 
+// Allocates a separator of this size, after freeing the one that the spares already have.
+template <sync::Policy Sync, class KeyType>
+bool BTree<Sync, KeyType>::take_separator(Worker& worker, Spares& spares, uint32_t bytes) {
+  if (spares.separator) worker.free(spares.separator, bytes_of(spares.separator), MemoryPart::kIndexes);
+  spares.separator = nullptr;
+  void* const memory = worker.allocate(sizeof(KeyBytes) + bytes, MemoryPart::kIndexes);
+  if (memory == nullptr) return false;
+  if constexpr (Sync::kRegions) htm::prefault(memory, sizeof(KeyBytes) + bytes);
+  spares.separator = new (memory) KeyBytes{bytes};
+  return true;
+}
+
 template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::give_back(Worker& worker, Spares& spares) {
   if (spares.leaf) worker.free(spares.leaf, sizeof(Leaf), MemoryPart::kIndexes);
   if (spares.inner) worker.free(spares.inner, sizeof(Inner), MemoryPart::kIndexes);
+  if constexpr (Traits::kOwnSeparators)
+    if (spares.separator) worker.free(spares.separator, bytes_of(spares.separator), MemoryPart::kIndexes);
   spares = {};
 }
 

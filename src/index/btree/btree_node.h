@@ -67,7 +67,10 @@ struct alignas(64) BTreeNode {
   uint8_t level_ = 0;
   uint8_t last_position_ = 0;
   uint8_t run_ = 0;
-  [[maybe_unused]] uint8_t unused_[3] = {};
+  [[maybe_unused]] uint8_t unused_ = 0;
+
+ protected:
+  uint16_t prefix_ = 0;  // used by nodes of byte keys (btree_byte_node.h)
 };
 inline constexpr size_t kNodeHeaderBytes = 16;
 
@@ -81,9 +84,10 @@ inline void prefetch_lines(const void* first, const void* end) {
 template <class KeyType>
 struct BTreeLeaf : BTreeNode {
   using Key = KeyType;
+  using Spot = NumberSpot;
   static constexpr unsigned kEntries = (kLeafBytes - kNodeHeaderBytes) / (sizeof(Key) + sizeof(Handle));
 
-  Key key(unsigned i) const { return keys_.get(i); }
+  Key key(unsigned i, NoRows = {}) const { return keys_.get(i); }
   Handle handle(unsigned i) const { return racy_load(handles_[i]); }
 
   // prefetch_keys() prefetches what a lookup reads first, and prefetch_handle() what it reads after
@@ -99,20 +103,21 @@ struct BTreeLeaf : BTreeNode {
   unsigned position_of(const Key& key, unsigned count) const {
     return keys_.template position_of<Wide>(key, count);
   }
-  // Returns the position of the key among `count` entries. If the key is absent, returns the
-  // position at which it would be inserted.
+  // Returns the position of the key among `count` entries. If the key is absent, the position is
+  // the one at which it would be inserted.
   template <bool Wide>
-  unsigned lower_bound(const Key& key, unsigned count) const {
-    return keys_.template count_below<Wide>(key, count);
+  Spot spot_of(const Key& key, unsigned count, const NumberFences<Key>&, NoRows) const {
+    const unsigned position = keys_.template count_below<Wide>(key, count);
+    return {position, position < count && this->key(position) == key};
   }
   // Returns the key's handle, or kNoHandle.
   template <bool Wide>
-  Handle find(const Key& key) const {
+  Handle find(const Key& key, NoRows) const {
     const unsigned n = count();
     const unsigned position = position_of<Wide>(key, n);
     return position < n ? handle(position) : kNoHandle;
   }
-  void copy_to(unsigned n, Key* keys, Handle* handles) const {
+  void copy_to(unsigned n, Key* keys, Handle* handles, NoRows) const {
     for (unsigned i = 0; i < n; ++i) keys[i] = key(i);
     racy_copy_in(handles, handles_, n * sizeof(Handle));
   }
@@ -122,9 +127,9 @@ struct BTreeLeaf : BTreeNode {
     start(0);
     for (unsigned i = 0; i < kEntries; ++i) keys_.blank(i);
   }
-  // Inserts an entry at `position`. The leaf must not be full.
-  void insert(unsigned position, const Key& key, Handle handle) {
-    const unsigned n = count();
+  // Inserts an entry. The leaf must not be full.
+  void insert(Spot spot, const Key& key, Handle handle, NoRows) {
+    const unsigned n = count(), position = spot.position;
     for (unsigned i = n; i > position; --i) {
       keys_.move(i, i - 1);
       racy_store(handles_[i], racy_load(handles_[i - 1]));
@@ -144,8 +149,16 @@ struct BTreeLeaf : BTreeNode {
     set_count(n - 1);
     note_erase(position);
   }
-  // Moves the entries from `at` on to `right`, which must be empty and not linked yet.
-  void split_to(BTreeLeaf& right, unsigned at) {
+  // Moves the entries from `at` on to `right`, which must be empty and not linked yet, and inserts
+  // the key into one of the halves.
+  void split_to(BTreeLeaf& right, unsigned at, bool goes_left, Spot spot, const Key& key, Handle handle, NoRows rows) {
+    move_to(right, at);
+    if (goes_left) insert(spot, key, handle, rows);
+    else right.insert(spot.after(at), key, handle, rows);
+  }
+
+ private:
+  void move_to(BTreeLeaf& right, unsigned at) {
     const unsigned n = count();
     for (unsigned i = at; i < n; ++i) {
       right.keys_.set(i - at, key(i));
@@ -156,7 +169,6 @@ struct BTreeLeaf : BTreeNode {
     set_count(at);
   }
 
- private:
   KeySlots<Key, kEntries> keys_;
   Handle handles_[kEntries];
 };

@@ -49,7 +49,7 @@ bool BTree<Sync, KeyType>::remove(Worker& worker, const Key& key, Handle expecte
   while (true) {
     Unlinked unlinked;
     const RemoveAttempt attempt = Sync::section(latch_, sync::Operation::kRemove, [&]() -> RemoveAttempt {
-      if constexpr (Sync::kRegions) unlinked.count = 0;  // discards what an aborted run of this body left
+      if constexpr (Sync::kRegions) unlinked.count = 0, unlinked.separator = nullptr;  // discards what an aborted run of this body left
       if (structure) return remove_last(key, expected, unlinked);
       Place place;
       return descend(key, place) ? remove_at(place, key, expected) : RemoveAttempt{};
@@ -75,13 +75,13 @@ template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Handle expected) -> RemoveAttempt {
   Leaf* const leaf = place.leaf;
   const unsigned count = leaf->count();
-  const unsigned position = leaf->template lower_bound<kWide>(key, count);
-  const bool found = position < count && leaf->key(position) == key && leaf->handle(position) == expected;
+  const Spot spot = leaf->template spot_of<kWide>(key, count, place.fences, rows_);
+  const bool found = spot.found && leaf->handle(spot.position) == expected;
   if (!found) return {place.guard.valid() ? Progress::kDone : Progress::kRestart, false};
   if (count == 1 && root_node() != leaf) return {place.guard.valid() ? Progress::kStructure : Progress::kRestart, false};
   WriteGuard write(leaf->word, place.guard);
   if (!write.owns()) return {};
-  leaf->erase(position);
+  leaf->erase(spot.position);
   write.raise();
   return {Progress::kDone, true};
 }
@@ -97,7 +97,7 @@ auto BTree<Sync, KeyType>::remove_last(const Key& key, Handle expected, Unlinked
   Place place;
   while (node->level() > 0) {
     unsigned child;
-    Node* const below = step_down(as_inner(node), key, child, place.first, place.last);
+    Node* const below = step_down(as_inner(node), key, child, place.fences);
     path.pass(as_inner(node), guard, child);
     const ReadGuard below_guard(below->word);
     if (!guard.valid() || below_guard.obsolete()) return {};
@@ -106,7 +106,7 @@ auto BTree<Sync, KeyType>::remove_last(const Key& key, Handle expected, Unlinked
   }
   place.leaf = as_leaf(node);
   place.guard = guard;
-  const bool found = place.leaf->count() > 0 && place.leaf->template find<kWide>(key) == expected;
+  const bool found = place.leaf->count() > 0 && place.leaf->template find<kWide>(key, rows_) == expected;
   if (!found) return {guard.valid() ? Progress::kDone : Progress::kRestart, false};
   // The leaf stays if it has received another entry or has become the root.
   if (place.leaf->count() > 1 || root_node() == node) return {guard.valid() ? Progress::kStructure : Progress::kRestart, false};
@@ -130,7 +130,8 @@ auto BTree<Sync, KeyType>::unlink(const Path& path, const Place& place, Unlinked
   if (!write.owns()) return {};
 
   if (path.anchor) {
-    path.anchor->erase_child(path.anchor_child);
+    if constexpr (Traits::kOwnSeparators) unlinked.separator = path.anchor->erase_child(path.anchor_child);
+    else path.anchor->erase_child(path.anchor_child);
     write_anchor->raise();
     place.leaf->set_count(0);
     write.retire();
@@ -174,6 +175,12 @@ void BTree<Sync, KeyType>::retire(Worker& worker, const Unlinked& unlinked) {
     const size_t bytes = bytes_of(node);
     counts_.add(worker.id(), 0, -static_cast<int64_t>(bytes));
     worker.retire_memory(node, bytes, MemoryPart::kIndexes);
+  }
+  if constexpr (Traits::kOwnSeparators) {
+    if (unlinked.separator == nullptr) return;
+    const size_t bytes = bytes_of(unlinked.separator);
+    counts_.add(worker.id(), 0, -static_cast<int64_t>(bytes));
+    worker.retire_memory(const_cast<KeyBytes*>(unlinked.separator), bytes, MemoryPart::kIndexes);
   }
 }
 

@@ -11,23 +11,25 @@ namespace elider::index {
 
 template <sync::Policy Sync, class KeyType>
 void BTree<Sync, KeyType>::read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents) {
-  const Key key = direction == Direction::kForward ? at.key : at.end ? Traits::kMax : key_before(at.key);
+  const Target target = Traits::target(at, direction);
   struct Attempt {
     bool done;
     Hint hint;
   };
   Spin spin;
-  bool use_hint = hint.covers(key);
+  bool use_hint = hint.covers(target);
   while (true) {
     const Attempt attempt = Sync::section(latch_, sync::Operation::kScan, [&]() -> Attempt {
-      Place place;
+      PlaceOf<Bounds> place;
       if (use_hint) {
-        place = {hint.leaf, ReadGuard::resume(hint.leaf->word, hint.version), hint.first, hint.last};
+        place = PlaceOf<Bounds>::of(hint);
         if (!place.guard.current()) return {false, {}};
-      } else if (!descend(key, place)) {
+      } else if (!descend(target, place)) {
         return {false, {}};
       }
-      return {copy_leaf(place, contents), place.hint(place.guard.version())};
+      Attempt attempt{copy_leaf(place, contents), {}};
+      attempt.hint.set(place.leaf, place.guard.version(), place.fences);
+      return attempt;
     });
     if (attempt.done) [[likely]] {
       hint = attempt.hint;
@@ -39,11 +41,11 @@ void BTree<Sync, KeyType>::read_leaf(const Bound<Key>& at, Direction direction, 
 }
 
 template <sync::Policy Sync, class KeyType>
-inline bool BTree<Sync, KeyType>::copy_leaf(const Place& place, Contents& contents) const {
+inline bool BTree<Sync, KeyType>::copy_leaf(const PlaceOf<Bounds>& place, Contents& contents) const {
   const unsigned count = place.leaf->count();
-  place.leaf->copy_to(count, contents.keys.data(), contents.handles.data());
+  place.leaf->copy_to(count, contents.keys.data(), contents.handles.data(), rows_);
   contents.count = count;
-  contents.range = {place.first, bound_behind(place.last)};
+  contents.range = place.fences.range();
   contents.witnesses[0] = {place.leaf->word.address(), place.guard.version()};
   return place.guard.valid();
 }

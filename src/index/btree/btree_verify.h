@@ -6,11 +6,16 @@
 #include <sstream>
 #include <string>
 
+#include "base/key_text.h"
 #include "index/btree/btree.h"
 
 namespace elider::index {
 
 inline std::ostream& operator<<(std::ostream& out, const SecondaryKey& key) { return out << key.value << '/' << key.primary; }
+
+inline std::ostream& operator<<(std::ostream& out, const ByteKey& key) {
+  return out << quoted_key(elider::detail::bytes_of(ref_of(key)).text());
+}
 
 template <class Key>
 Status btree_damage(const BTreeNode* node, const Key& first, const std::string& words) {
@@ -24,7 +29,7 @@ template <sync::Policy Sync, class KeyType>
 Status BTree<Sync, KeyType>::verify() const {
   Census census;
   const Node* const root = root_node();
-  if (Status status = verify_node(root, root->level(), Traits::kMin, Traits::kMax, census); !status.ok()) return status;
+  if (Status status = verify_node(root, root->level(), Bounds(), census); !status.ok()) return status;
   if (census.entries != size())
     return btree_damage(root, Traits::kMin,
                         "holds " + std::to_string(census.entries) + " entries; " + std::to_string(size()) + " were counted");
@@ -34,8 +39,19 @@ Status BTree<Sync, KeyType>::verify() const {
   return {};
 }
 
+// Returns what is wrong with the keys of a node, or an empty text. key_at(i) returns key i.
+template <class Key, class Bounds, class KeyAt>
+std::string damage_of_keys(unsigned count, const Bounds& bounds, const KeyAt& key_at) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (!bounds.covers(key_at(i))) return "has a key outside its range, at " + std::to_string(i);
+    if (i > 0 && !KeyTraits<Key>::less(key_at(i - 1), key_at(i))) return "has keys out of order, at " + std::to_string(i);
+  }
+  return {};
+}
+
 template <sync::Policy Sync, class KeyType>
-Status BTree<Sync, KeyType>::verify_node(const Node* node, unsigned level, const Key& first, const Key& last, Census& census) const {
+Status BTree<Sync, KeyType>::verify_node(const Node* node, unsigned level, const Bounds& bounds, Census& census) const {
+  const Key& first = bounds.first;
   if (node->level() != level) return btree_damage(node, first, "should be on level " + std::to_string(level));
   const uint64_t word = node->word.read();
   if (sync::VersionWord::locked(word)) return btree_damage(node, first, "is locked");
@@ -43,32 +59,36 @@ Status BTree<Sync, KeyType>::verify_node(const Node* node, unsigned level, const
   if (node != &first_leaf_) census.bytes += bytes_of(node);
   const unsigned count = node->count();
   if (count > (level == 0 ? Leaf::kEntries : Inner::kKeys)) return btree_damage(node, first, "counts " + std::to_string(count) + " keys");
+  if (level == 0) return verify_leaf(*static_cast<const Leaf*>(node), bounds, census);
 
-  const auto key_at = [&](unsigned i) {
-    return level == 0 ? static_cast<const Leaf*>(node)->key(i) : static_cast<const Inner*>(node)->key(i);
-  };
-  for (unsigned i = 0; i < count; ++i) {
-    const Key key = key_at(i);
-    if (Traits::less(key, first) || Traits::less(last, key))
-      return btree_damage(node, first, "has a key outside its range, at " + std::to_string(i));
-    if (i > 0 && !Traits::less(key_at(i - 1), key)) return btree_damage(node, first, "has keys out of order, at " + std::to_string(i));
-  }
-  if (level == 0) {
-    census.entries += count;
-    if (count == 0 && node != root_node()) return btree_damage(node, first, "is empty");
-    for (unsigned i = 0; i < count; ++i)
-      if (static_cast<const Leaf*>(node)->handle(i) == kNoHandle)
-        return btree_damage(node, first, "lacks a handle at " + std::to_string(i));
-    return {};
-  }
   const Inner* const inner = static_cast<const Inner*>(node);
+  const std::string damage = damage_of_keys<Key>(count, bounds, [&](unsigned i) { return inner->key(i); });
+  if (!damage.empty()) return btree_damage(node, first, damage);
+  if constexpr (Traits::kOwnSeparators) {
+    if (const char* const words = inner->damage(rows_); words != nullptr) return btree_damage(node, first, words);
+    for (unsigned i = 0; i < count; ++i) census.bytes += bytes_of(inner->key(i).bytes);
+  }
   for (unsigned i = 0; i <= count; ++i) {
     const Node* const child = inner->child(i);
     if (!child) return btree_damage(node, first, "lacks a child at " + std::to_string(i));
-    const Key child_first = i == 0 ? first : inner->key(i - 1);
-    const Key child_last = i == count ? last : key_before(inner->key(i));
-    if (Status status = verify_node(child, level - 1, child_first, child_last, census); !status.ok()) return status;
+    Bounds of_child = bounds;
+    of_child.narrow(*inner, i, count);
+    if (Status status = verify_node(child, level - 1, of_child, census); !status.ok()) return status;
   }
+  return {};
+}
+
+template <sync::Policy Sync, class KeyType>
+Status BTree<Sync, KeyType>::verify_leaf(const Leaf& leaf, const Bounds& bounds, Census& census) const {
+  const unsigned count = leaf.count();
+  for (unsigned i = 0; i < count; ++i)
+    if (leaf.handle(i) == kNoHandle) return btree_damage(&leaf, bounds.first, "lacks a handle at " + std::to_string(i));
+  const std::string damage = damage_of_keys<Key>(count, bounds, [&](unsigned i) { return leaf.key(i, rows_); });
+  if (!damage.empty()) return btree_damage(&leaf, bounds.first, damage);
+  if constexpr (Traits::kOwnSeparators)
+    if (const char* const words = leaf.damage(rows_); words != nullptr) return btree_damage(&leaf, bounds.first, words);
+  if (count == 0 && &leaf != root_node()) return btree_damage(&leaf, bounds.first, "is empty");
+  census.entries += count;
   return {};
 }
 
@@ -84,7 +104,7 @@ void BTree<Sync, KeyType>::dump_node(const Node* node, unsigned depth, std::ostr
   const unsigned count = node->count();
   if (node->level() == 0) {
     const Leaf* const leaf = static_cast<const Leaf*>(node);
-    for (unsigned i = 0; i < count; ++i) out << ' ' << leaf->key(i) << "->" << leaf->handle(i);
+    for (unsigned i = 0; i < count; ++i) out << ' ' << leaf->key(i, rows_) << "->" << leaf->handle(i);
     out << '\n';
     return;
   }
