@@ -22,7 +22,7 @@ BTree<Sync, KeyType>::BTree(Rows rows) : root_(&first_leaf_), rows_(rows) {
 // Reads the root pointer again after acquiring the guard. Otherwise the left half of a root that
 // has just been split could be mistaken for the root.
 template <sync::Policy Sync, class KeyType>
-inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
+[[gnu::always_inline]] inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
   node = root_node();
   ELIDER_TEST_POINT("btree.root_read");
   guard = ReadGuard(node->word);
@@ -48,7 +48,7 @@ inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Target& ta
 
 template <sync::Policy Sync, class KeyType>
 template <class F>
-inline bool BTree<Sync, KeyType>::descend(const Target& target, PlaceOf<F>& place) const {
+[[gnu::always_inline]] inline bool BTree<Sync, KeyType>::descend(const Target& target, PlaceOf<F>& place) const {
   Node* node;
   ReadGuard guard;
   if (!start_at_root(node, guard)) return false;

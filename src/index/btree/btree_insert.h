@@ -183,7 +183,11 @@ template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_guard, unsigned child, const Place& place, const Key& key,
                                       Handle candidate, const Spares& spares) -> InsertAttempt {
   ELIDER_TEST_POINT("btree.before_split");
+  WriteGuard write_parent(parent->word, parent_guard);
+  if (!write_parent.owns()) return {};
   Leaf* const leaf = place.leaf;
+  WriteGuard write(leaf->word, place.guard);
+  if (!write.owns()) return {};
   const Spot spot = leaf->template spot_of<kWide>(key, Leaf::kEntries, place.fences, rows_);
   const auto [at, goes_left] = divide(*leaf, spot.position, Leaf::kEntries);
   InsertAttempt attempt;
@@ -198,10 +202,6 @@ auto BTree<Sync, KeyType>::split_leaf(Inner* parent, const ReadGuard& parent_gua
     std::memcpy(spares.separator->data(), shortest.of.bytes->data(), shortest.size);
     separator = {spares.separator};
   }
-  WriteGuard write_parent(parent->word, parent_guard);
-  if (!write_parent.owns()) return {};
-  WriteGuard write(leaf->word, place.guard);
-  if (!write.owns()) return {};
   Leaf* const right = new (spares.leaf) Leaf;
   right->start_leaf();
   leaf->split_to(*right, at, goes_left, spot, key, candidate, rows_);
