@@ -83,7 +83,7 @@ inline constexpr uint32_t kZonesAutomatic = ~uint32_t{0};  // Schema::zones
 struct Schema {
   std::string name;
   KeyIndex key_index = KeyIndex::kOrdered;
-  // A table with byte keys needs key_index kRadix or kHashed. It cannot have zones or inline_rows.
+  // A table with byte keys cannot have zones or inline_rows.
   KeyKind key_kind = KeyKind::kNumbers;
   // If not empty, the byte keys are encoded tuples (elider/tuple.h) with these fields. Operations
   // refuse all other keys.

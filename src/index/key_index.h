@@ -1,4 +1,5 @@
-// KeyIndexOf: the key index of a table, which is a B+-tree, hash table or radix tree.
+// KeyIndexOf: the key index of a table, which is a B+-tree, hash table or radix tree of number keys,
+// or a B+-tree or radix tree of byte keys.
 // SecondaryIndexOf: a secondary index of a table, which is always ordered.
 //
 // Lookups, with which every operation starts, are member functions. For everything else, visit()
@@ -34,11 +35,14 @@ class KeyIndexOf {
   using HashedBytes = HashTable<Sync, ByteKey>;
   using Radix = RadixTree<Sync, Key>;
   using Bytes = typename ByteIndexOf<Sync>::type;
+  using OrderedBytes = BTree<Sync, ByteKey>;
   using Hint = typename Ordered::Hint;  // the B+-tree's hint; other kinds of index do not use hints
 
   // `row_key` tells where a row stores its byte key.
   KeyIndexOf(KeyIndex kind, KeyKind keys, RowKey row_key) {
     if (keys == KeyKind::kBytes && kind == KeyIndex::kHashed) hashed_bytes_ = std::make_unique<HashedBytes>(HashKeys<ByteKey>(row_key));
+    else if (keys == KeyKind::kBytes && kind == KeyIndex::kOrdered && ByteIndexOf<Sync>::kHasTree)
+      ordered_bytes_ = std::make_unique<OrderedBytes>(row_key);
     else if (keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
     else if (kind == KeyIndex::kOrdered) ordered_ = std::make_unique<Ordered>();
     else if (kind == KeyIndex::kRadix) radix_ = std::make_unique<Radix>();
@@ -54,6 +58,7 @@ class KeyIndexOf {
     else if constexpr (std::is_same_v<Index, Radix>) return *radix_;
     else if constexpr (std::is_same_v<Index, Bytes>) return *bytes_;
     else if constexpr (std::is_same_v<Index, HashedBytes>) return *hashed_bytes_;
+    else if constexpr (std::is_same_v<Index, OrderedBytes>) return *ordered_bytes_;
     else return *ordered_;
   }
   // Calls f(index) and returns its result.
@@ -63,7 +68,8 @@ class KeyIndexOf {
     if (hashed_ != nullptr) return f(*hashed_);
     if (radix_ != nullptr) return f(*radix_);
     if (bytes_ != nullptr) return f(*bytes_);
-    return f(*hashed_bytes_);
+    if (hashed_bytes_ != nullptr) return f(*hashed_bytes_);
+    return f(*ordered_bytes_);
   }
 
   // `ahead` lists the cache lines of the row that the caller will access next. The hash tables and
@@ -72,9 +78,13 @@ class KeyIndexOf {
     if (ordered_ != nullptr) return ordered_->get(key.number(), hint, witness);
     if (hashed_ != nullptr) return get_hashed(*hashed_, key, witness, ahead);
     if (radix_ != nullptr) return radix_->get(key.number(), witness, ahead);
-    if (bytes_ == nullptr) return hashed_bytes_->get(ByteKey{key.bytes()}, witness, ahead);
-    NoHint none;
-    return bytes_->get(ByteKey{key.bytes()}, none, witness);
+    if (hashed_bytes_ != nullptr) return hashed_bytes_->get(ByteKey{key.bytes()}, witness, ahead);
+    if (bytes_ != nullptr) {
+      NoHint none;
+      return bytes_->get(ByteKey{key.bytes()}, none, witness);
+    }
+    typename OrderedBytes::Hint none;
+    return ordered_bytes_->get(ByteKey{key.bytes()}, none, witness);
   }
   void multi_get(const KeyRef* keys, size_t count, Handle* handles, Witness* witnesses, Ahead ahead) {
     const auto* const numbers = reinterpret_cast<const Key*>(keys);
@@ -82,14 +92,17 @@ class KeyIndexOf {
     else if (hashed_ != nullptr) hashed_->multi_get(numbers, count, handles, witnesses, ahead);
     else if (radix_ != nullptr) radix_->multi_get(numbers, count, handles, witnesses, ahead);
     else if (bytes_ != nullptr) bytes_->multi_get(keys, count, handles, witnesses, ahead);
-    else hashed_bytes_->multi_get(keys, count, handles, witnesses, ahead);
+    else if (hashed_bytes_ != nullptr) hashed_bytes_->multi_get(keys, count, handles, witnesses, ahead);
+    else ordered_bytes_->multi_get(keys, count, handles, witnesses, ahead);
   }
   InsertResult get_or_insert(Worker& worker, KeyRef key, Handle candidate, Hint& hint) {
     if (ordered_ != nullptr) return ordered_->get_or_insert(worker, key.number(), candidate, hint);
     if (hashed_ != nullptr) return hashed_->get_or_insert(worker, key.number(), candidate);
     if (radix_ != nullptr) return radix_->get_or_insert(worker, key.number(), candidate);
-    if (bytes_ == nullptr) return hashed_bytes_->get_or_insert(worker, {key.bytes()}, candidate);
-    return bytes_->get_or_insert(worker, {key.bytes()}, candidate);
+    if (hashed_bytes_ != nullptr) return hashed_bytes_->get_or_insert(worker, {key.bytes()}, candidate);
+    if (bytes_ != nullptr) return bytes_->get_or_insert(worker, {key.bytes()}, candidate);
+    typename OrderedBytes::Hint none;
+    return ordered_bytes_->get_or_insert(worker, {key.bytes()}, candidate, none);
   }
   bool remove(Worker& worker, KeyRef key, Handle expected) {
     return visit([&]<class Index>(Index& index) { return index.remove(worker, key_of<typename Index::Key>(key), expected); });
@@ -115,6 +128,7 @@ class KeyIndexOf {
   std::unique_ptr<Radix> radix_;
   std::unique_ptr<Bytes> bytes_;
   std::unique_ptr<HashedBytes> hashed_bytes_;
+  std::unique_ptr<OrderedBytes> ordered_bytes_;
 };
 
 // The key of an entry in a secondary index with byte keys: the value, most significant byte first,

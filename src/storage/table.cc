@@ -83,10 +83,6 @@ Status check_rows(const Schema& schema) {
   if (static_cast<size_t>(schema.key_index) >= std::size(kKeyIndexes)) return wrong(schema, "its key index has an unknown kind");
   if (schema.key_kind > KeyKind::kBytes) return wrong(schema, "its keys have an unknown kind");
   if (schema.key_kind == KeyKind::kBytes) {
-    if (schema.key_index == KeyIndex::kOrdered)
-      return wrong(schema, "byte keys need the key index '" + std::string(elider::name_of(KeyIndex::kRadix)) + "' or '" +
-                               std::string(elider::name_of(KeyIndex::kHashed)) + "'; it has '" +
-                               std::string(elider::name_of(schema.key_index)) + "'");
     if (schema.inline_rows != 0) return wrong(schema, "inline_rows needs number keys");
     if (schema.zones != 0) return wrong(schema, "zones need number keys");
   } else if (!schema.key_fields.empty()) {

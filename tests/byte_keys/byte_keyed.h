@@ -33,6 +33,7 @@ struct elider::index::ByteIndexOf<elider::test::ByteKeyedSync> {
 #else
   using type = elider::test::SortedLeaves;
 #endif
+  static constexpr bool kHasTree = false;
   // Data folders hold no byte keys yet.
   static KeyKind kind_of(const Schema& schema, const Options& options) {
     const bool bytes = schema.key_index == KeyIndex::kOrdered || (schema.key_index == KeyIndex::kHashed && schema.inline_rows == 0);

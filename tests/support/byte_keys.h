@@ -33,12 +33,8 @@ inline SchemaOf<Account, std::string_view> byte_account_schema(KeyIndex key_inde
   return schema;
 }
 
-// Returns the combinations whose key index supports byte keys.
-inline std::vector<Combination> combinations_of_byte_keys(bool concurrent_only) {
-  std::vector<Combination> chosen = combinations(concurrent_only, false);
-  std::erase_if(chosen, [](const Combination& one) { return one.key_index == KeyIndex::kOrdered; });
-  return chosen;
-}
+// Returns each engine with each key index.
+inline std::vector<Combination> combinations_of_byte_keys(bool concurrent_only) { return combinations(concurrent_only, false); }
 
 inline std::vector<Combination> combinations_of_ordered_byte_keys(bool concurrent_only) {
   std::vector<Combination> chosen = combinations_of_byte_keys(concurrent_only);
