@@ -85,15 +85,11 @@ namespace {
 
 constexpr uint32_t kKeyBytesUnlessChosen = 16;
 
-// Byte keys need a hash table or the radix tree, which is the default.
 void resolve_keys(YcsbOptions& options) {
   options.key_form = key_form_of(options);
   options.key_format = KeyFormat(options.key_form, options.key_bytes == 0 ? kKeyBytesUnlessChosen : options.key_bytes);
   if (options.key_form == KeyForm::kNumber) return;
   if (!options.index_chosen) options.key_index = KeyIndex::kRadix;
-  if (options.key_index == KeyIndex::kOrdered)
-    refuse_option("--index", fmt::format("--key-kind {} requires --index art or hash, not {}", name_of(options.key_form),
-                                         elider::name_of(options.key_index)));
   if (options.inline_rows)
     refuse_option("--inline-rows", fmt::format("requires number keys, not --key-kind {}", name_of(options.key_form)));
 }

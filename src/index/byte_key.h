@@ -40,13 +40,13 @@ struct ByteKey {
 template <sync::Policy Sync, class KeyType>
 class RadixTree;
 
-// Selects an ordered index with byte keys that tables under a sync policy use, and that also serves
-// as their secondary index. By default, this index is the radix tree, and a new table's schema
-// determines whether the table has number keys or byte keys. Tables that ask for a B+-tree
-// (kHasTree) or a hash table get that instead. Tests specialize the template to run another index,
-// or to use byte keys in tables whose callers use number keys. A specialization defines `type`, the
-// class of the index, kHasTree, and kind_of(schema, options), which returns the kind of keys of a
-// new table.
+// Selects the index with byte keys that tables under a sync policy use, and that also serves as
+// their secondary index. By default, this index is the radix tree, and a new table's schema
+// determines whether the table has number keys or byte keys. Tables that ask for a hash table or,
+// if kHasTree is true, for a B+-tree, have that as their key index. Tests specialize the template
+// to run another index, or to use byte keys in tables whose callers use number keys. A
+// specialization defines `type`, the class of the index, kHasTree, and kind_of(schema, options),
+// which returns the kind of keys of a new table.
 //
 // The index implements the interface of an ordered index (index.h) with ByteKey as its key, except
 // that it does not use hints: get() and read_leaf() take a NoHint, and get_or_insert() does not

@@ -1,5 +1,5 @@
-// KeyIndexOf: the key index of a table, which is a B+-tree, hash table or radix tree of number keys,
-// or a B+-tree or radix tree of byte keys.
+// KeyIndexOf: the key index of a table, which is a B+-tree, hash table or radix tree. With byte
+// keys, it is a B+-tree or radix tree.
 // SecondaryIndexOf: a secondary index of a table, which is always ordered.
 //
 // Lookups, with which every operation starts, are member functions. For everything else, visit()

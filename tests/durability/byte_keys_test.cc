@@ -193,9 +193,8 @@ TEST_P(ByteKeyFolderTest, TheLogShowsTheWholeKeys) {
 // The log, a checkpoint and the schema in the files, for a table with tuple keys.
 TEST_P(ByteKeyFolderTest, TuplesComeFromTheFilesWithTheirTypes) {
   using TupleKey = std::tuple<uint16_t, std::string, std::optional<Descending<int64_t>>>;
-  const SchemaOf<Account, TupleKey> schema = SchemaOf<Account, TupleKey>("tuples")
-                                                   .key_index(GetParam().key_index)
-                                                   .column("balance", &Account::balance);
+  SchemaOf<Account, TupleKey> schema("tuples");
+  schema.key_index(GetParam().key_index).column("balance", &Account::balance);
   std::map<TupleKey, int64_t> expected;
   for (int round = 0; round < 3; ++round) {
     Database database = open();
@@ -235,8 +234,8 @@ TEST_P(ByteKeyFolderTest, TuplesComeFromTheFilesWithTheirTypes) {
 // Files whose keys are not of the table's types are damaged. Here, a handle of another type has
 // written such a key.
 TEST_P(ByteKeyFolderTest, KeysOfOtherTypesInTheFilesAreDamage) {
-  auto schema = SchemaOf<Account, std::tuple<uint16_t>>("numbered").column("balance", &Account::balance);
-  schema.key_index(GetParam().key_index);
+  SchemaOf<Account, std::tuple<uint16_t>> schema("numbered");
+  schema.key_index(GetParam().key_index).column("balance", &Account::balance);
   for (const bool checkpoint : {false, true}) {
     std::filesystem::remove_all(folder_ / "data");
     {
