@@ -1,7 +1,7 @@
 // Shared by the tests of the radix tree: keys of both kinds, made from strings and sorted like
 // them.
 //
-// For tests only. Thread safety: values.
+// This header is for tests only. Thread safety: values.
 #pragma once
 
 #include <cstring>

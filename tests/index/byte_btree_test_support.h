@@ -1,7 +1,8 @@
 // Shared by the tests of the B+-tree of byte keys: rows that contain their keys, and keys that are
 // made from strings.
 //
-// For tests only. Thread safety: a ByteRow is a value; a tree's fixture belongs to one thread.
+// This header is for tests only. Thread safety: a ByteRow is a value; a tree's fixture belongs to
+// one thread.
 #pragma once
 
 #include <cstring>

@@ -26,7 +26,7 @@ Handle make_row(Worker& worker, ByteKey key) {
   return reinterpret_cast<Handle>(row);
 }
 size_t bytes_of_row(Handle row) { return kKeyOffset + sizeof(KeyBytes) + RowKey{kKeyOffset}.of(row).size(); }
-void retire_row(Worker& worker, Handle row) { worker.retire_memory(reinterpret_cast<void*>(row), bytes_of_row(row), MemoryPart::kRows); }
+void retire_key(Worker& worker, Handle row) { worker.retire_memory(reinterpret_cast<void*>(row), bytes_of_row(row), MemoryPart::kRows); }
 void free_row(Worker& worker, Handle row) { worker.free(reinterpret_cast<void*>(row), bytes_of_row(row), MemoryPart::kRows); }
 
 // Keys of 0 to about 300 bytes, many of which have the same beginning.
@@ -83,7 +83,7 @@ struct HashBytesTest : testing::Test {
     }
     ASSERT_TRUE(table->remove(*inside, key.key(), there->second)) << n;
     ASSERT_FALSE(seen.holds());
-    retire_row(*inside, there->second);
+    retire_key(*inside, there->second);
     model.erase(there);
   }
   Handle expected(uint64_t n) const {
@@ -207,7 +207,7 @@ struct HashBytesStressTest : testing::Test {
       } else {
         ASSERT_TRUE(RowKey{kKeyOffset}.equals(there, key.key()));
         if (random.one_in(2) && table.remove(*inside, key.key(), there)) {
-          retire_row(*inside, there);
+          retire_key(*inside, there);
           --left;
         }
       }
@@ -292,7 +292,7 @@ TEST(HashBytesRaceTest, ALookupMayReadTheKeyOfARowThatIsBeingRemoved) {
   });
   stop.wait_until_reached();
   ASSERT_TRUE(table.remove(*inside, a.key(), row));
-  retire_row(*inside, row);
+  retire_key(*inside, row);
   for (int i = 0; i < 8; ++i) inside.pass();
   ASSERT_TRUE(table.get_or_insert(*inside, b.key(), make_row(*inside, b.key())).inserted);
   stop.go();

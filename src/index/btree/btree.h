@@ -99,7 +99,8 @@ class BTree {
   using Rows = typename KeyTraits<Key>::Rows;
   static constexpr bool kOrdered = true;
 
-  // With byte keys, each handle is the address of a row that stores the handle's key at `rows`.
+  // If the keys are byte keys, each handle is the address of a row that stores the handle's key at
+  // `rows`.
   explicit BTree(Rows rows = {});
   BTree(const BTree&) = delete;
   BTree& operator=(const BTree&) = delete;

@@ -34,7 +34,7 @@
 //   change. So its size is right, and no access lies beyond the key, whatever the prefix is.
 // - What follows from a wrong combination is discarded, because the guard is then not valid.
 //
-// In a hardware transaction, a comparison of keys adds the cache lines of the row's key to the
+// Within a hardware transaction, a comparison of keys adds the cache lines of the row's key to the
 // transaction: one or two if a head is found, and those of about five rows if all heads are equal.
 // A split that lengthens the prefix reads the keys of all rows of the leaf.
 //

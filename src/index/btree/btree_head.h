@@ -95,12 +95,12 @@ struct ByteSpot {
   unsigned position = 0;
   bool found = false;
   uint32_t prefix = 0;  // the node's prefix if the key is inserted
-  // The same place after the first `at` entries have been moved away.
+  // Returns the same place after the first `at` entries have been moved away.
   ByteSpot after(unsigned at) const { return {position - at, found, prefix}; }
 };
 
-// In the functions below, key_at(i) returns key i of the node, `count` is the number of keys, and
-// `prefix` is the length of the prefix.
+// Parameters of the functions below: key_at(i) returns key i of the node, `count` is the number of
+// keys, and `prefix` is the length of the prefix.
 template <unsigned N>
 class Heads {
  public:

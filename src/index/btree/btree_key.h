@@ -36,7 +36,7 @@ struct NoRows {};
 struct NumberSpot {
   unsigned position;
   bool found;
-  // The same place after the first `at` entries have been moved away.
+  // Returns the same place after the first `at` entries have been moved away.
   NumberSpot after(unsigned at) const { return {position - at, found}; }
 };
 
