@@ -191,7 +191,8 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     }
     const unsigned position =
         heads_.template count_before<Wide>(key, false, count, prefix, [&](unsigned i) { return this->key(i, rows); });
-    return {position, position < count && equal_keys(this->key(position, rows), key), prefix};
+    const bool tied = position < count && heads_.get(position) == head_of(key, prefix);  // if not, the row need not be read
+    return {position, tied && equal_keys(this->key(position, rows), key), prefix};
   }
   void copy_to(unsigned n, Key* keys, Handle* handles, RowKey rows) const {
     for (unsigned i = 0; i < n; ++i) {
