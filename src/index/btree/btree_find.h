@@ -22,7 +22,7 @@ BTree<Sync, KeyType>::BTree(Rows rows) : root_(&first_leaf_), rows_(rows) {
 // Reads the root pointer again after acquiring the guard. Otherwise the left half of a root that
 // has just been split could be mistaken for the root.
 template <sync::Policy Sync, class KeyType>
-[[gnu::always_inline]] inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
+inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) const {
   node = root_node();
   ELIDER_TEST_POINT("btree.root_read");
   guard = ReadGuard(node->word);
