@@ -210,7 +210,7 @@ class Reads : public TransactionBase {
   Status do_version(const TableRef& ref, KeyRef key, uint64_t* version) override {
     RawView view;
     *version = 0;
-    Status status = do_get(ref, key, {}, &view);
+    Status status = Reads::do_get(ref, key, {}, &view);
     if (status.not_found()) return {};
     if (!status.ok()) [[unlikely]] return status;
     return derived().version_of(static_cast<TableType&>(*ref.base()), static_cast<Row*>(view.header()->row), key, version);

@@ -131,6 +131,14 @@ class ByteKeyed : public Base {
   Status do_remove(const TableRef& table, KeyRef key) override {
     return with_key(table, key, [&](KeyRef bytes) { return Base::do_remove(table, bytes); });
   }
+  Status do_scan_rows(const TableRef& table, const RowScanOptions& options,
+                      FunctionRef<bool(KeyRef, RawView, unsigned)> visit) override {
+    if (!has_byte_keys(table)) return Base::do_scan_rows(table, options, visit);
+    return Base::do_scan_rows(table, options, [&](KeyRef key, RawView view, unsigned thread) {
+      name_number(table, view);
+      return visit(table.base()->number_of(key), view, thread);
+    });
+  }
   void do_look_ahead(const TableRef& table, const KeyRef* keys, size_t count) override {
     if (!has_byte_keys(table)) Base::do_look_ahead(table, keys, count);
   }

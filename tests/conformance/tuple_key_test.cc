@@ -172,6 +172,7 @@ TEST_P(TupleKeyTest, PrefixesOfOtherTypesAreRefused) {
     refused(prefix(1, StartsWith{std::vector<std::byte>(1)}), "field 1 is bytes instead of text");
     refused(prefix(1, "a", 1), "field 2 is integer 1 instead of uint32 desc");
     refused(prefix(1, "a", Descending{1}, 4), "field 3 is integer, but there should be no such field");
+    if (!GetParam().ordered()) return;
     EXPECT_OK(txn.scan(orders_, prefix(1, StartsWith{"a"}), {}, stop));
     EXPECT_OK(txn.scan(orders_, prefix(1, "a", Descending{1}), {}, stop));
   });
