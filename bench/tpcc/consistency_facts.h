@@ -31,7 +31,7 @@ class Sums {
   std::vector<std::atomic<int64_t>> values_;
 };
 
-// Sums over all districts, by customer, district and stock row.
+// Facts about the whole database: one sum per customer, district or stock row, and total counts.
 struct GlobalFacts {
   explicit GlobalFacts(const Sizes& sizes);
 

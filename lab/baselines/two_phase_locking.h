@@ -59,7 +59,8 @@ class TwoPhaseLocking {
     }
   }
   // Runs one attempt of a call in a group. If the attempt has a conflict, the group retries the
-  // call. If the same transactions have blocked the call for too long, the call fails.
+  // call. If the holders of a lock have not changed for too long while the call waited, the call
+  // fails.
   template <RunnableTransaction Txn>
   Status attempt_once(Txn& txn, const Call& call) {
     Status status = attempt(txn, call.procedure);

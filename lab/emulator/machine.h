@@ -109,8 +109,8 @@ struct Machine {
   uint32_t processor;  // to which all threads are bound once the machine is armed
   Options options;
 
-  // Guarded by `lock`, except that a thread reads `holder` without the lock to check whether it
-  // holds the turn.
+  // Guarded by `lock`. Two members are also read without it: `holder`, to check which thread holds
+  // the turn, and `turns`, by that thread.
   Lock lock;
   Thread* holder;
   uint32_t ready;   // number of threads that wait for the turn

@@ -89,7 +89,7 @@ class Log {
   ~Log();
   // Writes and syncs all appended records, then stops the logger threads. No worker may be inside a
   // commit. If the result is ok, recovery will find exactly the commits up to *closed. Otherwise
-  // the result is the error with which the log has failed.
+  // the result is the error that made the log fail.
   Status close(SnapshotNumber* closed);
 
   // -- a worker's commit --------------------------------------------------------------------------

@@ -88,7 +88,7 @@ bool remove_entries(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint6
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return false;
   // The removed bit must be set before the stale entries are removed. A transaction that creates a
-  // stale entry afterwards then sees the bit (retire_entry).
+  // stale entry after that sees the bit (retire_entry).
   row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
   if (filled)
     for (uint32_t i = 0; i < table.secondary_count(); ++i) table.remove_entry(worker, i, {values[i], key, handle});

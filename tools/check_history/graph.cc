@@ -83,8 +83,8 @@ void DependencyGraph::each_data_edge(uint32_t txn, Use&& use) const {
     if (!is_write(history.operations[i].kind)) continue;
     const uint32_t item = chains_.item_of_operation(i);
     const WriteIndex own = chains_.find_version(item, history.operations[i].version);
-    // If another transaction wrote the same version, which is reported as a fault, that transaction
-    // gets the edge.
+    // Two transactions may claim to have written one version. This is reported elsewhere, and only
+    // the transaction that `chains_` names gets an edge.
     if (own == kUnknown || chains_.write(own).txn != txn) continue;
     const WriteIndex next = chains_.next(item, own);
     if (next != kInitial) use(chains_.write(next).txn, EdgeKind::kWw, item, own, next);

@@ -20,14 +20,14 @@ Status HashTable<Sync, KeyType>::verify() const {
   for (size_t i = 0; i < n; ++i)
     if (Status status = verify_chain(i, n, entries, bytes); !status.ok()) return status;
   if (entries != size())
-    return hash_damage(
-        n, "is unused; the used buckets hold " + std::to_string(entries) + " entries, but " + std::to_string(size()) + " were counted");
+    return Status::invalid_argument("hash table: its buckets hold " + std::to_string(entries) + " entries, but " +
+                                    std::to_string(size()) + " were counted");
   for (unsigned segment = 1; segment <= segment_of(n - 1); ++segment) bytes += buckets_of(segment) * sizeof(Bucket);
   if (directory_.load(std::memory_order_acquire) != first_directory_.data()) bytes += directory_size_ * sizeof(Bucket*);
   const auto counted = static_cast<size_t>(counts_.bytes());
   if (counted != bytes)
-    return hash_damage(
-        n, "is unused; the used buckets have " + std::to_string(bytes) + " bytes, but " + std::to_string(counted) + " were counted");
+    return Status::invalid_argument("hash table: its allocated memory is " + std::to_string(bytes) + " bytes, but " +
+                                    std::to_string(counted) + " were counted");
   return {};
 }
 
