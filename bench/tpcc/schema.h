@@ -66,9 +66,9 @@ struct District {
   Text<9> zip;
 };
 
-// Payment's columns come first, then NewOrder's. With the two commit words, these columns fill two
-// cache lines. Only Payment and Order-Status read the other columns. The struct does not contain
-// padding.
+// The columns that Payment and Delivery change come first, then those that New-Order reads. With
+// the headers of the two cells, all of these fit into two cache lines. Only Payment and
+// Order-Status read the columns after them. The struct does not contain padding.
 struct Customer {
   int64_t balance, ytd_payment;
   uint32_t payment_count, delivery_count;

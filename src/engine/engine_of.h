@@ -334,9 +334,9 @@ Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure
 
 // -- groups of transactions -----------------------------------------------------------------------
 
-// Calls run_one(member), which makes one attempt of the member, for each member of the group. If
-// the calls must take effect in their order, repeats a member with a conflict as often as the
-// policy allows, before the next member runs.
+// For each member of the group, calls run_one(member), which tries once to run it. If the calls
+// must take effect in their order, repeats a member with a conflict as often as the policy allows,
+// before the next member runs.
 template <class Sync, template <class> class ProtocolOf>
 template <class RunOne>
 void EngineOf<Sync, ProtocolOf>::run_members(WorkerType& worker, const GroupPolicy& policy, Group& group, uint64_t begin_ns,

@@ -63,7 +63,7 @@ struct ExclusiveGuards {
   class WriteGuard {
    public:
     WriteGuard(VersionWord& word, const ReadGuard& read) : word_(&word), after_(read.version()) {}
-    // Publishes the new version after the node has been changed. If a Witness is checked and the
+    // Publishes the new version after the node has been changed. If a Witness is checked while the
     // node still has the old version, the transaction with the Witness is ordered before this
     // operation.
     ~WriteGuard() { word_->publish(after_); }

@@ -105,7 +105,7 @@ class EntryWriter {
  public:
   explicit EntryWriter(std::byte* to) : to_(to) {}
 
-  // Writes the entry except for its bytes. The caller then writes `bytes` bytes with put().
+  // Writes the entry's header. The caller then writes the contents, `bytes` bytes, with put().
   // `columns` has the same meaning as in LogEntry.
   void header(EntryKind kind, uint32_t group, uint32_t table, Key key, uint64_t version_number, uint64_t columns, size_t bytes) {
     const uint64_t shape = static_cast<uint64_t>(kind) | group << 2 | uint64_t{table} << 8;

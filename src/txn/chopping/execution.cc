@@ -120,7 +120,7 @@ class Planner {
 };
 
 // Determines which procedures publish, which subscribe, and which may meet a publisher. No path of
-// conflicts leads from a publisher to a subscriber, because the analysis would have refused the
+// conflicts leads from a publisher to a subscriber; otherwise the analysis would have refused the
 // deferral.
 void bind_to_publications(Execution* execution) {
   std::vector<ExecutableProcedure>& procedures = execution->procedures;
