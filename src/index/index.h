@@ -36,7 +36,7 @@
 //
 // Each index defines its types Hint and Contents. A Hint remembers where the last operation ended.
 // Keep one Hint per index and transaction, and do not use it after the grace period. The data in a
-// Contents is readable until the Contents is destroyed.
+// Contents is readable until the Contents is destroyed, but byte keys only within the grace period.
 #pragma once
 
 #include <atomic>

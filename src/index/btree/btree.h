@@ -123,8 +123,8 @@ class BTree {
   // unchanged.
   InsertResult get_or_insert(Worker& worker, const Key& key, Handle candidate, Hint& hint);
 
-  // Removes the key if it maps to `expected`; otherwise returns false and does not change anything.
-  // A leaf that becomes empty is unlinked and retired.
+  // Removes the key if it maps to `expected`, which must not be kNoHandle; otherwise returns false
+  // and does not change anything. A leaf that becomes empty is unlinked and retired.
   bool remove(Worker& worker, const Key& key, Handle expected);
 
   // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
