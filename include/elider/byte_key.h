@@ -43,7 +43,8 @@ class Bytes {
   constexpr Bytes() = default;  // an empty string
   constexpr Bytes(const std::byte* data, size_t size) : data_(data), size_(size) {}
   constexpr Bytes(std::span<const std::byte> bytes) : data_(bytes.data()), size_(bytes.size()) {}
-  Bytes(std::nullptr_t) = delete;
+  template <std::same_as<std::nullptr_t> Null>
+  Bytes(Null) = delete;
   template <class Range>
     requires(std::convertible_to<const Range&, std::span<const unsigned char>> && !std::convertible_to<const Range&, std::string_view>)
   Bytes(const Range& range) : Bytes(std::as_bytes(std::span<const unsigned char>(range))) {}
@@ -103,11 +104,17 @@ class OwnedBytes {
   operator Bytes() const { return bytes(); }
   std::string_view text() const { return bytes().text(); }
   std::string to_string() const { return bytes().to_string(); }
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  size_t size() const { return bytes().size(); }
+  bool empty() const { return size() == 0; }
 
-  friend std::strong_ordering operator<=>(const OwnedBytes& a, const OwnedBytes& b) { return a.bytes() <=> b.bytes(); }
-  friend bool operator==(const OwnedBytes& a, const OwnedBytes& b) { return a.bytes() == b.bytes(); }
+  template <std::convertible_to<Bytes> Other>
+  friend std::strong_ordering operator<=>(const OwnedBytes& a, const Other& b) {
+    return a.bytes() <=> Bytes(b);
+  }
+  template <std::convertible_to<Bytes> Other>
+  friend bool operator==(const OwnedBytes& a, const Other& b) {
+    return a.bytes() == Bytes(b);
+  }
 
  private:
   static constexpr size_t kShort = 48;
@@ -139,11 +146,13 @@ class ByteRange {
   template <TuplePrefixType Prefix>
   ByteRange(const Prefix& prefix) : ByteRange(between(prefix, prefix)) {}
   // Returns the range of all encoded tuples from those that begin with the fields of `first` to
-  // those that begin with the fields of `last`, inclusive. Empty if first > last.
+  // those that begin with the fields of `last`, inclusive. Empty if first > last. after() and
+  // before() do not check the types of their tuples.
   template <TuplePrefixType First, TuplePrefixType Last>
   static ByteRange between(const First& first, const Last& last) {
     ByteRange range(Bytes(first.from()), Bytes(last.to()), last.to_end() ? End::kNone : End::kBefore);
     range.fields_bytes_ = static_cast<uint32_t>(range.from_.size());
+    if (Bytes(first.from()) != Bytes(last.from())) range.last_fields_ = Bytes(last.from());
     range.refusal_ = first.status().ok() ? last.status() : first.status();
     return range;
   }
@@ -175,7 +184,9 @@ class ByteRange {
   const Status& refusal() const { return refusal_; }
   // The encoded fields with which the first tuple of the range begins; empty if the range was not
   // made from a prefix of tuples. Valid as long as this object.
-  Bytes fields() const { return {from_.bytes().data(), fields_bytes_}; }
+  Bytes fields() const { return {from_.bytes().data(), std::min<size_t>(fields_bytes_, from_.size())}; }
+  // Like fields(), for the last tuple of a range that between() has made of two prefixes.
+  Bytes last_fields() const { return last_fields_.bytes(); }
 
  private:
   friend class detail::ByteRangeKeys;
@@ -190,7 +201,7 @@ class ByteRange {
     return key <= to || key.text().starts_with(to.text());
   }
 
-  OwnedBytes from_, to_;
+  OwnedBytes from_, to_, last_fields_;
   uint32_t fields_bytes_ = 0;  // size of fields()
   bool after_ = false;         // the range begins after `from_`, not at it
   End end_;

@@ -93,7 +93,8 @@ class ActiveTransaction {
   void rollback();
 
   // Begins the next attempt, after an operation or commit() has returned kConflict. Rolls the
-  // transaction back if it is open, and waits before the attempt as run() does (RunPolicy).
+  // transaction back if it is open, and waits for a random time within RunPolicy::backoff_min_us
+  // and backoff_max_us. Of `policy`, only these members, attempts_max and deadline_us are used.
   // Transaction::attempt() is then one larger. The database must be open. `policy` can differ from
   // call to call; `deadline_us` counts from the first call.
   //

@@ -16,14 +16,16 @@
 // from one state, use a held snapshot (elider/held_snapshot.h).
 //
 // When Database::run() repeats a procedure after a conflict, the first next() of the new attempt
-// goes back to where the previous attempt began. After ActiveTransaction::begin_again(), and in a
-// group, a scan does not go back; assign a copy that was made before the transaction.
+// goes back to where the first attempt began. In all other cases the position stays where it is,
+// even if the transaction does not commit: if run() fails, after begin_again(), in a group, and in
+// an operation of an installed procedure. To go back, assign a copy that was made before the
+// transaction.
 //
 // The rows of a page are copies, which the scan owns. They stay valid until the next call of
-// next(), even if the transaction ends. A transaction cannot update a row through such a view; it
-// can update it by its key. A copy of a scan continues from the same position, but does not own
-// the current page.
-// Thread safety: one thread at a time may use a scan.
+// next(), even if the transaction ends. Do not use the views of a page after that call. A
+// transaction cannot update a row through such a view; it can update it by its key. A copy of a
+// scan continues from the same position, but does not own the current page. Thread safety: one
+// thread at a time may use a scan.
 #pragma once
 
 #include "elider/language.h"
@@ -56,7 +58,7 @@ class PageMemory {
   PageMemory(PageMemory&&) = default;
   PageMemory& operator=(PageMemory&&) = default;
 
-  // Forgets all rows. Their views do not show a row any longer.
+  // Forgets all rows.
   void clear();
   // Returns a view of a copy of the row and of its key.
   RawView keep(const RawView& view, bool byte_key);
@@ -95,7 +97,6 @@ class PagedScan {
   Position begin_;  // where the attempt that used this scan last has begun
   const Transaction* txn_ = nullptr;
   uint64_t serial_ = 0;  // identifies the transaction that ran in `*txn_`
-  uint32_t attempt_ = 0;
 };
 
 }  // namespace detail
@@ -108,8 +109,9 @@ class RawTableScan : private detail::PagedScan<std::variant<KeyRange, ByteRange>
 
   // Scans a range, or the whole table. ScanOptions::limit is the maximum number of rows of all
   // pages together.
-  explicit RawTableScan(const TableRef& table)
-      : RawTableScan(table, table.byte_keys() ? Range(ByteRange()) : Range(KeyRange()), ScanOptions()) {}
+  explicit RawTableScan(const TableRef& table) : RawTableScan(table, ScanOptions()) {}
+  RawTableScan(const TableRef& table, const ScanOptions& options)
+      : RawTableScan(table, table.byte_keys() ? Range(ByteRange()) : Range(KeyRange()), options) {}
   RawTableScan(const TableRef& table, KeyRange range, const ScanOptions& options = {}) : RawTableScan(table, Range(range), options) {}
   RawTableScan(const TableRef& table, ByteRange range, const ScanOptions& options = {})
       : RawTableScan(table, Range(std::move(range)), options) {}
@@ -133,6 +135,10 @@ class RawIndexScan : private detail::PagedScan<std::variant<IndexRange, ByteInde
  public:
   static constexpr size_t kPageBytesMax = RawTableScan::kPageBytesMax;
 
+  // Scans a range of index values, or the whole index.
+  explicit RawIndexScan(const IndexRef& index) : RawIndexScan(index, KeyRange()) {}
+  RawIndexScan(const IndexRef& index, KeyRange values, const ScanOptions& options = {})
+      : PagedScan(index.table.byte_keys() ? Range(ByteIndexRange(values)) : Range(IndexRange(values)), options), index_(index) {}
   RawIndexScan(const IndexRef& index, IndexRange range, const ScanOptions& options = {})
       : PagedScan(Range(range), options), index_(index) {}
   RawIndexScan(const IndexRef& index, ByteIndexRange range, const ScanOptions& options = {})

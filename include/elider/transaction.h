@@ -149,6 +149,7 @@ class Transaction {
   // again, the new row has a larger version, but only as long as the database is open. So a row is
   // unchanged if its version is. If both versions are 0, the row is absent again, but may have
   // existed in between. The commit validates this read like every other read.
+  // The result is 0 if this transaction has removed the row.
   //   kInvalidArgument  this transaction has written the row
   Result<uint64_t> version(const TableRef& table, Key key) {
     uint64_t version = 0;
@@ -501,8 +502,11 @@ class Transaction {
   virtual void do_look_ahead(const TableRef& table, const detail::KeyRef* keys, size_t count) = 0;
   // Sets *version to the version of the key's row, or to 0 if the key does not exist.
   virtual Status do_version(const TableRef& table, detail::KeyRef key, uint64_t* version) = 0;
-  // The number of transactions that have run in this object before the current one.
+  // The transactions that run in this object have consecutive numbers. do_serial() returns the
+  // current transaction's number. do_first_serial() returns the number of the first attempt of the
+  // procedure that is running; it differs from do_serial() if the procedure is repeated.
   virtual uint64_t do_serial() const = 0;
+  virtual uint64_t do_first_serial() const = 0;
 
   uint32_t attempt_ = 1;
   bool read_only_ = false;
@@ -540,7 +544,7 @@ class Transaction {
   }
   // Returns an error if the range was made from a prefix of tuples and does not fit the table.
   static Status check_range(const TableRef& table, const ByteRange& range) {
-    if (range.refusal().ok() && range.fields().empty()) return {};
+    if (range.refusal().ok() && range.fields().empty() && range.last_fields().empty()) return {};
     return detail::check_range(table, range);
   }
   // Converts `key` to the engine's format and returns operation(key). If the table does not accept
@@ -610,7 +614,10 @@ class Transaction {
       for (; begin + size < count && size < kKeysMax && kBufferBytes - used >= sizeof(detail::KeyBuffer); ++size) {
         std::byte* const at = buffer + used;
         const Result<size_t> bytes = put(begin + size, std::span(at + sizeof(detail::KeyBytes), kKeyBytesMax));
-        if (!bytes.ok()) [[unlikely]] return bytes.status();
+        if (!bytes.ok()) [[unlikely]] {
+          Status status = operation(refs, begin, size);  // of the keys before this one
+          return status.ok() ? bytes.status() : status;
+        }
         refs[size] = detail::KeyRef(new (at) detail::KeyBytes{static_cast<uint32_t>(*bytes)});
         used += (sizeof(detail::KeyBytes) + *bytes + 7) / 8 * 8;
       }

@@ -163,7 +163,7 @@ class CheckedInteger {
  public:
   constexpr CheckedInteger() = default;
   template <class U>
-    requires(std::integral<U> || std::is_enum_v<U>)
+    requires((std::integral<U> || std::is_enum_v<U>) && sizeof(U) <= sizeof(uint64_t))
   constexpr CheckedInteger(U value) : word_(static_cast<uint64_t>(value)), negative_(value < U{}) {}
 
   constexpr bool fits() const {

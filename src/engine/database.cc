@@ -45,6 +45,7 @@ class EndedTransaction final : public Transaction {
   void do_look_ahead(const TableRef&, const KeyRef*, size_t) override {}
   Status do_version(const TableRef&, KeyRef, uint64_t*) override { return finished(); }
   uint64_t do_serial() const override { return 0; }
+  uint64_t do_first_serial() const override { return 0; }
 };
 
 }  // namespace

@@ -216,6 +216,7 @@ class Reads : public TransactionBase {
     return derived().version_of(static_cast<TableType&>(*ref.base()), static_cast<Row*>(view.header()->row), key, version);
   }
   uint64_t do_serial() const override { return transactions_ended(); }
+  uint64_t do_first_serial() const override { return first_attempt(); }
 
   Status do_scan(const TableRef& ref, const detail::KeyRefRange& range, const ScanOptions& options, Visitor visit) override {
     const ColumnSet* set = check<Purpose::kRead>(ref, options.columns);

@@ -113,6 +113,7 @@ Status check_range(const TableRef& table, const ByteRange& range) {
   if (!range.refusal().ok() || !table) return refuse_tuple(table, range.refusal());
   if (!table.tuple_keys()) return {};
   Status status = check_tuple_prefix(table.schema().key_fields, range.fields().span());
+  if (status.ok()) status = check_tuple_prefix(table.schema().key_fields, range.last_fields().span());
   if (status.ok()) return {};
   return reworded(Code::kInvalidArgument,
                   "table '" + table.schema().name + "' has the key " + text_of(table.schema().key_fields) + ", but in the range's prefix ",

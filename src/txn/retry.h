@@ -88,6 +88,7 @@ template <class Txn, class Procedure>
 template <class Txn, class AttemptOnce>
 [[gnu::always_inline]] inline Status begin_and_attempt(Txn& txn, const Call& call, uint32_t number, AttemptOnce attempt_once) {
   const Inside inside(call.worker);
+  if (number > 1) txn.repeat();
   txn.begin(number, call.policy.procedure_id);
   return attempt_once(txn, call);
 }

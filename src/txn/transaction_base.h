@@ -29,6 +29,12 @@ class TransactionBase : public Transaction {
   // that the transaction read and wrote is durable. Set only if the database has a log.
   SnapshotNumber commit_number() const { return commit_number_; }
   bool active() const { return state_ != State::kFinished; }
+  // Called before an attempt that repeats the procedure of the previous attempt.
+  void repeat() {
+    const uint64_t now = transactions_ended();
+    if (last_repeated_ != now - 1) first_of_repeated_ = now - 1;
+    last_repeated_ = now;
+  }
   void stays_open() {}
 
  protected:
@@ -91,6 +97,8 @@ class TransactionBase : public Transaction {
 
   // The number of transactions that have ended in this object.
   uint64_t transactions_ended() const { return ended_.load(std::memory_order_relaxed); }
+  // The value of transactions_ended() in the first attempt of the current procedure.
+  uint64_t first_attempt() const { return last_repeated_ == transactions_ended() ? first_of_repeated_ : transactions_ended(); }
   // The generation of this transaction's views and their headers (RawView::shows).
   uint32_t generation() const { return static_cast<uint32_t>(transactions_ended()); }
   // Returns ok if a scan may continue after its visitor has returned. `ended` is the value of
@@ -130,6 +138,8 @@ class TransactionBase : public Transaction {
   // transaction and thereby return the worker, which another thread may then use. relaxed: no other
   // data depends on it.
   std::atomic<uint64_t> ended_{0};
+  uint64_t last_repeated_ = ~uint64_t{0};  // the last attempt that repeated another one
+  uint64_t first_of_repeated_ = 0;         // the first attempt of its procedure
   SnapshotNumber commit_number_ = 0;
   Status doom_;
   Cause cause_ = Cause::kNone;  // the cause of a failed validation; the next members contain its table and key

@@ -170,6 +170,7 @@ TEST_P(TupleKeyTest, PrefixesOfOtherTypesAreRefused) {
     refused(prefix(256), "field 0 is integer 256 instead of uint8");
     refused(prefix(1, 1), "field 1 is integer 1 instead of text");
     refused(prefix(1, StartsWith{std::vector<std::byte>(1)}), "field 1 is bytes instead of text");
+    refused(ByteRange::between(prefix(1), prefix("x")), "field 0 is text instead of uint8");
     refused(prefix(1, "a", 1), "field 2 is integer 1 instead of uint32 desc");
     refused(prefix(1, "a", Descending{1}, 4), "field 3 is integer, but there should be no such field");
     if (!GetParam().ordered()) return;

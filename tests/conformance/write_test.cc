@@ -210,6 +210,7 @@ TEST_P(WriteTest, InsertManyInsertsAllRowsInTheirOrder) {
   transact(db_, [&](Transaction& txn) {
     EXPECT_REFUSED(Code::kInvalidArgument, "insert_many: 100 rows were given for 99 keys",
                    txn.insert_many(accounts_, std::span(keys).first(99), rows));
+    EXPECT_EQ(*txn.version(accounts_, 4711), 0u);
     for (Key& key : keys) key += 50;
     EXPECT_REFUSED(Code::kDuplicateKey, "key 1050", txn.insert_many(accounts_, keys, rows));
   });

@@ -53,14 +53,12 @@ template <class Range>
 ScanOptions PagedScan<Range>::begin_page(const Transaction& txn, size_t rows) {
   const uint64_t serial = txn.do_serial();
   if (&txn != txn_ || serial != serial_) {
-    // Each attempt of a procedure has the next serial number. So the difference is equal to that of
-    // the attempts only if both are attempts of one run.
-    const bool repeated = &txn == txn_ && txn.attempt() > attempt_ && serial - serial_ == txn.attempt() - attempt_;
+    // The object runs nothing else between the attempts of a procedure.
+    const bool repeated = &txn == txn_ && txn.do_first_serial() <= serial_ && serial_ < serial;
     if (repeated) now_ = begin_;
     else begin_ = now_;
     txn_ = &txn;
     serial_ = serial;
-    attempt_ = txn.attempt();
   }
   memory_.clear();
   ScanOptions options = options_;
@@ -74,23 +72,19 @@ namespace {
 template <class Visit, class Scan>
 Result<size_t> read_page(PageMemory& memory, bool byte_keys, size_t bytes_max, std::span<RawView> page, Visit&& note, Scan&& scan) {
   size_t count = 0;
-  try {
-    Status status = scan([&](const auto& at, const RawView& view) {
-      page[count++] = memory.keep(view, byte_keys);
-      note(at);
-      return memory.bytes() < bytes_max;
-    });
-    if (!status.ok()) return status;
-  } catch (const std::bad_alloc&) {
-    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
-  }
+  Status status = scan([&](const auto& at, const RawView& view) {
+    page[count++] = memory.keep(view, byte_keys);
+    note(at);
+    return memory.bytes() < bytes_max;
+  });
+  if (!status.ok()) return status;
   return count;
 }
 
 }  // namespace
 }  // namespace detail
 
-Result<size_t> RawTableScan::next(Transaction& txn, std::span<RawView> page) {
+Result<size_t> RawTableScan::next(Transaction& txn, std::span<RawView> page) try {
   const ScanOptions options = begin_page(txn, page.size());
   return std::visit(
       [&]<class Keys>(Keys& rest) -> Result<size_t> {
@@ -110,9 +104,11 @@ Result<size_t> RawTableScan::next(Transaction& txn, std::span<RawView> page) {
         return count;
       },
       now_.rest);
+} catch (const std::bad_alloc&) {
+  return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
 }
 
-Result<size_t> RawIndexScan::next(Transaction& txn, std::span<RawView> page) {
+Result<size_t> RawIndexScan::next(Transaction& txn, std::span<RawView> page) try {
   const ScanOptions options = begin_page(txn, page.size());
   return std::visit(
       [&]<class Values>(Values& rest) -> Result<size_t> {
@@ -133,6 +129,8 @@ Result<size_t> RawIndexScan::next(Transaction& txn, std::span<RawView> page) {
         return count;
       },
       now_.rest);
+} catch (const std::bad_alloc&) {
+  return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
 }
 
 }  // namespace elider

@@ -70,6 +70,7 @@ class DeclaredTransaction final : public Transaction {
   void do_look_ahead(const TableRef& table, const detail::KeyRef* keys, size_t count) override;
   Status do_version(const TableRef& table, detail::KeyRef key, uint64_t* version) override;
   uint64_t do_serial() const override { return inner_.do_serial(); }
+  uint64_t do_first_serial() const override { return inner_.do_first_serial(); }
 
  private:
   const DeclaredTable& of(const TableRef& table) const;
