@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -166,8 +167,8 @@ TEST_F(BudgetTest, sections_of_a_hash_table) {
   show("hash batch of 16", batches(), 16 * (3 + kChain), 16);
   index::Entries entries;
   TableType::KeyIndexType::Hashed* found = nullptr;
-  table().keys().visit([&](auto& index) {
-    if constexpr (requires { index.bucket_count(); }) found = &index;
+  table().keys().visit([&]<class Index>(Index& index) {
+    if constexpr (std::is_same_v<Index, TableType::KeyIndexType::Hashed>) found = &index;
   });
   ASSERT_NE(found, nullptr);
   auto& hash = *found;
