@@ -1,5 +1,7 @@
 #include "txn/row_change.h"
 
+#include <cstring>
+#include <new>
 #include <random>
 
 #include "base/checksum.h"
@@ -12,6 +14,11 @@ uint64_t RowChanges::hash_of(elider::Bytes key) {
     return uint64_t{source()} << 32 | source();
   }();
   return checksum(key.span(), seed);
+}
+
+void RowChanges::put_key(const LogEntry& entry, uint64_t* to) {
+  auto* key = new (to) detail::KeyBytes{entry.key_size};
+  if (entry.key_size != 0) std::memcpy(key->data(), entry.key_memory, entry.key_size);
 }
 
 }  // namespace elider::txn

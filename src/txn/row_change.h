@@ -98,10 +98,7 @@ class RowChanges {
                                       entry.kind,
                                       entry.byte_key};
     if (size != 0) std::memcpy(change + 1, entry.bytes.data(), size);
-    if (entry.byte_key) [[unlikely]] {
-      auto* key = new (to + own) detail::KeyBytes{entry.key_size};
-      if (entry.key_size != 0) std::memcpy(key->data(), entry.key_memory, entry.key_size);
-    }
+    if (entry.byte_key) [[unlikely]] put_key(entry, to + own);
     used_ += all;
     // Recovery appends to more lists in turn than a hardware prefetcher can follow, so the memory
     // after the end is prefetched here.
@@ -123,6 +120,7 @@ class RowChanges {
   static uint64_t hash_of(elider::Bytes key);
 
  private:
+  static void put_key(const LogEntry& entry, uint64_t* to);
   static constexpr uintptr_t kAhead[] = {64, 128};  // bytes
   static size_t words(size_t bytes) { return (sizeof(RowChange) + bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t); }
   void grow(size_t words) {
