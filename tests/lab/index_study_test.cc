@@ -49,8 +49,8 @@ TEST(IndexStudyTest, EveryIndexTakesTheKeysThatItIsFor) {
     options.threads = sync == SyncPolicy::kSingleThreaded ? 1 : 2;
     auto figures = run_index_study(options);
     ASSERT_TRUE(figures.ok()) << figures.status().message();
-    // The three indexes with each of the five kinds of keys, and the lock-free table with both kinds
-    // of numbers.
+    // The three indexes with each of the five kinds of keys, and the lock-free table with both
+    // kinds of numbers.
     ASSERT_EQ(figures->size(), options.lock_free && make_lock_free_table(1).ok() ? 17u : 15u);
     for (const IndexFigure& figure : *figures) {
       EXPECT_GT(figure.inserts_per_s, 0);
