@@ -334,7 +334,7 @@ Status EngineOf<Sync, ProtocolOf>::call_in_pieces(const txn::ExecutableProcedure
 
 // -- groups of transactions -----------------------------------------------------------------------
 
-// For each member of the group, calls run_one(member), which tries once to run it. If the calls
+// Calls run_one(member) for each member of the group, which tries once to run it. If the calls
 // must take effect in their order, repeats a member with a conflict as often as the policy allows,
 // before the next member runs.
 template <class Sync, template <class> class ProtocolOf>
