@@ -2,17 +2,14 @@
 
 #include <cstring>
 #include <new>
-#include <random>
 
 #include "base/checksum.h"
+#include "base/random_seed.h"
 
 namespace elider::txn {
 
 uint64_t RowChanges::hash_of(elider::Bytes key) {
-  static const uint64_t seed = [] {
-    std::random_device source;
-    return uint64_t{source()} << 32 | source();
-  }();
+  static const uint64_t seed = random_seed();
   return checksum(key.span(), seed);
 }
 

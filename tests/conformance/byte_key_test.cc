@@ -517,5 +517,19 @@ TEST_P(EqualHashTest, EveryCallFindsTheKey) {
 TEST_P(EqualHashConflictTest, AnAbsentKeyThatComesIsAConflict) { an_absent_key_that_comes_is_a_conflict(); }
 #endif
 
+TEST_P(ByteKeyTest, InsertManyInsertsTheRowsBeforeABadKey) {
+  const std::string long_key(kKeyBytesMax + 1, 'x');
+  const std::vector<std::string_view> keys{"first", "second", long_key, "last"};
+  std::vector<Account> rows;
+  for (uint64_t owner = 900; owner < 904; ++owner) rows.push_back(Account{owner, 1, 1, 0});
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_REFUSED(Code::kInvalidArgument, "too long", txn.insert_many(accounts_, keys, rows));
+    EXPECT_OK(txn.get(accounts_, "second").status());
+    EXPECT_TRUE(txn.get(accounts_, "last").not_found());
+    EXPECT_OK(txn.remove(accounts_, "second"));
+    EXPECT_EQ(*txn.version(accounts_, "second"), 0u);
+  });
+}
+
 }  // namespace
 }  // namespace elider::test

@@ -164,5 +164,20 @@ TEST_P(PageTest, EveryTableIsScannedInNoOrder) {
   EXPECT_EQ(texts.size(), 20u);
 }
 
+TEST_P(PageConflictTest, ThePositionStaysAfterBeginAgainAndAfterAFailedRun) {
+  TableScan scan(texts_);
+  std::array<View<Account, std::string_view>, 5> page;
+  ActiveTransaction txn = begin(db_);
+  EXPECT_EQ(*scan.next(*txn, page), 5u);
+  ASSERT_OK(txn.begin_again());
+  EXPECT_EQ(*scan.next(*txn, page), 5u);
+  EXPECT_EQ(page[0].key(), text(6));
+  txn.rollback();
+  const auto fails = [&](Transaction& its) { return scan.next(its, page).ok() ? Status::rollback() : Status(); };
+  EXPECT_CODE(Code::kRolledBack, db_.run(fails));
+  transact(db_, [&](Transaction& its) { EXPECT_EQ(*scan.next(its, page), 5u); });
+  EXPECT_EQ(page[0].key(), text(16));
+}
+
 }  // namespace
 }  // namespace elider::test
