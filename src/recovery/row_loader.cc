@@ -126,7 +126,7 @@ Status RowLoader::load_keyed(AnyTable& table, std::span<const std::byte> rows, u
 Status RowLoader::load_row(AnyTable& table, KeyRef key, const std::byte* version_numbers, const std::byte* image, size_t bytes,
                            PrimaryHint& hint) {
   const Layout& layout = table.layout();
-  Row* row = new_row(worker_, layout, key, table.version_floor() * word::kStep | word::kAbsent, table.regions());
+  Row* row = new_row(worker_, layout, key, bytes, table.version_floor() * word::kStep | word::kAbsent, table.regions());
   if (row == nullptr) return no_memory(table, key);
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     std::byte* to = payload(layout, row, g, bytes);
@@ -149,11 +149,17 @@ Status RowLoader::load_row(AnyTable& table, KeyRef key, const std::byte* version
   return inserted.handle == index::kNoHandle ? no_memory(table, key) : wrong(table, key, "occurs twice");
 }
 
-std::byte* RowLoader::payload_of_block(const Layout& layout, Cell& cell, uint32_t g, size_t bytes) {
+std::byte* RowLoader::payload_outside(const Layout& layout, Row* row, uint32_t g, size_t bytes) {
+  Cell& cell = row->cell(layout, g);
   if (!layout.sized_rows()) bytes = layout.group(g).payload_bytes;
-  if (storage::Block* const block = cell.block(); block != nullptr && block->size != bytes) {
+  const bool inside = layout.sized_rows() && bytes <= cell.contents().capacity_bytes();
+  if (storage::Block* const block = cell.block(); block != nullptr && (inside || block->size != bytes)) {
     storage::free_block(worker_, layout, block);  // freed immediately, because no other thread reads it
     cell.set_block(nullptr);
+  }
+  if (inside) {
+    cell.set_contents(storage::contents_inside(layout, row, bytes));
+    return cell.payload_at(cell.contents().inside_offset());
   }
   if (cell.block() == nullptr) cell.set_block(storage::allocate_block(worker_, layout, bytes));
   return cell.block() == nullptr ? nullptr : cell.block()->payload();
@@ -212,7 +218,7 @@ Status RowLoader::apply_row(AnyTable& table, const ChangedRow& changed, Row* row
   const KeyRef key = changed.key;
   const bool found = row != nullptr;
   if (Status status = found ? Status() : check_key(table, key); !status.ok()) return status;
-  if (!found) row = new_row(worker_, layout, key, table.version_floor() * word::kStep | word::kAbsent, table.regions());
+  if (!found) row = new_row(worker_, layout, key, changed.changes[0]->size, table.version_floor() * word::kStep | word::kAbsent, table.regions());
   if (row == nullptr) return no_memory(table, key);
   const bool before = !word::absent(row->cell(layout, 0).load());
   Status status;

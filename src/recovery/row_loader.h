@@ -49,10 +49,9 @@ class RowLoader {
   // if necessary. Returns null if memory is exhausted. If the row has a variable size, `bytes` is
   // its size.
   std::byte* payload(const Layout& layout, Row* row, uint32_t g, size_t bytes) {
-    Cell& cell = row->cell(layout, g);
-    return layout.group(g).block ? payload_of_block(layout, cell, g, bytes) : cell.payload_inside();
+    return layout.group(g).block ? payload_outside(layout, row, g, bytes) : row->cell(layout, g).payload_inside();
   }
-  std::byte* payload_of_block(const Layout& layout, Cell& cell, uint32_t g, size_t bytes);
+  std::byte* payload_outside(const Layout& layout, Row* row, uint32_t g, size_t bytes);
 
   Status load_fixed(AnyTable& table, std::span<const std::byte> rows, uint32_t count);
   Status load_sized(AnyTable& table, std::span<const std::byte> rows, uint32_t count);

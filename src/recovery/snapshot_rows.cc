@@ -30,49 +30,56 @@ bool store_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, S
   return true;
 }
 
+// Stores the bytes of a variable-size row, from `before` bytes after the used ones. Stores its version
+// number and its size first. Returns the number of bytes that it has stored, or 0 if the row did not
+// exist.
+size_t store_sized(const Layout& layout, Row& row, size_t before, SnapshotNumber number, StoredRows* rows) {
+  uint64_t header[2] = {};
+  const auto place = [&](size_t size) {
+    make_room(before + sizeof header + size, rows);
+    return rows->bytes.data() + rows->used + before + sizeof header;
+  };
+  const storage::SizedRow found = storage::read_sized_at(row.cell(layout, 0), number, &header[0], place);
+  if (found.bytes == nullptr) return 0;
+  header[1] = found.size;
+  std::byte* const to = place(found.size);
+  if (to != found.bytes) std::memcpy(to, found.bytes, found.size);
+  std::memcpy(to - sizeof header, header, sizeof header);
+  return sizeof header + found.size;
+}
+
 // Stores a row with a byte key, of fixed or variable size.
 bool store_keyed_row(const Layout& layout, Row& row, SnapshotNumber number, StoredRows* rows) {
   const detail::KeyBytes& key = *row.key(layout);
   const auto key_size = static_cast<uint16_t>(key.size);
   const size_t before = sizeof key_size + key_size, version_numbers = sizeof(uint64_t) * layout.group_count();
-  uint64_t version_number = 0, size = layout.row_bytes();
-  const storage::Block* block = nullptr;
+  size_t stored = 0;
   if (layout.sized_rows()) {
-    block = storage::find_block_at(row.cell(layout, 0), number, &version_number);
-    if (block == nullptr) return false;
-    size = block->size;
-  }
-  make_room(before + version_numbers + sizeof size + size, rows);
-  std::byte* const begin = rows->bytes.data() + rows->used;
-  std::byte* to = begin + before;
-  if (block != nullptr) {
-    const uint64_t header[] = {version_number, size};
-    std::memcpy(to, header, sizeof header);
-    std::memcpy(to += sizeof header, block->payload(), size);
+    stored = store_sized(layout, row, before, number, rows);
+    if (stored == 0) return false;
   } else {
+    make_room(before + version_numbers + layout.row_bytes(), rows);
+    std::byte* const to = rows->bytes.data() + rows->used + before;
     for (uint32_t g = 0; g < layout.group_count(); ++g) {
+      uint64_t version_number = 0;
       if (!storage::read_cell_at(row.cell(layout, g), layout.group(g), layout.all(), g, number, to + version_numbers, &version_number))
         return false;
       std::memcpy(to + sizeof(uint64_t) * g, &version_number, sizeof version_number);
     }
-    to += version_numbers;
+    stored = version_numbers + layout.row_bytes();
   }
+  std::byte* const begin = rows->bytes.data() + rows->used;
   std::memcpy(begin, &key_size, sizeof key_size);
   if (key_size != 0) std::memcpy(begin + sizeof key_size, key.data(), key_size);
-  rows->used = static_cast<size_t>(to + size - rows->bytes.data());
+  rows->used += before + stored;
   return true;
 }
 
 bool store_sized_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, StoredRows* rows) {
-  uint64_t version_number = 0;
-  const storage::Block* const block = storage::find_block_at(row.cell(layout, 0), number, &version_number);
-  if (block == nullptr) return false;
-  make_room(stored_header_bytes(layout) + block->size, rows);
-  std::byte* const to = rows->bytes.data() + rows->used;
-  const uint64_t header[] = {key, version_number, block->size};
-  std::memcpy(to, header, sizeof header);
-  std::memcpy(to + sizeof header, block->payload(), block->size);
-  rows->used += sizeof header + block->size;
+  const size_t stored = store_sized(layout, row, sizeof key, number, rows);
+  if (stored == 0) return false;
+  std::memcpy(rows->bytes.data() + rows->used, &key, sizeof key);
+  rows->used += sizeof key + stored;
   return true;
 }
 

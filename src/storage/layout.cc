@@ -18,7 +18,8 @@ Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t bl
       row_bytes_(schema.row_bytes),
       least_row_bytes_(schema.row_bytes),
       protocol_bytes_(round_up(protocol_bytes, 8)),
-      byte_keys_(byte_keys) {
+      byte_keys_(byte_keys),
+      plain_rows_(!byte_keys && !schema.sized_rows) {
   uint32_t group_count = 1;
   for (const Column& column : schema.columns) group_count = std::max(group_count, column.group + 1);
   groups_.resize(group_count);
@@ -37,7 +38,7 @@ Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t bl
   }
   if (at < row_bytes_) pieces_.push_back({at, row_bytes_ - at, 0, 0, 0});
   if (schema.sized_rows) {
-    least_row_bytes_ = 1;
+    least_row_bytes_ = 0;
     for (const Column& column : schema.columns) least_row_bytes_ = std::max(least_row_bytes_, column.offset + column.size);
   }
   place_groups(block_threshold_bytes);
@@ -138,6 +139,8 @@ void Layout::find_lines(ColumnSet& set) const {
     if (!(set.groups >> g & 1)) continue;
     if (protocol_bytes_ != 0) add(groups_[g].cell_offset - protocol_bytes_);
     add(groups_[g].cell_offset);
+    // A small row is stored after the cell and the key, whose size varies.
+    for (uint32_t at = kLine; sized_rows() && at <= 2 * kLine; at += kLine) add(groups_[g].cell_offset + at);
     if (groups_[g].block) continue;
     for (uint32_t s = set.begin[g]; s < set.begin[g + 1]; ++s) {
       const uint32_t first = groups_[g].cell_offset + kCellHeaderBytes + set.spans[s].payload_offset;

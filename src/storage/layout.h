@@ -13,6 +13,7 @@
 // owns.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -33,10 +34,13 @@ struct Span {
   uint32_t size;
 };
 
+// A variable-size row of at most this many bytes is stored in its row block.
+inline constexpr uint32_t kSizedInsideBytesMax = 256;
+
 struct Group {
   uint32_t cell_offset = 0;    // in bytes, from the start of the row block
   uint32_t payload_bytes = 0;  // size of the group's columns
-  bool block = false;          // the cell contains a pointer to the payload
+  bool block = false;          // the cell contains a Contents instead of the payload (storage/record.h)
 };
 
 }  // namespace elider::storage
@@ -87,7 +91,7 @@ class Zones;
 struct RowMemory {
   ShardedCounts blocks;    // payloads that are stored separately
   ShardedCounts versions;  // old versions from their retirement on, without separately stored payloads
-  ShardedCounts outside;   // row blocks outside inline places (storage/inline_rows.h), and row blocks with byte keys
+  ShardedCounts outside;   // row blocks outside inline places (storage/inline_rows.h), and row blocks of different sizes
 };
 
 class Layout {
@@ -109,9 +113,10 @@ class Layout {
   bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
   uint32_t row_bytes() const { return row_bytes_; }  // the maximum for variable-size rows
-  // True if rows have variable sizes. The table then has one group, and each row is stored as a
-  // block of the row's size.
+  // True if rows have variable sizes. The table then has one group. A small row is stored in its row
+  // block, and another row as a block of the row's size (storage/block.h).
   bool sized_rows() const { return schema_.sized_rows; }
+  bool plain_rows() const { return plain_rows_; }  // number keys and fixed-size rows: all row blocks have the same size
   // The inline places of row blocks, or null if the table does not have any.
   InlineRows* inline_rows() const { return inline_rows_; }
   void set_inline_rows(InlineRows* places) { inline_rows_ = places; }
@@ -119,9 +124,10 @@ class Layout {
   Zones* zones() const { return zones_; }
   void set_zones(Zones* zones) { zones_ = zones; }
   uint32_t least_row_bytes() const { return least_row_bytes_; }  // equal to row_bytes() for fixed-size rows
-  // The size of an image that contains only described columns. In a variable-size row, all
-  // described columns are within the minimum size, so such an image need not have the maximum size.
-  uint32_t column_image_bytes() const { return least_row_bytes_; }
+  // The size of an image that contains only described columns, or the copy of a row that is stored in
+  // its row block. In a variable-size row, all described columns are within the minimum size, so such
+  // an image need not have the maximum size.
+  uint32_t column_image_bytes() const { return sized_rows() ? std::max(least_row_bytes_, kSizedInsideBytesMax) : least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   RowMemory& memory() const { return *memory_; }
   uint32_t all_groups() const { return (1u << group_count()) - 1; }
@@ -174,6 +180,7 @@ class Layout {
   uint32_t block_bytes_ = 0;
   const uint32_t protocol_bytes_;  // a multiple of 8
   const bool byte_keys_;
+  const bool plain_rows_;
   std::vector<Group> groups_;
   std::vector<Placed> pieces_;  // ordered by row offset
   std::vector<Number> numbers_;

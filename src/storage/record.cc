@@ -48,20 +48,11 @@ bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns
   }
 }
 
-const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* version_number) {
-  for (;;) {
-    const uint64_t w = cell.load_unlocked();
-    const bool now = cell.snapshot() <= rs;
-    const Block* const block = word::absent(w) ? nullptr : cell.block();
-    const Version* const previous = cell.previous();
-    if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;
-    if (!now) {
-      const Version* const version = version_at(previous, rs, version_number);
-      return version == nullptr ? nullptr : version->its_block();
-    }
-    *version_number = word::version_number(w);
-    return block;
-  }
+SizedRow old_sized_row(const Version* newest, SnapshotNumber rs, uint64_t* version_number) {
+  const Version* const version = version_at(newest, rs, version_number);
+  if (version == nullptr) return {};
+  const Block* const block = version->its_block();
+  return {block->payload(), block->size};
 }
 
 }  // namespace elider::storage

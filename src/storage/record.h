@@ -15,6 +15,11 @@
 // `previous`. The writer has kept the version for these readers, and the version is not reclaimed
 // before their grace period ends (storage/snapshots.h).
 //
+// The payload of a variable-size row is stored at the end of its row block if the block has space for
+// it, and otherwise in a block of its own. The cell's Contents say where it is. Bytes in the row block
+// change under the cell's lock, so a reader copies them as it copies a fixed-size row. A block of its
+// own never changes while it is reachable, so a reader need not copy it.
+//
 // Thread safety: given by this protocol. Every shared access uses an accessor below.
 #pragma once
 
@@ -64,6 +69,48 @@ struct alignas(16) Block {  // so that a row in it has the alignment of memory f
   const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
 };
 
+// Says where the payload of a group is that is not stored in its cell:
+//
+//   63       48 47                               1  0
+//  +-----------+----------------------------------+---+
+//  | capacity  | address of a Block, or 0         | 0 |   in a block of its own; 0: the row has never existed
+//  +-----------+----------------+-----------------+---+
+//  | capacity  | offset         | size            | 1 |   in the row block
+//  +-----------+----------------+-----------------+---+
+//
+// capacity  the space for a variable-size row in the row block, in words of 8 bytes; constant
+// offset    of the payload, from the cell, in words; 16 bits
+// size      in bytes; 31 bits
+class Contents {
+ public:
+  explicit constexpr Contents(uint64_t bits) : bits_(bits) {}
+  static constexpr Contents nothing(size_t capacity_bytes) { return Contents(uint64_t{capacity_bytes / kWord} << kCapacityShift); }
+  Contents inside(size_t offset_bytes, size_t size) const {
+    return Contents((bits_ & kCapacity) | uint64_t{offset_bytes / kWord} << kOffsetShift | uint64_t{size} << 1 | kInside);
+  }
+  Contents in_block(Block* block) const { return Contents((bits_ & kCapacity) | reinterpret_cast<uint64_t>(block)); }
+
+  uint64_t bits() const { return bits_; }
+  size_t capacity_bytes() const { return (bits_ >> kCapacityShift) * kWord; }
+  bool is_inside() const { return bits_ & kInside; }
+  size_t inside_offset() const { return (bits_ >> kOffsetShift & 0xffff) * kWord; }
+  size_t inside_size() const { return static_cast<uint32_t>(bits_) >> 1; }
+  // Returns null if the payload is in the row block, or if the row has never existed.
+  Block* block() const { return is_inside() ? nullptr : reinterpret_cast<Block*>(bits_ & ~kCapacity); }
+
+ private:
+  static constexpr uint64_t kInside = 1, kWord = 8;
+  static constexpr int kOffsetShift = 32, kCapacityShift = 48;
+  static constexpr uint64_t kCapacity = ~uint64_t{0} << kCapacityShift;  // addresses of user space have 47 bits
+  uint64_t bits_;
+};
+
+// The bytes of a variable-size row, or null if the row is absent.
+struct SizedRow {
+  const std::byte* bytes = nullptr;
+  size_t size = 0;
+};
+
 // The contents of a cell at an earlier snapshot. Constant once linked.
 struct Version {
   SnapshotNumber snapshot;
@@ -72,7 +119,7 @@ struct Version {
   ShardedCounts* counts;         // the table's counters (storage/layout.h)
   uint32_t bytes;                // size of this block
   bool absent;
-  bool block;                    // the payload is a pointer to a separate block
+  bool block;                    // the payload is a pointer to a block, which may be stored after the pointer
   const std::byte* payload() const { return block ? its_block()->payload() : reinterpret_cast<const std::byte*>(this + 1); }
   const Block* its_block() const {
     const Block* pointed;
@@ -131,17 +178,26 @@ class Cell {
 
   std::byte* payload_inside() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* payload_inside() const { return reinterpret_cast<const std::byte*>(this + 1); }
-  // Returns the block of a group that is stored as a block, or null if the row has never existed.
-  Block* block() const {
-    return reinterpret_cast<const std::atomic<Block*>*>(payload_inside())->load(std::memory_order_acquire);  // acquire: as in previous()
+  // The contents of a group that is not stored in its cell.
+  Contents contents() const {
+    return Contents(reinterpret_cast<const std::atomic<uint64_t>*>(payload_inside())->load(std::memory_order_acquire));  // as in previous()
   }
-  void set_block(Block* block) {
-    reinterpret_cast<std::atomic<Block*>*>(payload_inside())->store(block, std::memory_order_release);
+  void set_contents(Contents contents) {
+    reinterpret_cast<std::atomic<uint64_t>*>(payload_inside())->store(contents.bits(), std::memory_order_release);
   }
-  // Returns the payload of an existing row, which is in the cell or in a block.
-  const std::byte* payload(const Group& group) const { return group.block ? block()->payload() : payload_inside(); }
+  // Returns the block of a group that is not stored in its cell, or null (Contents::block).
+  Block* block() const { return contents().block(); }
+  void set_block(Block* block) { set_contents(contents().in_block(block)); }
+  std::byte* payload_at(size_t offset) { return reinterpret_cast<std::byte*>(this) + offset; }
+  const std::byte* payload_at(size_t offset) const { return reinterpret_cast<const std::byte*>(this) + offset; }
+  // Returns the payload of an existing row.
+  const std::byte* payload(const Group& group) const { return group.block ? payload_outside() : payload_inside(); }
 
  private:
+  const std::byte* payload_outside() const {
+    const Contents now = contents();
+    return now.is_inside() ? payload_at(now.inside_offset()) : now.block()->payload();
+  }
   static void read_fence() {
 #if !ELIDER_TSAN  // TSan does not model fences; in TSan builds the racy accesses are atomic
     std::atomic_thread_fence(std::memory_order_acquire);
@@ -228,9 +284,38 @@ uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const Column
 // did not have a version at rs.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* version_number);
-// Like read_cell_at(), but returns the payload of a group that is stored as a block, without
-// copying it, or null if the row was absent.
-const Block* find_block_at(const Cell& cell, SnapshotNumber rs, uint64_t* version_number);
+// Returns the present bytes of a variable-size row that exists. If they are in the row block, returns
+// a copy of them in the memory that `allocate(size)` returns. Afterwards, the caller checks
+// Cell::unchanged() with the commit word that showed that the row exists.
+template <class Allocate>
+inline SizedRow sized_row(const Cell& cell, Allocate&& allocate) {
+  const Contents now = cell.contents();
+  if (!now.is_inside()) {
+    const Block* const block = now.block();
+    return {block->payload(), block->size};
+  }
+  std::byte* const copy = allocate(now.inside_size());
+  racy_copy_in(copy, cell.payload_at(now.inside_offset()), now.inside_size());
+  ELIDER_TEST_POINT("read.sized.copied");
+  return {copy, now.inside_size()};
+}
+// Like read_version_at(), but returns a whole variable-size row, without copying it.
+SizedRow old_sized_row(const Version* newest, SnapshotNumber rs, uint64_t* version_number);
+// Like read_cell_at(), but returns a whole variable-size row. Copies it only if it is stored in the
+// row block; see sized_row().
+template <class Allocate>
+inline SizedRow read_sized_at(const Cell& cell, SnapshotNumber rs, uint64_t* version_number, Allocate&& allocate) {
+  for (;;) {
+    const uint64_t w = cell.load_unlocked();
+    const bool now = cell.snapshot() <= rs;
+    const SizedRow row = now && !word::absent(w) ? sized_row(cell, allocate) : SizedRow();
+    const Version* const previous = cell.previous();
+    if (!cell.unchanged(w) && !ELIDER_MUTANT(kIgnoreLockBit)) continue;
+    if (!now) return old_sized_row(previous, rs, version_number);
+    *version_number = word::version_number(w);
+    return row;
+  }
+}
 // Like read_cell_at(), but reads only the old versions that commits after rs have kept. `newest` is
 // the first of them, or null. Old versions never change.
 bool read_version_at(const Version* newest, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,

@@ -100,7 +100,7 @@ std::byte* Zones::fresh_slot(Zone& zone) {
     cell.set_word(word::kAbsent);
     cell.set_snapshot(0);
     cell.set_previous(nullptr);
-    if (layout_.group(g).block) cell.set_block(nullptr);
+    if (layout_.group(g).block) cell.set_contents(Contents::nothing(0));
   }
   zone.extent->used_.store(used + 1, std::memory_order_release);
   return slot;

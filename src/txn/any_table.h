@@ -45,10 +45,12 @@ using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
 
 // Allocates a row block for this key, and sets all its commit words to `absent_word`. Other threads
-// cannot reach the block yet. `regions` says whether hardware transactions will write the block.
-// Returns null if memory is exhausted.
-[[gnu::always_inline]] inline Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word, bool regions) {
-  Row* const row = storage::allocate_row_block(worker, layout, key);
+// cannot reach the block yet. If rows have variable sizes, the row will have `row_bytes` bytes.
+// `regions` says whether hardware transactions will write the block. Returns null if memory is
+// exhausted.
+[[gnu::always_inline]] inline Row* new_row(Worker& worker, const Layout& layout, KeyRef key, size_t row_bytes, uint64_t absent_word,
+                                           bool regions) {
+  Row* const row = storage::allocate_row_block(worker, layout, key, row_bytes);
   if (row == nullptr) [[unlikely]] return nullptr;
   // The slots of zones need not be prefaulted: scans may read them at any time, so their pages are
   // already in memory.
@@ -62,7 +64,7 @@ using SecondaryHint = index::LeafHint<index::SecondaryKey>;
     cell.set_word(absent_word);
     cell.set_snapshot(0);
     cell.set_previous(nullptr);
-    if (layout.group(g).block) cell.set_block(nullptr);
+    if (layout.group(g).block && !layout.sized_rows()) cell.set_contents(storage::Contents::nothing(0));
   }
   return row;
 }

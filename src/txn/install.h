@@ -21,11 +21,13 @@ namespace elider::txn {
 
 // -- memory ---------------------------------------------------------------------------------------
 
-// Allocates the new block for a write to a column group that is stored in a separate block. Returns
-// false if memory is exhausted. Not inlined, so that the loop in allocate_blocks() stays small.
+// Allocates the new block for a write to a column group that is stored in a separate block. Does
+// nothing if the row block has space for the new variable-size row. Returns false if memory is
+// exhausted. Not inlined, so that the loop in allocate_blocks() stays small.
 [[gnu::noinline]] inline bool allocate_block(Worker& worker, WriteEntry& write) {
   const storage::Layout& layout = write.table->layout();
   const size_t bytes = layout.sized_rows() ? WriteSet::image_bytes(layout, write.image) : write.layout_group().payload_bytes;
+  if (layout.sized_rows() && bytes <= write.cell->contents().capacity_bytes()) return true;
   write.block = storage::allocate_block(worker, layout, bytes);
   return write.block != nullptr;
 }
@@ -47,11 +49,20 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // otherwise the row did not exist before
 }
 
+// Returns the size of the payload in the old version of an existing row. A row that is stored in its
+// row block is copied to a block in the version, because the next write overwrites it.
+inline size_t version_payload_bytes(const WriteEntry& write) {
+  const storage::Group& group = write.layout_group();
+  if (!group.block) return group.payload_bytes;
+  const storage::Contents old = write.cell->contents();
+  return sizeof(storage::Block*) + (old.is_inside() ? sizeof(storage::Block) + old.inside_size() : 0);
+}
+
 // Allocates the old version that `write` replaces. Returns false if memory is exhausted.
 [[gnu::noinline]] inline bool allocate_version(Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   const bool absent = storage::word::absent(write.locked_from);
-  const size_t bytes = sizeof(storage::Version) + (absent ? 0 : group.block ? sizeof(void*) : group.payload_bytes);
+  const size_t bytes = sizeof(storage::Version) + (absent ? 0 : version_payload_bytes(write));
   auto* version = static_cast<storage::Version*>(worker.allocate(bytes, MemoryPart::kVersions));
   if (version == nullptr) return false;
   ShardedCounts* const counts = &write.table->layout().memory().versions;
@@ -91,7 +102,13 @@ inline void link_version(WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   if (!version->absent) {
     if (group.block) {
-      const storage::Block* const block = write.cell->block();
+      const storage::Contents old = write.cell->contents();
+      storage::Block* block = old.block();
+      if (old.is_inside()) {
+        static_assert((sizeof(storage::Version) + sizeof block) % alignof(storage::Block) == 0);
+        block = new (version->payload_inside() + sizeof block) storage::Block{old.inside_size()};
+        guarded_copy(block->payload(), write.cell->payload_at(old.inside_offset()), block->size);
+      }
       std::memcpy(version->payload_inside(), &block, sizeof block);
     } else {
       guarded_copy(version->payload_inside(), write.cell->payload_inside(), group.payload_bytes);
@@ -108,20 +125,35 @@ inline void keep_version(Worker& worker, WriteEntry& write) {
   retire_version(worker, write.version);
 }
 
+// Writes a variable-size row: into its row block if no new block was allocated, and otherwise into
+// the new block. The image contains the entire row. Readers may still use the old block until the
+// grace period ends.
+[[gnu::noinline]] inline void write_sized_row(Worker& worker, WriteEntry& write) {
+  const storage::Layout& layout = write.table->layout();
+  storage::Block* const old_block = write.cell->block();
+  if (write.block != nullptr) {
+    guarded_copy(write.block->payload(), write.image, write.block->size);
+    write.cell->set_block(write.block);
+  } else {
+    const storage::Contents contents = storage::contents_inside(layout, write.row, WriteSet::image_bytes(layout, write.image));
+    racy_copy_out(write.cell->payload_at(contents.inside_offset()), write.image, contents.inside_size());
+    write.cell->set_contents(contents);
+  }
+  if (old_block != nullptr) storage::retire_block(worker, layout, old_block);
+}
+
 [[gnu::always_inline]] inline void write_payload(Worker& worker, WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   std::byte* payload = write.cell->payload_inside();
   if (group.block) [[unlikely]] {
+    if (write.table->layout().sized_rows()) return write_sized_row(worker, write);
     // The new block is a modified copy of the old one. Readers may still use the old block until
     // the grace period ends.
-    const bool sized = write.table->layout().sized_rows();  // if true, the image contains the entire row
-    if (sized) guarded_copy(write.block->payload(), write.image, write.block->size);
     if (storage::Block* const old_block = write.cell->block()) {
-      if (write.kind == WriteKind::kUpdate && !sized) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
+      if (write.kind == WriteKind::kUpdate) guarded_copy(write.block->payload(), old_block->payload(), old_block->size);
       storage::retire_block(worker, write.table->layout(), old_block);
     }
     payload = write.block->payload();
-    if (sized) return write.cell->set_block(write.block);
   }
   storage::copy_to_payload(*write.columns, write.group, payload, write.image);
   if (write.additions != nullptr)

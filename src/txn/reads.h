@@ -6,7 +6,7 @@
 //   read_row(table, row, key, set, image, header) -> Status
 //       copies columns of a row to the image and sets the header's row and key; kNotFound if the
 //       row is absent
-//   view_block(table, row, header, view, status) -> bool
+//   view_block(table, row, header, view, status, allocate) -> bool
 //       points the view at the row itself if the row is stored as one block; returns false if the
 //       caller must copy the row. Always true for variable-size rows, which are never copied column
 //       by column.
@@ -84,7 +84,7 @@ class Reads : public TransactionBase {
     if (blocks) [[unlikely]] {
       *header = {row, key, 0, 0, static_cast<uint16_t>(table.id() + 1), table.layout().row_bytes(), generation()};
       Status status;
-      if (derived().view_block(table, row, header, view, &status)) return status;
+      if (derived().view_block(table, row, header, view, &status, [&](size_t) { return image; })) return status;
       *view = RawView(image, header);
     }
     return derived().read_row(table, row, key, set, image, header);
@@ -122,7 +122,7 @@ class Reads : public TransactionBase {
         row, key, 0, 0, static_cast<uint16_t>(table.id() + 1), table.layout().row_bytes(), generation()};
       arena_.mark_when_cleared();  // the block may be reclaimed after the transaction
       Status status;
-      if (derived().view_block(table, row, header, view, &status)) return status;
+      if (derived().view_block(table, row, header, view, &status, [&](size_t bytes) { return arena_.allocate(bytes); })) return status;
     }
     std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
     auto* header = reinterpret_cast<detail::ImageHeader*>(memory);  // set by read_row()

@@ -156,19 +156,20 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   void track_absent(TableType& table, const index::Witness&, KeyRef key) { this->recorder_.absent(table, key); }
   uint64_t version_read(const detail::ImageHeader&) const { return this->recorder_.last_version(); }
   static uint64_t index_value(TableType& table, uint32_t i, KeyRef, const std::byte* image) { return table.index_value(i, image); }
-  bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status) {
+  template <class Allocate>
+  bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status, Allocate&& allocate) {
     if (table.layout().group_count() != 1) return false;
     uint64_t version_number = 0;
-    const storage::Block* const block = storage::find_block_at(row->cell(table.layout(), 0), snapshot_, &version_number);
-    this->recorder_.read(table, header->key, 0, block != nullptr, version_number);
-    if (block == nullptr) {
+    const storage::SizedRow found = storage::read_sized_at(row->cell(table.layout(), 0), snapshot_, &version_number, allocate);
+    this->recorder_.read(table, header->key, 0, found.bytes != nullptr, version_number);
+    if (found.bytes == nullptr) {
       *status = table.error(Code::kNotFound, Cause::kNone, header->key);
       return true;
     }
     header->read_index = ~0u;
     header->groups = 1;
-    header->bytes = static_cast<uint32_t>(block->size);
-    *view = RawView(block->payload(), header);
+    header->bytes = static_cast<uint32_t>(found.size);
+    *view = RawView(found.bytes, header);
     return true;
   }
 

@@ -21,8 +21,8 @@ namespace elider::txn {
 
 // Calls new_row() for the rows of this sync policy.
 template <class Sync>
-Row* new_row(Worker& worker, const Layout& layout, KeyRef key, uint64_t absent_word) {
-  return new_row(worker, layout, key, absent_word, Sync::kRegions);
+Row* new_row(Worker& worker, const Layout& layout, KeyRef key, size_t row_bytes, uint64_t absent_word) {
+  return new_row(worker, layout, key, row_bytes, absent_word, Sync::kRegions);
 }
 
 template <class Sync>

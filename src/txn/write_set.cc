@@ -38,7 +38,7 @@ void WriteSet::make_present(detail::TableBase& table, storage::Row* row, KeyRef 
   const storage::Layout& layout = table.layout();
   assert(!created || find_any(row, layout) == nullptr);
   std::byte* image = layout.sized_rows() ? sized_image(bytes) : created ? arena_.allocate(layout.row_bytes()) : image_of(table, row);
-  std::memcpy(image, source, bytes);
+  if (bytes != 0) std::memcpy(image, source, bytes);
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     WriteEntry* write = created ? nullptr : find(row, layout, g);
     if (write == nullptr) write = &add(table, row, key, g, WriteKind::kPresent, layout.all(), words[g], image);

@@ -101,6 +101,73 @@ TEST_P(SizedRowsTest, PutMakesARowLargerAndSmaller) {
   }
 }
 
+// Rows of these sizes are stored in their row block, or in a block of their own.
+TEST_P(SizedRowsTest, ARowThatMovesInAndOutOfItsRowBlockIsReadAtEverySnapshot) {
+  const std::vector<size_t> sizes = {100, 30, 120, 3000, 90, 400, 0, 230, 231, 232, 240, 241, 1};
+  const auto words = [](size_t i, size_t size) { return std::string(size, static_cast<char>('a' + i)); };
+  std::vector<ActiveTransaction> readers;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(notes_, 5, row(i, 2, words(i, sizes[i])))); });
+    EXPECT_EQ(text(5), words(i, sizes[i]));
+    transact(db_, [&](Transaction& txn) {
+      EXPECT_EQ(text(txn, 5), words(i, sizes[i]));
+      void* image;
+      ASSERT_OK(txn.edit(notes_, 5, balance_, &image));
+      static_cast<Head*>(image)->balance += 5;
+      ASSERT_OK(txn.edited(notes_, image));
+    });
+    if (GetParam().concurrent()) readers.push_back(begin_read_only(db_));
+  }
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(notes_, 5)); });
+  EXPECT_EQ(text(5), "none");
+  for (size_t i = 0; i < readers.size(); ++i) {
+    RawView view;
+    ASSERT_OK(readers[i]->get(notes_, 5, {}, &view));
+    EXPECT_EQ(text_of(view), words(i, sizes[i])) << "reader " << i;
+    EXPECT_EQ(head_of(view).balance, 7);
+    EXPECT_OK(readers[i].commit());
+  }
+  EXPECT_OK(db_.verify());
+}
+
+TEST_P(SizedRowsTest, ViewsOfManySmallRowsAreAllValid) {
+  constexpr Key kRows = 40;
+  for (Key key = 0; key < kRows; ++key) insert(key, 1, std::string(key * 5, static_cast<char>('A' + key)));
+  const auto look = [&](Transaction& txn) {
+    std::vector<RawView> views(kRows);
+    for (Key key = 0; key < kRows; ++key) ASSERT_OK(txn.get(notes_, key, {}, &views[key]));
+    for (Key key = 0; key < kRows; ++key) EXPECT_EQ(text_of(views[key]), std::string(key * 5, static_cast<char>('A' + key)));
+  };
+  transact(db_, look);
+  read(db_, look);
+}
+
+TEST_P(SizedRowsTest, RowsWithoutColumnsMayBeEmpty) {
+  Schema schema;
+  schema.name = "values";
+  schema.key_index = GetParam().key_index;
+  schema.row_bytes = kMost;
+  schema.sized_rows = true;
+  auto values = db_.create_table(schema);
+  ASSERT_OK(values);
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(*values, 1, std::span<const std::byte>())); });
+  for (const size_t size : {size_t{0}, size_t{9}, size_t{0}, size_t{kMost}, size_t{0}}) {
+    const std::vector<std::byte> bytes(size, std::byte{7});
+    transact(db_, [&](Transaction& txn) {
+      ASSERT_OK(txn.put(*values, 1, bytes));
+      RawView view;
+      ASSERT_OK(txn.get(*values, 1, {}, &view));
+      EXPECT_EQ(view.size(), size);
+    });
+    read(db_, [&](Transaction& txn) {
+      RawView view;
+      ASSERT_OK(txn.get(*values, 1, {}, &view));
+      EXPECT_EQ(view.size(), size);
+    });
+  }
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.remove(*values, 1)); });
+}
+
 TEST_P(SizedRowsTest, AViewOfAnOwnWriteStaysAsItIs) {
   transact(db_, [&](Transaction& txn) {
     ASSERT_OK(txn.insert(notes_, 1, row(1, 1, "before")));

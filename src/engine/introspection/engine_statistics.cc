@@ -89,7 +89,7 @@ void EngineBase::add_memory(const txn::AnyTable& table, Statistics& s) const {
   const storage::RowMemory& apart = layout.memory();
   uint64_t row_blocks = table.row_blocks() * memory_.bytes_taken(layout.block_bytes());
   if (layout.zones() != nullptr) row_blocks = layout.zones()->bytes();
-  if (layout.inline_rows() != nullptr || layout.byte_keys()) row_blocks = counted(apart.outside.bytes());
+  if (layout.inline_rows() != nullptr || !layout.plain_rows()) row_blocks = counted(apart.outside.bytes());
   if (layout.inline_rows() != nullptr) row_blocks += memory_.bytes_taken(layout.inline_rows()->bytes());
 
   Statistics::Table& its = s.tables[table.id()];

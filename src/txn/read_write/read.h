@@ -118,8 +118,9 @@ template <class Sync, class Claims>
 // the row is not stored as one block, or if it has a fixed size and this transaction has written
 // it.
 template <class Sync, class Claims>
+template <class Allocate>
 bool TrackedReads<Sync, Claims>::view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view,
-                                                    Status* status) {
+                                                    Status* status, Allocate&& allocate) {
   const Layout& layout = table.layout();
   if (layout.group_count() != 1) return false;
   if (const WriteEntry* write = writes_.find(row, layout, 0)) {
@@ -130,17 +131,18 @@ bool TrackedReads<Sync, Claims>::view_block(TableType& table, Row* row, detail::
   *status = claim_groups<Purpose::kRead>(table, row, header->key, 1);
   if (!status->ok()) [[unlikely]] return true;
   // A read of zero columns copies nothing; it only adds the commit word to the read set. If the
-  // word is unchanged after the block pointer was read, the block belongs to that version.
+  // word is unchanged after the block pointer was read, or after the row was copied from its row
+  // block, the bytes belong to that version.
   for (;;) {
     header->read_index = read_index_of(table);
     const size_t recorded = recorder_.count();
     *status = read_group(table, row, header->key, layout.none(), 0, nullptr);
     if (!status->ok()) return true;
-    const storage::Block* const block = row->cell(layout, 0).block();
-    if (RunsInRegion<Claims> || row->cell(layout, 0).unchanged(tracking_.reads().newest().word)) {
+    const storage::SizedRow found = storage::sized_row(row->cell(layout, 0), allocate);
+    if (RunsInRegion<Claims> || row->cell(layout, 0).unchanged(tracking_.reads().newest().word) || ELIDER_MUTANT(kIgnoreLockBit)) {
       header->groups = 1;
-      header->bytes = static_cast<uint32_t>(block->size);
-      *view = RawView(block->payload(), header);
+      header->bytes = static_cast<uint32_t>(found.size);
+      *view = RawView(found.bytes, header);
       return true;
     }
     tracking_.forget_reads_after(tracking_.reads().size() - 1);

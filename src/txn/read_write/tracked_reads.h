@@ -92,7 +92,8 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   [[gnu::noinline]] Status note_absent(TableType& table, Cell& cell, KeyRef key, uint32_t g, uint64_t w);
   void track_absent(TableType& table, const index::Witness& witness, KeyRef key);
   Status read_own(TableType& table, WriteEntry& write, const ColumnSet& set, std::byte* image);
-  bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status);
+  template <class Allocate>
+  bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status, Allocate&& allocate);
   bool has_read(const detail::TableBase& table, const detail::ImageHeader& view);
   Status version_of(TableType& table, Row* row, KeyRef key, uint64_t* version) const;
   uint64_t index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image);

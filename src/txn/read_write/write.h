@@ -103,10 +103,14 @@ template <class Sync, class Claims>
   const uint64_t expected = expected_by(read, cell, 0);
   for (;;) {
     const uint64_t w = unlocked_word(cell);
-    const storage::Block* const block = word::absent(w) ? nullptr : cell.block();
+    *image = nullptr;
+    storage::SizedRow row_bytes;
+    if (!word::absent(w)) row_bytes = storage::sized_row(cell, [&](size_t bytes) { return *image = writes_.sized_image(bytes); });
     if (!cell.unchanged(w)) continue;
-    *image = writes_.sized_image(block == nullptr ? 0 : block->size);
-    if (block != nullptr) std::memcpy(*image, block->payload(), block->size);
+    if (*image == nullptr) {
+      *image = writes_.sized_image(row_bytes.size);
+      if (row_bytes.size != 0) std::memcpy(*image, row_bytes.bytes, row_bytes.size);
+    }
     return edit_group(table, row, key, layout.all(), 0, w, expected, *image);
   }
 }

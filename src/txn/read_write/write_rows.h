@@ -33,7 +33,7 @@ Status BufferedWrites<Sync, Claims>::insert_row(TableType& table, KeyRef key, Gi
   claims_.make_room_for_new();
   // The new block is locked, so that other transactions do not use it before its version number is
   // set.
-  Row* candidate = new_row<Sync>(worker_, table.layout(), key, word::kAbsent | word::kLocked);
+  Row* candidate = new_row<Sync>(worker_, table.layout(), key, source.size, word::kAbsent | word::kLocked);
   if (candidate == nullptr) [[unlikely]] return replace_without_block(table, key, source, replace);
   claim_new(table, candidate);
   const index::InsertResult result = table.find_or_insert(worker_, key, candidate, hints_.primary(table, key));
