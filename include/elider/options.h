@@ -72,9 +72,22 @@ enum class Protocol : uint8_t {
   // one hardware transaction if possible.
   kChopped,
 };
-inline constexpr Protocol kProtocols[] = {Protocol::kOcc,       Protocol::kWholeTransaction,   Protocol::kSpinlock,       Protocol::kSerial,
-                                          Protocol::kTimestamp, Protocol::kTimestampValidated, Protocol::kTwoPhaseLocking,
-                                          Protocol::kPartitioned, Protocol::kChopped};
+struct ProtocolName {
+  Protocol protocol;
+  std::string_view name;
+};
+// All protocols, with the names that name_of() and parse() use.
+inline constexpr ProtocolName kProtocols[] = {
+    {Protocol::kOcc, "occ"},
+    {Protocol::kWholeTransaction, "whole-transaction"},
+    {Protocol::kSpinlock, "spinlock"},
+    {Protocol::kSerial, "serial"},
+    {Protocol::kTimestamp, "timestamp"},
+    {Protocol::kTimestampValidated, "timestamp-validated"},
+    {Protocol::kTwoPhaseLocking, "two-phase-locking"},
+    {Protocol::kPartitioned, "partitioned"},
+    {Protocol::kChopped, "chopped"},
+};
 
 // When a commit with writes returns, in a database with data folders. Under both kAsync and kGroup,
 // a crash loses only the end of the commit order. A crash never loses a part of a transaction. If a

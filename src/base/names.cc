@@ -27,17 +27,8 @@ std::string_view name_of(HtmBackend htm) {
 }
 
 std::string_view name_of(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::kOcc: return "occ";
-    case Protocol::kWholeTransaction: return "whole-transaction";
-    case Protocol::kSpinlock: return "spinlock";
-    case Protocol::kSerial: return "serial";
-    case Protocol::kTimestamp: return "timestamp";
-    case Protocol::kTimestampValidated: return "timestamp-validated";
-    case Protocol::kPartitioned: return "partitioned";
-    case Protocol::kChopped: return "chopped";
-    case Protocol::kTwoPhaseLocking: return "two-phase-locking";
-  }
+  for (const auto& [known, name] : kProtocols)
+    if (known == protocol) return name;
   return "?";
 }
 
@@ -96,8 +87,8 @@ bool parse(std::string_view name, SyncPolicy* sync) {
 }
 
 bool parse(std::string_view name, Protocol* protocol) {
-  for (Protocol known : kProtocols)
-    if (name_of(known) == name) {
+  for (const auto& [known, its_name] : kProtocols)
+    if (its_name == name) {
       *protocol = known;
       return true;
     }

@@ -46,6 +46,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kSkipPairValidation, "skip_pair_validation"},
     {Mutant::kForgetUniqueCheck, "forget_unique_check"},
     {Mutant::kOldVersionNewer, "old_version_newer"},
+    {Mutant::kShareSmallRow, "share_small_row"},
+    {Mutant::kTrustSmallCopy, "trust_small_copy"},
     {Mutant::kPublishLate, "publish_late"},
     {Mutant::kLoseAddition, "lose_addition"},
     {Mutant::kHashCompareTags, "hash_compare_tags"},

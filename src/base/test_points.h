@@ -112,6 +112,8 @@ enum class Mutant : uint32_t {
   kSkipPairValidation,   // "skip_pair_validation": a transaction that has read two rows or absent keys commits without validation
   kForgetUniqueCheck,    // "forget_unique_check": a check for a unique value does not track the leaf that it has read
   kOldVersionNewer,      // "old_version_newer": the snapshot number of an old version is one too large
+  kShareSmallRow,        // "share_small_row": the old version of a row that is stored in its row block is not copied
+  kTrustSmallCopy,       // "trust_small_copy": the copy of a row that is stored in its row block is not validated
   kPublishLate,          // "publish_late": a snapshot reader increments the snapshot number before it announces itself in its slot
   kLoseAddition,         // "lose_addition": only the first of several additions to a column group is applied
   kUnlockEarly,          // "unlock_early": a row is unlocked before it is written

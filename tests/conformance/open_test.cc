@@ -92,9 +92,10 @@ TEST(OpenTest, SerialMeansOptimistic) {
 }
 
 TEST(OpenTest, NamesOfProtocolsParseBack) {
-  for (Protocol protocol : kProtocols) {
+  for (const auto& [protocol, name] : kProtocols) {
     Protocol parsed = Protocol::kOcc;
-    EXPECT_TRUE(parse(name_of(protocol), &parsed));
+    EXPECT_EQ(name_of(protocol), name);
+    EXPECT_TRUE(parse(name, &parsed));
     EXPECT_EQ(parsed, protocol);
   }
   Protocol untouched = Protocol::kWholeTransaction;

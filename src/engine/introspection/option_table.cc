@@ -28,9 +28,26 @@ using option_entry::kAny;
 using option_entry::kMillion;
 using option_entry::number;
 
+// The names of all protocols, separated by ", ".
+constexpr size_t kProtocolNamesBytes = [] {
+  size_t bytes = 0;
+  for (const ProtocolName& protocol : kProtocols) bytes += protocol.name.size() + 2;
+  return bytes - 2;
+}();
+constexpr auto kProtocolNames = [] {
+  std::array<char, kProtocolNamesBytes + 2> names{};
+  size_t at = 0;
+  for (const ProtocolName& protocol : kProtocols) {
+    for (const char c : protocol.name) names[at++] = c;
+    names[at++] = ',';
+    names[at++] = ' ';
+  }
+  return names;
+}();
+
 constexpr option_entry::Entry<Member> kOptionEntries[] = {
     {choice("sync", "automatic, optimistic, latched, single-threaded, elided", "How shared index nodes are protected"), &Options::sync},
-    {choice("protocol", "occ, whole-transaction, spinlock, serial, timestamp, timestamp-validated, two-phase-locking, partitioned, chopped",
+    {choice("protocol", {kProtocolNames.data(), kProtocolNamesBytes},
             "Concurrency control. Baselines for comparison are whole-transaction and spinlock (with sync elided), and serial, partitioned "
             "and two-phase-locking (with sync optimistic). chopped (with sync optimistic or elided) runs declared procedures in pieces"),
      &Options::protocol},

@@ -139,7 +139,7 @@ bool TrackedReads<Sync, Claims>::view_block(TableType& table, Row* row, detail::
     *status = read_group(table, row, header->key, layout.none(), 0, nullptr);
     if (!status->ok()) return true;
     const storage::SizedRow found = storage::sized_row(row->cell(layout, 0), allocate);
-    if (RunsInRegion<Claims> || row->cell(layout, 0).unchanged(tracking_.reads().newest().word) || ELIDER_MUTANT(kIgnoreLockBit)) {
+    if (RunsInRegion<Claims> || row->cell(layout, 0).unchanged(tracking_.reads().newest().word) || ELIDER_MUTANT(kTrustSmallCopy)) {
       header->groups = 1;
       header->bytes = static_cast<uint32_t>(found.size);
       *view = RawView(found.bytes, header);
