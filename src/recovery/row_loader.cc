@@ -218,7 +218,10 @@ Status RowLoader::apply_row(AnyTable& table, const ChangedRow& changed, Row* row
   const KeyRef key = changed.key;
   const bool found = row != nullptr;
   if (Status status = found ? Status() : check_key(table, key); !status.ok()) return status;
-  if (!found) row = new_row(worker_, layout, key, changed.changes[0]->size, table.version_floor() * word::kStep | word::kAbsent, table.regions());
+  if (!found) {
+    const uint64_t absent = table.version_floor() * word::kStep | word::kAbsent;
+    row = new_row(worker_, layout, key, changed.changes[changed.count - 1]->size, absent, table.regions());
+  }
   if (row == nullptr) return no_memory(table, key);
   const bool before = !word::absent(row->cell(layout, 0).load());
   Status status;

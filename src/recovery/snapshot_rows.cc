@@ -30,9 +30,9 @@ bool store_row(const Layout& layout, Row& row, Key key, SnapshotNumber number, S
   return true;
 }
 
-// Stores the bytes of a variable-size row, from `before` bytes after the used ones. Stores its version
-// number and its size first. Returns the number of bytes that it has stored, or 0 if the row did not
-// exist.
+// Stores the bytes of a variable-size row, from `before` bytes after the used ones. Stores its
+// version number and its size first. Returns the number of bytes that it has stored, or 0 if the
+// row did not exist.
 size_t store_sized(const Layout& layout, Row& row, size_t before, SnapshotNumber number, StoredRows* rows) {
   uint64_t header[2] = {};
   const auto place = [&](size_t size) {

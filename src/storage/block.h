@@ -22,7 +22,8 @@ namespace elider::storage {
 
 inline int64_t taken(const Worker& worker, size_t bytes) { return static_cast<int64_t>(worker.bytes_taken(bytes)); }
 
-// Returns the size of a row block with a key of this size, without the space for a variable-size row.
+// Returns the size of a row block with a key of this size, without the space for a variable-size
+// row.
 inline size_t row_head_bytes(const Layout& layout, uint32_t key_bytes) {
   const size_t bytes = layout.block_bytes() + (layout.byte_keys() ? sizeof(detail::KeyBytes) + key_bytes : 0);
   return layout.sized_rows() ? (bytes + 7) / 8 * 8 : bytes;
@@ -34,8 +35,8 @@ inline size_t row_block_bytes(const Layout& layout, Row* row) {
   if (layout.plain_rows()) [[likely]] return layout.block_bytes();
   return row_head_bytes(layout, row) + (layout.sized_rows() ? row->cell(layout, 0).contents().capacity_bytes() : 0);
 }
-// Returns the Contents of the cell if the row block contains a variable-size row of `size` bytes, for
-// which it must have space.
+// Returns the Contents of the cell if the row block contains a variable-size row of `size` bytes,
+// for which it must have space.
 inline Contents contents_inside(const Layout& layout, Row* row, size_t size) {
   return row->cell(layout, 0).contents().inside(row_head_bytes(layout, row) - layout.group(0).cell_offset, size);
 }

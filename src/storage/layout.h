@@ -113,8 +113,8 @@ class Layout {
   bool byte_keys() const { return byte_keys_; }
   uint32_t protocol_bytes() const { return protocol_bytes_; }
   uint32_t row_bytes() const { return row_bytes_; }  // the maximum for variable-size rows
-  // True if rows have variable sizes. The table then has one group. A small row is stored in its row
-  // block, and another row as a block of the row's size (storage/block.h).
+  // True if rows have variable sizes. The table then has one group. A small row is stored in its
+  // row block, and another row as a block of the row's size (storage/block.h).
   bool sized_rows() const { return schema_.sized_rows; }
   bool plain_rows() const { return plain_rows_; }  // number keys and fixed-size rows: all row blocks have the same size
   // The inline places of row blocks, or null if the table does not have any.
@@ -124,9 +124,9 @@ class Layout {
   Zones* zones() const { return zones_; }
   void set_zones(Zones* zones) { zones_ = zones; }
   uint32_t least_row_bytes() const { return least_row_bytes_; }  // equal to row_bytes() for fixed-size rows
-  // The size of an image that contains only described columns, or the copy of a row that is stored in
-  // its row block. In a variable-size row, all described columns are within the minimum size, so such
-  // an image need not have the maximum size.
+  // The size of an image that contains only described columns, or the copy of a row that is stored
+  // in its row block. In a variable-size row, all described columns are within the minimum size, so
+  // such an image need not have the maximum size.
   uint32_t column_image_bytes() const { return sized_rows() ? std::max(least_row_bytes_, kSizedInsideBytesMax) : least_row_bytes_; }
   bool fits(size_t bytes) const { return bytes <= row_bytes_ && bytes >= least_row_bytes_; }
   RowMemory& memory() const { return *memory_; }

@@ -15,10 +15,10 @@
 // `previous`. The writer has kept the version for these readers, and the version is not reclaimed
 // before their grace period ends (storage/snapshots.h).
 //
-// The payload of a variable-size row is stored at the end of its row block if the block has space for
-// it, and otherwise in a block of its own. The cell's Contents say where it is. Bytes in the row block
-// change under the cell's lock, so a reader copies them as it copies a fixed-size row. A block of its
-// own never changes while it is reachable, so a reader need not copy it.
+// The payload of a variable-size row is stored at the end of its row block if the block has space
+// for it, and otherwise in a block of its own. The cell's Contents say where it is. Bytes in the
+// row block change under the cell's lock, so a reader copies them as it copies a fixed-size row. A
+// block of its own never changes while it is reachable, so a reader need not copy it.
 //
 // Thread safety: given by this protocol. Every shared access uses an accessor below.
 #pragma once
@@ -73,11 +73,12 @@ struct alignas(16) Block {  // so that a row in it has the alignment of memory f
 //
 //   63       48 47                               1  0
 //  +-----------+----------------------------------+---+
-//  | capacity  | address of a Block, or 0         | 0 |   in a block of its own; 0: the row has never existed
+//  | capacity  | address of a Block, or 0         | 0 |   in a block of its own
 //  +-----------+----------------+-----------------+---+
 //  | capacity  | offset         | size            | 1 |   in the row block
 //  +-----------+----------------+-----------------+---+
 //
+// address   0 if the row has never existed
 // capacity  the space for a variable-size row in the row block, in words of 8 bytes; constant
 // offset    of the payload, from the cell, in words; 16 bits
 // size      in bytes; 31 bits
@@ -284,8 +285,8 @@ uint64_t read_cell_with_waits(const Cell& cell, const Group& group, const Column
 // did not have a version at rs.
 bool read_cell_at(const Cell& cell, const Group& group, const ColumnSet& columns, uint32_t g, SnapshotNumber rs, std::byte* image,
                   uint64_t* version_number);
-// Returns the present bytes of a variable-size row that exists. If they are in the row block, returns
-// a copy of them in the memory that `allocate(size)` returns. Afterwards, the caller checks
+// Returns the present bytes of a variable-size row that exists. If they are in the row block,
+// returns a copy of them in the memory that `allocate(size)` returns. Afterwards, the caller checks
 // Cell::unchanged() with the commit word that showed that the row exists.
 template <class Allocate>
 inline SizedRow sized_row(const Cell& cell, Allocate&& allocate) {

@@ -49,8 +49,8 @@ inline bool needs_version(const WriteEntry& write, SnapshotNumber newest_reader)
   return write.cell->snapshot() != 0 || !storage::word::absent(write.locked_from);  // otherwise the row did not exist before
 }
 
-// Returns the size of the payload in the old version of an existing row. A row that is stored in its
-// row block is copied to a block in the version, because the next write overwrites it.
+// Returns the size of the payload in the old version of an existing row. A row that is stored in
+// its row block is copied to a block in the version, because the next write overwrites it.
 inline size_t version_payload_bytes(const WriteEntry& write) {
   const storage::Group& group = write.layout_group();
   if (!group.block) return group.payload_bytes;
