@@ -3,13 +3,15 @@
 //
 // An entry that is in the index during the whole iteration is returned exactly once. Other entries
 // may or may not be returned. Thread safety: all threads may call next(), each within a grace
-// period that began before the cursor was created.
+// period. Between two calls, no thread needs to be within a grace period, because a cursor copies
+// the key at which it continues.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,10 +49,24 @@ class LeafCursor final : public Cursor {
       ended_ = leaf_.range.to.end;
       at_ = leaf_.range.to.key;
     }
+    keep_position();
     return entries->size() != before || !ended_;
   }
 
  private:
+  // A byte key that bounds a leaf belongs to the tree, which may free the key after the grace
+  // period of this call. The next call may come from another grace period: the construction of
+  // secondary indexes leaves the epoch between two calls (recovery/build_indexes.cc).
+  void keep_position() {
+    if constexpr (std::is_same_v<typename Tree::Key, ByteKey>) {
+      if (at_.bytes == kept_.ref().bytes()) return;
+      const Bytes at = elider::detail::bytes_of(ref_of(at_));
+      const uint32_t zeros = at.size() > kKeyBytesMax ? 1 : 0;  // a bound just above the longest key ends with a zero byte
+      kept_.set({at.data(), at.size() - zeros}, zeros);
+      at_ = {kept_.ref().bytes()};
+    }
+  }
+
   static void add(const typename Tree::Key& key, Handle handle, Entries* entries) {
     if constexpr (std::is_same_v<typename Tree::Key, ByteKey>) entries->emplace_back(KeyRef(), handle);
     else entries->emplace_back(ref_of(key), handle);
@@ -60,6 +76,7 @@ class LeafCursor final : public Cursor {
   std::mutex mutex_;  // guards the fields below; acquired before index latches
   typename Tree::Contents leaf_;
   typename Tree::Key at_{};
+  std::conditional_t<std::is_same_v<typename Tree::Key, ByteKey>, elider::detail::KeyBuffer, NoHint> kept_;  // the bytes of at_
   bool ended_ = false;
 };
 

@@ -102,6 +102,8 @@ Status build_indexes(std::span<AnyTable* const> tables, Workers& workers, uint32
       index::Entries entries;
       for (;;) {
         {
+          // The worker leaves the epoch after each chunk, so that memory can be reclaimed. The
+          // cursor copies its position, and rows are not removed before recovery ends.
           const Inside inside(*lent[i]);
           if (!cursor.next(kRowsAChunk, &entries)) return {};
         }

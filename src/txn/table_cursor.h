@@ -7,8 +7,9 @@
 // therefore gets every row of its snapshot, because the blocks of these rows cannot leave the index
 // while the snapshot is being read. The cursor itself does not read rows.
 //
-// Thread safety: all threads may call next(). Their workers must have been inside the epoch
-// (base/worker.h) since before the cursor was created.
+// Thread safety: all threads may call next(). Their workers must be inside the epoch
+// (base/worker.h), but may leave it between two calls. The entries of a call are then valid only if
+// no thread removes rows meanwhile.
 #pragma once
 
 #include <memory>

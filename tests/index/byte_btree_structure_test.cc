@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "index/cursor.h"
 #include "tests/index/byte_btree_test_support.h"
 
 namespace elider::index::test {
@@ -136,6 +137,23 @@ TYPED_TEST(ByteBTreeStructureTest, AChangeEndsExactlyTheWitnessThatCoversIt) {
     for (const auto& leaf : all_leaves(this->tree)) now.push_back(leaf.witnesses[0]);
     ASSERT_EQ(this->set_of(mended), this->set_of(now));
   }
+}
+
+// The separator at which the cursor continues is freed, and its memory is used again.
+TYPED_TEST(ByteBTreeStructureTest, ACursorContinuesInAnotherGracePeriod) {
+  constexpr uint64_t kKeys = 2000;
+  for (uint64_t n = 0; n < kKeys; ++n) ASSERT_TRUE(this->insert(this->user(n)).inserted);
+  LeafCursor cursor(this->tree);
+  Entries entries;
+  ASSERT_TRUE(cursor.next(100, &entries));
+  const uint64_t read = entries.size();
+  for (uint64_t n = read - 50; n < read + 50; ++n) ASSERT_TRUE(this->remove(this->user(n)));
+  for (int i = 0; i < 8; ++i) this->inside.pass();
+  for (uint64_t n = 0; n < kKeys; ++n) ASSERT_TRUE(this->insert("another " + this->user(n)).inserted);
+  while (cursor.next(100, &entries)) {
+  }
+  ASSERT_EQ(entries.size(), kKeys - 50);
+  for (uint64_t i = read; i < entries.size(); ++i) ASSERT_EQ(text_of_row(entries[i].second), this->user(i + 50));
 }
 
 TYPED_TEST(ByteBTreeStructureTest, ADumpNamesEveryEntry) {
