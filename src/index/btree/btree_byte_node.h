@@ -137,12 +137,12 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
   Handle handle(unsigned i) const { return handles_[i].get(); }
   Key key(unsigned i, RowKey rows) const { return rows.of(handle(i)); }
 
-  void prefetch_keys() const { prefetch_lines(this, handles_); }
-  void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
-  void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
+  [[gnu::always_inline]] void prefetch_keys() const { prefetch_lines(this, handles_); }
+  [[gnu::always_inline]] void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
+  [[gnu::always_inline]] void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
 
   // Prefetches the row whose key find_from() compares, and the lines of `ahead`.
-  void prefetch_row(unsigned position, unsigned count, const Key& key, RowKey rows, Ahead ahead) const {
+  [[gnu::always_inline]] void prefetch_row(unsigned position, unsigned count, const Key& key, RowKey rows, Ahead ahead) const {
     if (position >= count) return;
     const auto* const stored = reinterpret_cast<const char*>(this->key(position, rows).bytes);
     __builtin_prefetch(stored, 0, 3);
@@ -296,9 +296,9 @@ struct BTreeInner<ByteKey> : BTreeByteNode {
   BTreeNode* child(unsigned i) const { return children_[i].get(); }
   bool full() const { return count() == kKeys; }
 
-  void prefetch_keys() const { prefetch_lines(this, separators_); }
-  void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
-  void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
+  [[gnu::always_inline]] void prefetch_keys() const { prefetch_lines(this, separators_); }
+  [[gnu::always_inline]] void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
+  [[gnu::always_inline]] void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
 
   // Returns the index of the child that covers the target, among `count` separators. `shared` is
   // ByteFences::shared of this node.

@@ -76,7 +76,10 @@ inline constexpr size_t kNodeHeaderBytes = 16;
 
 // Prefetches the cache lines from `first` up to `end`. They arrive in parallel, so they cost about
 // as much as one miss.
-inline void prefetch_lines(const void* first, const void* end) {
+//
+// This function and all functions that only prefetch must be inlined always. GCC 12 considers a
+// function without other effects as pure, and drops calls of it that it has not inlined.
+[[gnu::always_inline]] inline void prefetch_lines(const void* first, const void* end) {
   const auto* line = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(first) & ~uintptr_t{63});
   for (; line < end; line += 64) __builtin_prefetch(line, 0, 3);
 }
@@ -92,11 +95,11 @@ struct BTreeLeaf : BTreeNode {
 
   // prefetch_keys() prefetches what a lookup reads first, and prefetch_handle() what it reads after
   // it has found the key's position.
-  void prefetch_keys() const { prefetch_lines(this, handles_); }
-  void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
+  [[gnu::always_inline]] void prefetch_keys() const { prefetch_lines(this, handles_); }
+  [[gnu::always_inline]] void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
   // Prefetches all cache lines except the first, which the lookup that follows immediately reads
   // without a prefetch.
-  void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
+  [[gnu::always_inline]] void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
 
   // Returns the position of the key, or `count` if it is absent.
   template <bool Wide>
@@ -128,7 +131,7 @@ struct BTreeLeaf : BTreeNode {
     for (unsigned i = 0; i < kEntries; ++i) keys_.blank(i);
   }
   // Inserts an entry. The leaf must not be full.
-  void insert(Spot spot, const Key& key, Handle handle, NoRows) {
+  [[gnu::always_inline]] void insert(Spot spot, const Key& key, Handle handle, NoRows) {
     const unsigned n = count(), position = spot.position;
     for (unsigned i = n; i > position; --i) {
       keys_.move(i, i - 1);
@@ -153,8 +156,7 @@ struct BTreeLeaf : BTreeNode {
   // the key into one of the halves.
   void split_to(BTreeLeaf& right, unsigned at, bool goes_left, Spot spot, const Key& key, Handle handle, NoRows rows) {
     move_to(right, at);
-    if (goes_left) insert(spot, key, handle, rows);
-    else right.insert(spot.after(at), key, handle, rows);
+    (goes_left ? *this : right).insert(goes_left ? spot : spot.after(at), key, handle, rows);
   }
 
  private:
@@ -186,9 +188,9 @@ struct BTreeInner : BTreeNode {
 
   // The prefetching functions of an inner node correspond to those of a leaf. A search loads all
   // keys at once, but needs the children only later.
-  void prefetch_keys() const { prefetch_lines(this, children_); }
-  void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
-  void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
+  [[gnu::always_inline]] void prefetch_keys() const { prefetch_lines(this, children_); }
+  [[gnu::always_inline]] void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
+  [[gnu::always_inline]] void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
 
   // Returns the index of the child that covers the key, among `count` separators.
   template <bool Wide>
