@@ -124,7 +124,8 @@ class BTree {
   InsertResult get_or_insert(Worker& worker, const Key& key, Handle candidate, Hint& hint);
 
   // Removes the key if it maps to `expected`, which must not be kNoHandle; otherwise returns false
-  // and does not change anything. A leaf that becomes empty is unlinked and retired.
+  // and does not change anything. A leaf that becomes empty is unlinked and retired. If keys are
+  // byte keys, `expected` must be a row that stores `key`, whether the tree contains it or not.
   bool remove(Worker& worker, const Key& key, Handle expected);
 
   // Calls get() for keys[0 .. count) in groups whose cache misses overlap. `witnesses` may be null.
@@ -156,6 +157,7 @@ class BTree {
   using Target = typename Traits::Target;
   using Fences = typename Traits::Fences;
   using Bounds = typename Traits::Bounds;
+  using LookupFences = typename Traits::LookupFences;
   using BatchFences = typename Traits::BatchFences;
   using Spot = typename Traits::Spot;
   using ReadGuard = typename Sync::ReadGuard;
@@ -228,6 +230,8 @@ class BTree {
   template <class F>
   bool descend(const Target& target, PlaceOf<F>& place) const;
   Handle get_by_descent(const Key& key, Hint& hint, Witness& witness);
+  template <class F>
+  Handle get_with(const Key& key, Hint& hint, Witness& witness);
   Hinted get_by_hint(const Key& key, const Hint& hint) {
     return Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
       const ReadGuard guard = ReadGuard::resume(hint.leaf->word, hint.version);
@@ -262,8 +266,8 @@ class BTree {
 
   // btree_batch.h
   uint32_t get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const;
-  uint32_t find_group(const Key* keys, size_t count, Node* const* nodes, const ReadGuard* guards, Handle* handles, Hint* hints,
-                      Ahead ahead) const;
+  uint32_t find_group(const Key* keys, size_t count, Node* const* nodes, const ReadGuard* guards, uint32_t assumed, Handle* handles,
+                      Hint* hints, Ahead ahead) const;
 
   // btree_verify.h
   struct Census {

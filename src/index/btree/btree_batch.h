@@ -32,6 +32,9 @@ void BTree<Sync, KeyType>::multi_get(const BatchKey* keys, size_t count, Handle*
   for (size_t begin = 0; begin < count;) {
     size_t runs = 0;
     size_t at = begin;
+    if constexpr (Traits::kOwnSeparators) {
+      for (size_t i = begin; i < std::min(begin + kGroup, count); ++i) __builtin_prefetch(Traits::in_batch(keys[i]).bytes, 0, 3);
+    }
     for (; at < count && runs < kGroup; ++runs) {
       heads[runs] = Traits::in_batch(keys[at]);
       do ++at;
@@ -43,8 +46,11 @@ void BTree<Sync, KeyType>::multi_get(const BatchKey* keys, size_t count, Handle*
     for (size_t run = 0; run < runs; begin = ends[run++]) {
       Hint& hint = hints[run];
       Witness witness;
-      // The few lookups that a concurrent writer invalidated descend again one by one.
-      if (failed >> run & 1) [[unlikely]] found[run] = get_by_descent(heads[run], hint, witness);
+      // The few lookups that failed descend again one by one.
+      if (failed >> run & 1) [[unlikely]] {
+        if constexpr (Traits::kOwnSeparators) found[run] = get_with<Fences>(heads[run], hint, witness);
+        else found[run] = get_by_descent(heads[run], hint, witness);
+      }
       handles[begin] = found[run];
       if (witnesses) witnesses[begin] = {hint.leaf->word.address(), hint.version};
       for (size_t i = begin + 1; i < ends[run]; ++i) {
@@ -56,10 +62,12 @@ void BTree<Sync, KeyType>::multi_get(const BatchKey* keys, size_t count, Handle*
   }
 }
 
-// Returns one bit per key, set if a concurrent writer invalidated its lookup. The hint of a lookup
-// covers the keys from its key to the last key of the leaf, or only its key if that is absent. With
-// byte keys, a lookup has a further round, which prefetches the row of the first entry that has the
-// key's head.
+// Returns one bit per key, set if its lookup must be repeated, because a concurrent writer
+// invalidated it, or because the leaf does not contain the key and may not cover it. The hint of a
+// lookup covers the keys from its key to the last key of the leaf, or only its key if that is
+// absent. With byte keys, a level has a further round, which prefetches the line of heads to
+// search, and a lookup has a further round, which prefetches the row of the first entry that has
+// the key's tag.
 template <sync::Policy Sync, class KeyType>
 uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* handles, Hint* hints, Ahead ahead) const {
   const uint32_t all = static_cast<uint32_t>((uint64_t{1} << count) - 1);
@@ -76,6 +84,9 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
   }
   uint32_t failed = 0;
   for (unsigned level = root->level(); level > 0; --level) {
+    if constexpr (Traits::kOwnSeparators) {
+      for (size_t i = 0; i < count; ++i) as_inner(nodes[i])->template prefetch_heads<kWide>(keys[i]);
+    }
     for (size_t i = 0; i < count; ++i) {
       const Inner* const inner = as_inner(nodes[i]);
       const unsigned separators = inner->count();
@@ -101,14 +112,18 @@ uint32_t BTree<Sync, KeyType>::get_group(const Key* keys, size_t count, Handle* 
       guards[i] = child_guard;
     }
   }
-  return failed | find_group(keys, count, nodes, guards, handles, hints, ahead);
+  uint32_t assumed = 0;
+  if constexpr (Traits::kOwnSeparators) {
+    for (size_t i = 0; i < count; ++i) assumed |= uint32_t{fences[i].assumed} << i;
+  }
+  return failed | find_group(keys, count, nodes, guards, assumed, handles, hints, ahead);
 }
 
 // Finds the keys in their leaves, as the last step of get_group().
 template <sync::Policy Sync, class KeyType>
 [[gnu::always_inline]] inline uint32_t BTree<Sync, KeyType>::find_group(const Key* keys, size_t count, Node* const* nodes,
-                                                                        const ReadGuard* guards, Handle* handles, Hint* hints,
-                                                                        Ahead ahead) const {
+                                                                        const ReadGuard* guards, [[maybe_unused]] uint32_t assumed,
+                                                                        Handle* handles, Hint* hints, Ahead ahead) const {
   uint32_t failed = 0;
   unsigned positions[kGroup], counts[kGroup];
   for (size_t i = 0; i < count; ++i) {
@@ -124,6 +139,7 @@ template <sync::Policy Sync, class KeyType>
     Leaf* const leaf = as_leaf(nodes[i]);
     if constexpr (Traits::kOwnSeparators) {
       handles[i] = leaf->template find_from<kWide>(positions[i], keys[i], counts[i], rows_);
+      if (handles[i] == kNoHandle) failed |= assumed & uint32_t{1} << i;
       hints[i] = {leaf, guards[i].version()};
     } else {
       handles[i] = positions[i] < counts[i] ? leaf->handle(positions[i]) : kNoHandle;

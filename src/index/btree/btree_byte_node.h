@@ -4,16 +4,15 @@
 // a row. The whole key is stored in the row. A separator is the head and the address of a KeyBytes,
 // which the inner node owns. It is the shortest key that divides its neighbours.
 //
-//   leaf (512 bytes):    word 8 | count, level, run, prefix 8 | 31 heads | 31 handles
-//   inner (1152 bytes):  word 8 | count, level, run, prefix 8 | 16 free | 44 heads | 44 separators
-//                        | 45 children
+//   leaf (512 bytes):    word 8 | count, level, run, prefix 8 | 32 tags | 29 heads | 29 handles
+//   inner (1152 bytes):  word 8 | count, level, run, prefix 8 | 5 samples | 8 free | 48 heads
+//                        | 43 separators | 44 children | 8 free
 //
-// A lookup does not compare the prefix of a leaf. It compares the whole key in the row of each
-// entry with the same head, so a key without the prefix is not found, as it should be. Insertions
-// and inner nodes need the position of an absent key. They must find out whether the key has the
-// node's prefix. Usually the parent tells: if the separators on both sides of a node agree in their
-// first S bytes, so do all keys between them. If the prefix is longer, its bytes are compared with
-// those of the node's first key.
+// A lookup does not read the prefix and the heads of a leaf. It compares the whole key in the row
+// of each entry with the same tag (btree_tags.h). Insertions and inner nodes need the position of
+// an absent key. They must find out whether the key has the node's prefix. Usually the parent
+// tells: if the separators on both sides of a node agree in their first S bytes, so do all keys
+// between them. If the prefix is longer, its bytes are compared with those of the node's first key.
 //
 // The parent tells only about a child between two of its separators. The first and the last child
 // may cover more keys than the parent did when the descent entered it. If a neighbour of the parent
@@ -34,8 +33,11 @@
 //   change. So its size is right, and no access lies beyond the key, whatever the prefix is.
 // - What follows from a wrong combination is discarded, because the guard is then not valid.
 //
+// A removal does not read keys, because the caller names the row that contains the key.
+//
 // Within a hardware transaction, a comparison of keys adds the cache lines of the row's key to the
-// transaction: one or two if a head is found, and those of about five rows if all heads are equal.
+// transaction: one or two if the key is found, and those of about five rows if a key is inserted
+// into a leaf whose heads are all equal.
 // A split that lengthens the prefix reads the keys of all rows of the leaf.
 //
 // Thread safety: as in btree_node.h.
@@ -49,6 +51,8 @@
 #include "base/test_points.h"
 #include "index/btree/btree_head.h"
 #include "index/btree/btree_node.h"
+#include "index/btree/btree_sampled_slots.h"
+#include "index/btree/btree_tags.h"
 #include "index/byte_key.h"
 #include "index/row_key.h"
 
@@ -64,6 +68,7 @@ struct ByteTarget {
 };
 
 struct ByteFences {
+  static constexpr bool assumed = false;
   uint32_t shared = 0;  // the padded forms of the node's keys, and of those that it covers, agree in as many bytes
 
   template <bool Wide, class Inner>
@@ -73,6 +78,10 @@ struct ByteFences {
   template <class Inner>
   void narrow(const Inner& inner, unsigned position, unsigned count) {
     shared = position > 0 && position < count ? inner.shared_around(position) : 0;
+  }
+  template <class Leaf>
+  [[gnu::always_inline]] static void prefetch(const Leaf& leaf) {
+    leaf.prefetch_rest();
   }
   ByteFences before(const ByteKey&) const { return *this; }
   ByteFences from(const ByteKey&) const { return *this; }
@@ -88,8 +97,35 @@ struct ByteBounds : ByteFences {
     if (position > 0) first = inner.key(position - 1);
     if (position < count) to = {inner.key(position), false};
   }
+  template <class Leaf>
+  [[gnu::always_inline]] static void prefetch(const Leaf& leaf) {  // a scan does not read heads
+    leaf.prefetch_handles();
+  }
   Range<ByteKey> range() const { return {first, to}; }
   bool covers(const ByteKey& key) const { return range().covers(key); }
+};
+
+// The fences of a lookup. If a node's prefix is longer than `shared`, a lookup assumes that its key
+// has the prefix, because comparing the key would cost two cache misses. If the assumption is
+// wrong, the lookup ends in a leaf that does not contain the key. It must then be repeated with
+// other fences. A lookup does not use the fences of a leaf. The last step down therefore does not
+// read the heads on both sides of the child, which may be in another cache line.
+struct ByteLookupFences : ByteFences {
+  bool assumed = false;
+
+  template <bool Wide, class Inner>
+  unsigned child_of(const Inner& inner, const ByteTarget& target, unsigned count) {
+    assumed = assumed || inner.prefix() > shared;
+    return inner.template child_of<Wide>(target, count, ~uint32_t{0});
+  }
+  template <class Inner>
+  void narrow(const Inner& inner, unsigned position, unsigned count) {
+    if (inner.level() > 1) ByteFences::narrow(inner, position, count);
+  }
+  template <class Leaf>
+  [[gnu::always_inline]] static void prefetch(const Leaf& leaf) {
+    leaf.prefetch_handles();
+  }
 };
 
 template <>
@@ -98,7 +134,8 @@ struct KeyTraits<ByteKey> {
   using Target = ByteTarget;
   using Fences = ByteFences;
   using Bounds = ByteBounds;
-  using BatchFences = ByteFences;
+  using LookupFences = ByteLookupFences;
+  using BatchFences = ByteLookupFences;
   using BatchKey = KeyRef;
   using Spot = ByteSpot;
   static constexpr ByteKey kMin{};
@@ -132,14 +169,15 @@ template <>
 struct BTreeLeaf<ByteKey> : BTreeByteNode {
   using Key = ByteKey;
   using Spot = ByteSpot;
-  static constexpr unsigned kEntries = 31;
+  static constexpr unsigned kEntries = 29;
 
   Handle handle(unsigned i) const { return handles_[i].get(); }
   Key key(unsigned i, RowKey rows) const { return rows.of(handle(i)); }
 
-  [[gnu::always_inline]] void prefetch_keys() const { prefetch_lines(this, handles_); }
+  [[gnu::always_inline]] void prefetch_keys() const { __builtin_prefetch(this, 0, 3); }
   [[gnu::always_inline]] void prefetch_handle(unsigned i) const { __builtin_prefetch(&handles_[std::min(i, kEntries - 1)], 0, 3); }
   [[gnu::always_inline]] void prefetch_rest() const { prefetch_lines(reinterpret_cast<const char*>(this) + 64, handles_ + kEntries); }
+  [[gnu::always_inline]] void prefetch_handles() const { prefetch_lines(handles_, handles_ + kEntries); }
 
   // Prefetches the row whose key find_from() compares, and the lines of `ahead`.
   [[gnu::always_inline]] void prefetch_row(unsigned position, unsigned count, const Key& key, RowKey rows, Ahead ahead) const {
@@ -150,27 +188,21 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     prefetch_ahead(handle(position), ahead);
   }
 
-  // Returns the position of the first entry with the head of the key, or `count`.
+  // Returns the position of the first entry with the tag of the key, or `count`.
   template <bool Wide>
   unsigned position_of(const Key& key, unsigned count) const {
-    return heads_.template position_of<Wide>(head_of(key, prefix()), count);
+    return static_cast<unsigned>(std::countr_zero(tags_.equal_to(tag_of(key), count) | uint32_t{1} << count));
   }
-  // Returns the key's handle, or kNoHandle. `tie` is the result of position_of().
+  // Returns the key's handle, or kNoHandle. `first` is the result of position_of().
   template <bool Wide>
-  Handle find_from(unsigned tie, const Key& key, unsigned count, RowKey rows) const {
-    if (tie >= count) return kNoHandle;
-    const Handle first = handle(tie);
-    if (equal_keys(rows.of(first), key) || ELIDER_MUTANT(kHeadTrustTies)) [[likely]] return first;
-    const uint64_t head = heads_.get(tie);
-    if (tie + 1 == count || heads_.get(tie + 1) != head) return kNoHandle;
-    unsigned begin = tie + 1, end = heads_.template count_not_above<Wide>(head, count);
-    while (begin < end) {
-      const unsigned middle = begin + (end - begin) / 2;
-      const Handle other = handle(middle);
-      const std::strong_ordering order = rows.of(other) <=> key;
-      if (order == 0) return other;
-      if (order < 0) begin = middle + 1;
-      else end = middle;
+  Handle find_from(unsigned first, const Key& key, unsigned count, RowKey rows) const {
+    if (first >= count) return kNoHandle;
+    const Handle handle = this->handle(first);
+    if (equal_keys(rows.of(handle), key) || ELIDER_MUTANT(kHeadTrustTies)) [[likely]] return handle;
+    for (unsigned i = first + 1; i < count; ++i) {
+      if (tags_.get(i) != tags_.get(first)) continue;
+      const Handle other = this->handle(i);
+      if (equal_keys(rows.of(other), key)) return other;
     }
     return kNoHandle;
   }
@@ -194,6 +226,16 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     const bool tied = position < count && heads_.get(position) == head_of(key, prefix);  // if not, the row need not be read
     return {position, tied && equal_keys(this->key(position, rows), key), prefix};
   }
+  // Returns the position of the entry with this handle, if the entry has the head of the key. The
+  // handle's row need not be read, because the caller knows that it contains the key.
+  template <bool Wide>
+  Spot spot_of_entry(const Key& key, Handle handle, unsigned count) const {
+    const uint32_t prefix = this->prefix();
+    const uint64_t head = head_of(key, prefix);
+    for (unsigned i = heads_.template position_of<Wide>(head, count); i < count && heads_.get(i) == head; ++i)
+      if (this->handle(i) == handle) return {i, true, prefix};
+    return {};
+  }
   void copy_to(unsigned n, Key* keys, Handle* handles, RowKey rows) const {
     for (unsigned i = 0; i < n; ++i) {
       handles[i] = handle(i);
@@ -201,10 +243,14 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     }
   }
 
+  static constexpr unsigned kMoreLeft = 0;
+  unsigned division(unsigned middle) const { return heads_.best_division(middle, kEntries / 6); }
+
   void start_leaf() {
     start(0);
     set_prefix(0);
     for (unsigned i = 0; i < kEntries; ++i) heads_.blank(i);
+    for (unsigned i = 0; i < Tags::kTags; ++i) tags_.set(i, 0);
   }
   void insert(Spot spot, const Key& key, Handle handle, RowKey rows) {
     const unsigned n = count();
@@ -212,6 +258,7 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     else shorten_prefix(spot.prefix, rows);
     for (unsigned i = n; i > spot.position; --i) move(i, i - 1);
     heads_.set(spot.position, head_of(key, prefix()));
+    tags_.set(spot.position, tag_of(key));
     handles_[spot.position].set(handle);
     set_count(n + 1);
     note_insert(spot.position);
@@ -227,14 +274,14 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     const unsigned n = count();
     for (unsigned i = at; i < n; ++i) {
       right.heads_.set(i - at, heads_.get(i));
+      right.tags_.set(i - at, tags_.get(i));
       right.handles_[i - at].set(this->handle(i));
       heads_.blank(i);
     }
     right.set_prefix(prefix());
     right.set_count(n - at);
     set_count(at);
-    if (goes_left) insert(spot, key, handle, rows);
-    else right.insert(spot.after(at), key, handle, rows);
+    (goes_left ? *this : right).insert(goes_left ? spot : spot.after(at), key, handle, rows);
     lengthen_prefix(rows);
     right.lengthen_prefix(rows);
   }
@@ -256,6 +303,7 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     for (unsigned i = 0; i < count(); ++i) {
       if (padded_mismatch(key(i, rows), key(0, rows), 0, prefix()) != prefix()) return "has a key without its prefix";
       if (heads_.get(i) != head_of(key(i, rows), prefix())) return "has a head of another key";
+      if (tags_.get(i) != tag_of(key(i, rows))) return "has a tag of another key";
     }
     return nullptr;
   }
@@ -263,6 +311,7 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
  private:
   void move(unsigned to, unsigned from) {
     heads_.move(to, from);
+    tags_.move(to, from);
     handles_[to].set(handle(from));
   }
   void shorten_prefix(uint32_t prefix, RowKey rows) {
@@ -283,6 +332,7 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
     for (unsigned i = 0; i < n; ++i) heads_.set(i, head_of(key(i, rows), longest));
   }
 
+  Tags tags_;
   Heads<kEntries> heads_;
   ByteSlot<Handle> handles_[kEntries];
 };
@@ -290,15 +340,23 @@ struct BTreeLeaf<ByteKey> : BTreeByteNode {
 template <>
 struct BTreeInner<ByteKey> : BTreeByteNode {
   using Key = ByteKey;
-  static constexpr unsigned kKeys = 44;
+  static constexpr unsigned kKeys = 43;
 
   Key key(unsigned i) const { return {separators_[i].get()}; }
   BTreeNode* child(unsigned i) const { return children_[i].get(); }
   bool full() const { return count() == kKeys; }
 
-  [[gnu::always_inline]] void prefetch_keys() const { prefetch_lines(this, separators_); }
+  // A search first reads the samples, then one line of heads, and then one child.
+  [[gnu::always_inline]] void prefetch_keys() const { __builtin_prefetch(this, 0, 3); }
+  template <bool Wide>
+  [[gnu::always_inline]] void prefetch_heads(const ByteKey& key) const {
+    heads_.slots().template prefetch_line<Wide>(head_of(key, prefix()));
+  }
   [[gnu::always_inline]] void prefetch_child(unsigned i) const { __builtin_prefetch(&children_[i], 0, 3); }
-  [[gnu::always_inline]] void prefetch_rest() const { prefetch_lines(children_, children_ + kKeys + 1); }
+  [[gnu::always_inline]] void prefetch_rest() const {
+    heads_.slots().prefetch_all();
+    prefetch_lines(children_, children_ + kKeys + 1);
+  }
 
   // Returns the index of the child that covers the target, among `count` separators. `shared` is
   // ByteFences::shared of this node.
@@ -319,10 +377,12 @@ struct BTreeInner<ByteKey> : BTreeByteNode {
     return prefix() + equal_head_bytes(heads_.get(position - 1) ^ heads_.get(position));
   }
 
+  unsigned division(unsigned middle) const { return heads_.best_division(middle, kKeys / 4); }
+
   void start_inner(unsigned level) {
     start(level);
     set_prefix(0);
-    for (unsigned i = 0; i < kKeys; ++i) heads_.blank(i);
+    heads_.blank_all();
   }
   void set_only_child(BTreeNode* child) { children_[0].set(child); }
   void insert(unsigned position, const Key& separator, BTreeNode* right) {
@@ -372,6 +432,7 @@ struct BTreeInner<ByteKey> : BTreeByteNode {
       if (padded_mismatch(key(i), key(0), 0, prefix()) != prefix()) return "has a separator without its prefix";
       if (heads_.get(i) != head_of(key(i), prefix())) return "has a head of another separator";
     }
+    if (!heads_.slots().has_samples()) return "has a wrong sample of its heads";
     return nullptr;
   }
 
@@ -394,7 +455,7 @@ struct BTreeInner<ByteKey> : BTreeByteNode {
     for (unsigned i = 0; i < n; ++i) heads_.set(i, head_of(key(i), longest));
   }
 
-  alignas(32) Heads<kKeys> heads_;
+  Heads<kKeys, SampledSlots<kKeys, kNodeHeaderBytes>> heads_;
   ByteSlot<const KeyBytes*> separators_[kKeys];
   ByteSlot<BTreeNode*> children_[kKeys + 1];
 };

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/spin.h"
 #include "index/btree/btree.h"
@@ -39,7 +40,7 @@ template <class F>
   position = fences.template child_of<kWide>(*inner, target, count);
   Node* const child = inner->child(position);
   if (inner->level() == 1) {
-    as_leaf(child)->prefetch_rest();
+    F::prefetch(*as_leaf(child));
   } else {
     as_inner(child)->prefetch_rest();
   }
@@ -69,23 +70,33 @@ template <class F>
 }
 
 template <sync::Policy Sync, class KeyType>
-Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness& witness) {
+template <class F>
+inline Handle BTree<Sync, KeyType>::get_with(const Key& key, Hint& hint, Witness& witness) {
   Spin spin;
   while (true) {
+    bool assumed = false;
     const Hinted attempt = Sync::section(latch_, sync::Operation::kGet, [&]() -> Hinted {
-      Place place;
+      PlaceOf<F> place;
       if (!descend(key, place)) return {false, kNoHandle};
       const Handle handle = place.leaf->template find<kWide>(key, rows_);
       // The hint is set before validation. If the attempt fails, the next one overwrites it.
       hint.set(place.leaf, place.guard.version(), place.fences);
+      assumed = handle == kNoHandle && place.fences.assumed;
       return {place.guard.valid(), handle};
     });
+    if constexpr (!std::is_same_v<F, Fences>)
+      if (assumed) return get_with<Fences>(key, hint, witness);
     if (attempt.hit) [[likely]] {
       witness = {hint.leaf->word.address(), hint.version};
       return attempt.handle;
     }
     spin.wait();
   }
+}
+
+template <sync::Policy Sync, class KeyType>
+Handle BTree<Sync, KeyType>::get_by_descent(const Key& key, Hint& hint, Witness& witness) {
+  return get_with<LookupFences>(key, hint, witness);
 }
 
 }  // namespace elider::index

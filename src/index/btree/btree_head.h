@@ -101,12 +101,14 @@ struct ByteSpot {
 
 // Parameters of the functions below: key_at(i) returns key i of the node, `count` is the number of
 // keys, and `prefix` is the length of the prefix.
-template <unsigned N>
+template <unsigned N, class Slots = KeySlots<uint64_t, N>>
 class Heads {
  public:
   uint64_t get(unsigned i) const { return slots_.get(i); }
   void set(unsigned i, uint64_t head) { slots_.set(i, head); }
   void blank(unsigned i) { slots_.blank(i); }
+  void blank_all() { slots_.blank_all(); }
+  const Slots& slots() const { return slots_; }
   void move(unsigned to, unsigned from) { slots_.move(to, from); }
 
   // Returns the position of the first key with this head, or `count`.
@@ -141,6 +143,20 @@ class Heads {
     return begin;
   }
 
+  // Returns the position between `middle - reach` and `middle + reach` whose head shares the fewest
+  // bytes with the head before it, and of several the nearest to the middle. A node that is divided
+  // there has short separators, and keys that share long prefixes, so that few heads tie.
+  unsigned best_division(unsigned middle, unsigned reach) const {
+    unsigned best = middle;
+    uint32_t least = equal_head_bytes(get(middle - 1) ^ get(middle));
+    for (unsigned distance = 1; distance <= reach && least != 0; ++distance)
+      for (const unsigned at : {middle - distance, middle + distance}) {
+        const uint32_t shared = equal_head_bytes(get(at - 1) ^ get(at));
+        if (shared < least) least = shared, best = at;
+      }
+    return best;
+  }
+
   // Computes the heads for a shorter prefix. `first` is the key of position 0.
   void shorten(uint32_t from, uint32_t to, unsigned count, const ByteKey& first) {
     const uint32_t gained = from - to;  // bytes that are in the prefix until now, and are equal in all keys
@@ -152,7 +168,7 @@ class Heads {
   }
 
  private:
-  KeySlots<uint64_t, N> slots_;
+  Slots slots_;
 };
 
 }  // namespace elider::index

@@ -29,11 +29,12 @@ struct Division {
 };
 // A leaf that is filled in ascending order is divided at the insertion position, and the new entry
 // is stored in the left leaf unless that leaf is full. Ascending runs, even several concurrent
-// ones, thus leave full leaves. Other leaves are halved.
-inline Division divide(const BTreeNode& leaf, unsigned position, unsigned count) {
+// ones, thus leave full leaves. Other leaves are halved, or divided near the middle.
+template <class Leaf>
+inline Division divide(const Leaf& leaf, unsigned position, unsigned count) {
   if (leaf.ascends_at(position)) return {position, position < count};
-  const unsigned half = count / 2;
-  return position > half ? Division{half + 1, false} : Division{half, true};
+  const unsigned at = leaf.division(count / 2);
+  return position > at ? Division{at + Leaf::kMoreLeft, false} : Division{at, true};
 }
 
 template <sync::Policy Sync, class KeyType>
@@ -236,7 +237,7 @@ auto BTree<Sync, KeyType>::split_inner(Inner* parent, const ReadGuard& parent_gu
   Inner* const right = new (spares.inner) Inner;
   right->start_inner(node->level());
   // After an ascending run, the left node stays full except for the separator that moves up.
-  const unsigned at = node->ascends_at(Inner::kKeys) ? Inner::kKeys - 1 : Inner::kKeys / 2;
+  const unsigned at = node->ascends_at(Inner::kKeys) ? Inner::kKeys - 1 : node->division(Inner::kKeys / 2);
   const Key separator = node->split_to(*right, at);
   parent->insert(child, separator, right);
   write.raise();

@@ -8,9 +8,11 @@
 //   Rows      what a node needs to find the keys of its entries
 //   Target    what a descent searches for; a key converts to it
 //   Fences    what a descent learns about the range of its node: child_of() chooses the child of an
-//             inner node, and narrow() then narrows the range to the range of that child
+//             inner node, and narrow() then narrows the range to the range of that child;
+//             prefetch() prefetches what the operation reads of a leaf
 //   Bounds    fences that also tell the range
-//   BatchFences  the fences of a batched lookup
+//   LookupFences, BatchFences  the fences of a lookup, and of a batched one. If `assumed` is true
+//             after a descent, and the leaf does not contain the key, another leaf may cover it
 //   Spot      the position of a key in a leaf, and whether the leaf contains the key
 //   target()  the target of a scan that begins at a bound
 //   in_batch()  the key that a batched lookup was given as a BatchKey
@@ -52,6 +54,7 @@ struct NumberTraits {
   using Target = Key;
   using Fences = NumberFences<Key>;
   using Bounds = NumberFences<Key>;
+  using LookupFences = NumberFences<Key>;
   using BatchFences = NumberBatchFences<Key>;
   using BatchKey = Key;
   using Spot = NumberSpot;
@@ -103,6 +106,7 @@ constexpr Key NumberTraits<Key>::target(const Bound<Key>& at, Direction directio
 template <class Key>
 struct NumberFences {
   using Traits = KeyTraits<Key>;
+  static constexpr bool assumed = false;
   Key first = Traits::kMin;
   Key last = Traits::kMax;
 
@@ -119,6 +123,10 @@ struct NumberFences {
     first = position > 0 ? below : first;
     last = position < count ? above : last;
   }
+  template <class Leaf>
+  [[gnu::always_inline]] static void prefetch(const Leaf& leaf) {
+    leaf.prefetch_rest();
+  }
   // The parts of the range below, and from, a key in it.
   NumberFences before(const Key& key) const { return {first, key_before(key)}; }
   NumberFences from(const Key& key) const { return {key, last}; }
@@ -128,6 +136,8 @@ struct NumberFences {
 
 template <class Key>
 struct NumberBatchFences {
+  static constexpr bool assumed = false;
+
   template <bool Wide, class Inner>
   unsigned child_of(const Inner& inner, const Key& key, unsigned count) const {
     return inner.template child_of<Wide>(key, count);

@@ -113,6 +113,12 @@ struct BTreeLeaf : BTreeNode {
     const unsigned position = keys_.template count_below<Wide>(key, count);
     return {position, position < count && this->key(position) == key};
   }
+  // Returns the position of the entry with this key and this handle, if there is one.
+  template <bool Wide>
+  Spot spot_of_entry(const Key& key, Handle handle, unsigned count) const {
+    const unsigned position = keys_.template count_below<Wide>(key, count);
+    return {position, position < count && this->key(position) == key && this->handle(position) == handle};
+  }
   // Returns the key's handle, or kNoHandle.
   template <bool Wide>
   Handle find(const Key& key, NoRows) const {
@@ -124,6 +130,11 @@ struct BTreeLeaf : BTreeNode {
     for (unsigned i = 0; i < n; ++i) keys[i] = key(i);
     racy_copy_in(handles, handles_, n * sizeof(Handle));
   }
+
+  // Returns where to divide the full leaf, given its middle. If the new entry goes to the right
+  // leaf, the left leaf keeps kMoreLeft more entries.
+  static constexpr unsigned kMoreLeft = 1;
+  static unsigned division(unsigned middle) { return middle; }
 
   // Initializes an empty leaf, which must not be linked yet.
   void start_leaf() {
@@ -197,6 +208,9 @@ struct BTreeInner : BTreeNode {
   unsigned child_of(const Key& key, unsigned count) const {
     return keys_.template count_not_above<Wide>(key, count);
   }
+
+  // Returns where to divide the full node, given its middle.
+  static unsigned division(unsigned middle) { return middle; }
 
   // Initializes an empty inner node, which must not be linked yet.
   void start_inner(unsigned level) {

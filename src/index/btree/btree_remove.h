@@ -75,9 +75,8 @@ template <sync::Policy Sync, class KeyType>
 auto BTree<Sync, KeyType>::remove_at(const Place& place, const Key& key, Handle expected) -> RemoveAttempt {
   Leaf* const leaf = place.leaf;
   const unsigned count = leaf->count();
-  const Spot spot = leaf->template spot_of<kWide>(key, count, place.fences, rows_);
-  const bool found = spot.found && leaf->handle(spot.position) == expected;
-  if (!found) return {place.guard.valid() ? Progress::kDone : Progress::kRestart, false};
+  const Spot spot = leaf->template spot_of_entry<kWide>(key, expected, count);
+  if (!spot.found) return {place.guard.valid() ? Progress::kDone : Progress::kRestart, false};
   if (count == 1 && root_node() != leaf) return {place.guard.valid() ? Progress::kStructure : Progress::kRestart, false};
   WriteGuard write(leaf->word, place.guard);
   if (!write.owns()) return {};
@@ -106,8 +105,8 @@ auto BTree<Sync, KeyType>::remove_last(const Key& key, Handle expected, Unlinked
   }
   place.leaf = as_leaf(node);
   place.guard = guard;
-  const bool found = place.leaf->count() > 0 && place.leaf->template find<kWide>(key, rows_) == expected;
-  if (!found) return {guard.valid() ? Progress::kDone : Progress::kRestart, false};
+  if (!place.leaf->template spot_of_entry<kWide>(key, expected, place.leaf->count()).found)
+    return {guard.valid() ? Progress::kDone : Progress::kRestart, false};
   // The leaf stays if it has received another entry or has become the root.
   if (place.leaf->count() > 1 || root_node() == node) return {guard.valid() ? Progress::kStructure : Progress::kRestart, false};
   return unlink(path, place, unlinked);

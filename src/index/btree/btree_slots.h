@@ -136,6 +136,7 @@ class KeySlots<uint64_t, N> {
   // Clears slot i, which must be after the last key.
   void blank(unsigned i) { racy_store(slots_[i], std::numeric_limits<int64_t>::max()); }
   void move(unsigned to, unsigned from) { racy_store(slots_[to], racy_load(slots_[from])); }
+  const void* address(unsigned i) const { return &slots_[i]; }
 
 #if ELIDER_BTREE_VECTORS
   // Returns the number of keys < key. This is the position at which the key is or would be
@@ -154,6 +155,20 @@ class KeySlots<uint64_t, N> {
     const auto wanted = V::all(key);
     const unsigned above = detail::count_of<V, N>([&]<unsigned kAt>() { return V::above(load<V, kAt>(), wanted); });
     return std::min(N - above, count);
+  }
+  // Both functions count among kCount slots from `first` on. Blank slots count as the largest key.
+  template <bool Wide, unsigned kCount>
+  unsigned count_below_from(unsigned first, uint64_t key) const {
+    using V = detail::Numbers<Wide>;
+    const auto wanted = V::all(key);
+    return detail::count_of<V, kCount>([&]<unsigned kAt>() { return V::above(wanted, V::template load<V::kLanes>(slots_ + first + kAt)); });
+  }
+  template <bool Wide, unsigned kCount>
+  unsigned count_not_above_from(unsigned first, uint64_t key) const {
+    using V = detail::Numbers<Wide>;
+    const auto wanted = V::all(key);
+    return kCount -
+           detail::count_of<V, kCount>([&]<unsigned kAt>() { return V::above(V::template load<V::kLanes>(slots_ + first + kAt), wanted); });
   }
   // Returns the position of the key, or `count` if it is absent. Used only if there are at most 31
   // slots.
@@ -176,6 +191,18 @@ class KeySlots<uint64_t, N> {
   unsigned count_not_above(uint64_t key, unsigned count) const {
     unsigned below = 0;
     for (unsigned i = 0; i < count; ++i) below += racy_load(slots_[i]) <= detail::flip(key) ? 1 : 0;
+    return below;
+  }
+  template <bool, unsigned kCount>
+  unsigned count_below_from(unsigned first, uint64_t key) const {
+    unsigned below = 0;
+    for (unsigned i = 0; i < kCount; ++i) below += racy_load(slots_[first + i]) < detail::flip(key) ? 1 : 0;
+    return below;
+  }
+  template <bool, unsigned kCount>
+  unsigned count_not_above_from(unsigned first, uint64_t key) const {
+    unsigned below = 0;
+    for (unsigned i = 0; i < kCount; ++i) below += racy_load(slots_[first + i]) <= detail::flip(key) ? 1 : 0;
     return below;
   }
   template <bool>
