@@ -23,6 +23,22 @@ inline Options recovery_options(const RunShape& shape, bool threads = false) {
   return test::with_compiled_engine(options);
 }
 
+// Removes the rows of session 1 that a table of byte or tuple keys has, and inserts the others.
+template <class KeyType, class KeyOf>
+Status write_words(Transaction& txn, Database& db, uint32_t id, KeyOf&& key_of, State* state) {
+  const auto table = db.table<Word, KeyType>(table_name(id));
+  if (!table.ok()) return table.status().not_found() ? Status() : table.status();
+  for (uint64_t i = 0; i < kItemsOfSession; ++i) {
+    const Key number = item_key(1, i);
+    const uint64_t place = place_of(id, number);
+    const Word word{1000, 17};
+    Status status = state->contains(place) ? txn.remove(*table, key_of(number)) : txn.insert(*table, key_of(number), word);
+    if (!status.ok()) return status;
+    if (!state->erase(place)) (*state)[place] = bytes_of(word);
+  }
+  return {};
+}
+
 // Runs a transaction on rows that exist and rows that do not. Updates `state`.
 inline Status write_more(Database& db, State* state) {
   auto tables = create_tables(db);
@@ -45,6 +61,9 @@ inline Status write_more(Database& db, State* state) {
       if (!status.ok()) return status;
       if (!state->erase(place)) (*state)[place] = bytes_of(item);
     }
+    for (uint32_t id = kFirstWords; id < kTupleTable; ++id)
+      if (Status status = write_words<std::string_view>(txn, db, id, text_key, state); !status.ok()) return status;
+    if (Status status = write_words<TupleKey>(txn, db, kTupleTable, tuple_key, state); !status.ok()) return status;
     for (Key key = 0; key < kHotRows; ++key) {
       const auto row = state->find(place_of(TableId::kHot, key));
       if (row == state->end()) continue;

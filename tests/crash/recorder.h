@@ -70,7 +70,7 @@ inline Options base_options(const RunShape& shape) {
   options.log_buffer_bytes = shape.buffer_bytes;
   options.checkpoint_threads = shape.folders;
   options.checkpoints_kept = shape.checkpoints_kept;
-  options.schemas = {account_schema().schema()};
+  options.schemas = schemas_with_indexes();
   return options;
 }
 
@@ -207,30 +207,44 @@ class Recorder {
     Random random(shape_.seed * 100 + s);
     for (uint32_t i = 0; i < shape_.transactions; ++i) {
       Work work{Random(random.next()), s, story_.deeds(s).size(), {}};
-      const uint64_t kind = work.random.below(10);
+      const uint64_t kind = work.random.below(13);
       const Durability durability = random.below(5) < 2 ? Durability::kGroup : Durability::kAsync;
-      Table<Item> table = tables_.items;
-      uint32_t id = static_cast<uint32_t>(TableId::kItems);
-      if (kind == 9) {
-        id = static_cast<uint32_t>(TableId::kLate) + static_cast<uint32_t>(work.random.below(kLateTables));
-        auto made = db.create_table(item_schema(id));
-        if (!made.ok()) return made.status();
-        table = *made;
-      }
-      Status status = in_pieces_ && (kind == 4 || kind == 5)
-                          ? call_adding(db, work, durability)
-                          : run_work(db, work, durability, [&](Transaction& txn) -> Status {
-                              if (kind < 3) return transfer(txn, work);
-                              if (kind < 4) return move_branch(txn, work);
-                              if (kind < 6) return add(txn, work);
-                              return change_items(txn, work, table, id);
-                            });
+      Status status;
+      if (kind == 9) status = late_items(db, work, durability);
+      else if (kind > 9) status = words(db, work, durability);
+      else if (in_pieces_ && (kind == 4 || kind == 5)) status = call_adding(db, work, durability);
+      else
+        status = run_work(db, work, durability, [&](Transaction& txn) -> Status {
+          if (kind < 3) return transfer(txn, work);
+          if (kind < 4) return move_branch(txn, work);
+          if (kind < 6) return add(txn, work);
+          return change_items(txn, work, tables_.items, static_cast<uint32_t>(TableId::kItems));
+        });
       if (status.ok() && shape_.checkpoints && s == 1 && i % 6 == 5) status = db.checkpoint();
       if (status.ok() && random.one_in(8)) status = wait_for_all(db);
       if (status.ok() && random.one_in(8)) status = look(db);
       if (!status.ok()) return status;
     }
     return {};
+  }
+
+  // The tables of these two are created by the first transaction that needs them.
+  Status late_items(Database& db, Work& work, Durability durability) {
+    const uint32_t id = static_cast<uint32_t>(TableId::kLate) + static_cast<uint32_t>(work.random.below(kLateTables));
+    auto table = db.create_table(item_schema(id));
+    if (!table.ok()) return table.status();
+    return run_work(db, work, durability, [&](Transaction& txn) { return change_items(txn, work, *table, id); });
+  }
+  Status words(Database& db, Work& work, Durability durability) {
+    const uint32_t id = kFirstWords + static_cast<uint32_t>(work.random.below(kByteTables + 1));
+    if (id == kTupleTable) {
+      auto table = db.create_table(tuple_schema());
+      if (!table.ok()) return table.status();
+      return run_work(db, work, durability, [&](Transaction& txn) { return change_words(txn, work, *table, id, tuple_key); });
+    }
+    auto table = db.create_table(word_schema(id));
+    if (!table.ok()) return table.status();
+    return run_work(db, work, durability, [&](Transaction& txn) { return change_words(txn, work, *table, id, text_key); });
   }
 
   static Progress progress_of(const Work& work) { return {work.count + 1, 2 * (work.count + 1)}; }
@@ -371,6 +385,33 @@ class Recorder {
       if (status.ok() && view.ok() && choice == 2) status = txn.insert(table, key, item);
       if (!status.ok()) return status;
       work.deed.effects.push_back({place_of(id, key), work.count + 1, !view.ok() || choice != 1, bytes_of(item)});
+    }
+    return {};
+  }
+
+  // Does the same in a table of other keys. An existing row may also be changed in its second group
+  // alone.
+  template <class KeyType, class KeyOf>
+  Status change_words(Transaction& txn, Work& work, const Table<Word, KeyType>& table, uint32_t id, KeyOf&& key_of) {
+    const uint64_t first = work.random.below(kItemsOfSession), steps = work.random.between(1, kItemsOfSession / 2);
+    for (uint64_t i = 0; i < steps; ++i) {
+      const Key number = item_key(work.session, (first + i) % kItemsOfSession);
+      const auto key = key_of(number);
+      Word word{work.count + 1, work.random.below(5)};
+      auto view = txn.get(table, key);
+      if (!view.ok() && !view.status().not_found()) return view.status();
+      const uint64_t choice = work.random.below(4);
+      Status status;
+      if (!view.ok()) status = txn.insert(table, key, word);
+      else if (choice == 0) status = txn.put(table, key, word);
+      else if (choice != 3) status = txn.remove(table, key);
+      else {
+        word.version = (*view)->version;
+        status = txn.update(table, key, table.columns(&Word::mark), [&](Word& row) { row.mark = word.mark; });
+      }
+      if (status.ok() && view.ok() && choice == 2) status = txn.insert(table, key, word);
+      if (!status.ok()) return status;
+      work.deed.effects.push_back({place_of(id, number), work.count + 1, !view.ok() || choice != 1, bytes_of(word)});
     }
     return {};
   }

@@ -2,14 +2,16 @@
 // bytes, and compare two states.
 //
 // The tables cover everything that recovery has to put together: several tables, some of which are
-// created during the run, column groups, additions, a secondary index, rows stored as blocks, and
-// keys that are removed and inserted again.
+// created during the run, column groups, additions, secondary indexes, rows stored as blocks, keys
+// that are removed and inserted again, and byte and tuple keys in each kind of index.
 // Thread safety: values and pure functions.
 #pragma once
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -40,22 +42,53 @@ struct Item {
   uint64_t version = 0;
   std::array<char, 88> text{};
 };
+// Each row belongs to one session. Its key is a byte string or a tuple.
+struct Word {
+  uint64_t version = 0;
+  uint64_t mark = 0;  // in a group of its own, with a secondary index
+};
 
 enum class TableId : uint8_t { kProgress, kAccounts, kHot, kItems, kLate };  // kLate + i: made during the run
 inline constexpr uint32_t kLateTables = 3;
-inline constexpr uint32_t kTables = static_cast<uint32_t>(TableId::kLate) + kLateTables;
+inline constexpr uint32_t kFirstWords = static_cast<uint32_t>(TableId::kLate) + kLateTables;  // these are also made during the run
+inline constexpr uint32_t kByteTables = 3;  // kFirstWords + i: byte keys in each kind of index
+inline constexpr uint32_t kTupleTable = kFirstWords + kByteTables;
+inline constexpr uint32_t kTables = kTupleTable + 1;
 inline constexpr Key kAccounts = 12;
 inline constexpr Key kHotRows = 2;
 inline constexpr Key kItemsOfSession = 6;
+inline constexpr uint32_t kSessionsMax = 6;
 inline constexpr Key item_key(uint32_t session, uint64_t item) { return uint64_t{session} * 1000 + item; }
 
 static_assert(std::has_unique_object_representations_v<Progress> && std::has_unique_object_representations_v<Account> &&
-                  std::has_unique_object_representations_v<Hot> && std::has_unique_object_representations_v<Item>,
+                  std::has_unique_object_representations_v<Hot> && std::has_unique_object_representations_v<Item> &&
+                  std::has_unique_object_representations_v<Word>,
               "rows are compared as bytes");
 
 inline std::string table_name(uint32_t table) {
   static const char* const kNames[] = {"progress", "accounts", "hot", "items"};
+  if (table >= kFirstWords) return table == kTupleTable ? "tuples" : "words" + std::to_string(table - kFirstWords);
   return table < 4 ? kNames[table] : "late" + std::to_string(table - 4);
+}
+
+// A row of `words` and `tuples` is named by the number item_key(session, item). These keys share
+// their first 8 bytes or long prefixes, or are empty or as long as a key can be.
+inline std::string text_key(Key number) {
+  const auto session = static_cast<char>('0' + number / 1000);
+  switch (number % 1000) {
+    case 0: return session == '1' ? std::string() : std::string(1, session);
+    case 1: return std::string("12345678") + session;
+    case 2: return std::string("12345678") + session + '\0';
+    case 3: return std::string(40, 'p') + session;
+    case 4: return std::string(40, 'p') + session + "q";
+    default: return std::string(kKeyBytesMax - 1, 'L') + session;
+  }
+}
+using TupleKey = std::tuple<Descending<uint32_t>, std::string, std::optional<int64_t>>;
+inline TupleKey tuple_key(Key number) {
+  const Key item = number % 1000;
+  return {{static_cast<uint32_t>(number / 1000)}, item < 3 ? std::string("a\0b", 3) : std::string(20, 'b'),
+          item % 3 == 0 ? std::nullopt : std::optional(item % 3 == 1 ? -1 : int64_t{70'000})};
 }
 
 inline SchemaOf<Progress> progress_schema() {
@@ -83,6 +116,23 @@ inline SchemaOf<Item> item_schema(uint32_t table = static_cast<uint32_t>(TableId
   SchemaOf<Item> schema(table_name(table));
   schema.column("version", &Item::version).column("text", &Item::text);
   return schema;
+}
+
+inline SchemaOf<Word, std::string_view> word_schema(uint32_t table) {
+  SchemaOf<Word, std::string_view> schema(table_name(table));
+  schema.key_index(std::array{KeyIndex::kRadix, KeyIndex::kHashed, KeyIndex::kOrdered}[table - kFirstWords]);
+  schema.column("version", &Word::version).column("mark", &Word::mark).group({"mark"});
+  return schema.index("by_mark", {"mark"}, [](const Word& word) { return word.mark; });
+}
+inline SchemaOf<Word, TupleKey> tuple_schema() {
+  SchemaOf<Word, TupleKey> schema(table_name(kTupleTable));
+  return schema.column("version", &Word::version).column("mark", &Word::mark).group({"mark"});
+}
+// The schemas whose key functions opening needs.
+inline std::vector<Schema> schemas_with_indexes() {
+  std::vector<Schema> schemas = {account_schema().schema()};
+  for (uint32_t i = 0; i < kByteTables; ++i) schemas.push_back(word_schema(kFirstWords + i).schema());
+  return schemas;
 }
 
 struct Tables {
@@ -125,6 +175,45 @@ inline std::string describe(uint64_t place) {
   return "row " + std::to_string(place << 8 >> 8) + " of table '" + table_name(static_cast<uint32_t>(place >> 56)) + "'";
 }
 
+// Returns the numbers of the keys of a table of byte strings or tuples.
+inline const std::map<std::string, Key>& numbers_of_keys(bool tuples) {
+  static const auto make = [](bool of_tuples) {
+    std::map<std::string, Key> numbers;
+    for (uint32_t session = 0; session < kSessionsMax; ++session)
+      for (Key item = 0; item < kItemsOfSession; ++item) {
+        const Key number = item_key(session, item);
+        EncodedTuple tuple;
+        const bool encoded = of_tuples && tuple.set_tuple(tuple_key(number)).ok();
+        numbers[encoded ? std::string(tuple.text()) : text_key(number)] = number;
+      }
+    return numbers;
+  };
+  static const std::map<std::string, Key> texts = make(false), of_tuples = make(true);
+  return tuples ? of_tuples : texts;
+}
+
+// keep(Key, RawView) -> bool
+template <class Keep>
+Status read_byte_keys(Transaction& txn, const TableRef& table, bool tuples, Keep&& keep) {
+  const std::map<std::string, Key>& numbers = numbers_of_keys(tuples);
+  if (!is_ordered(table.schema().key_index)) {
+    for (const auto& [text, number] : numbers) {
+      RawView view;
+      Status status = txn.get(table, text, ColumnsRef{}, &view);
+      if (status.ok()) keep(number, view);
+      else if (!status.not_found()) return status;
+    }
+    return {};
+  }
+  std::string unknown;
+  Status status = txn.scan(table, ByteRange::all(), ScanOptions{}, [&](Bytes key, RawView view) {
+    const auto found = numbers.find(key.to_string());
+    if (found == numbers.end()) unknown = "there is a key of " + std::to_string(key.size()) + " bytes in '" + table.schema().name + "'";
+    return found != numbers.end() && keep(found->second, view);
+  });
+  return unknown.empty() ? status : Status(Code::kCorrupt, unknown);
+}
+
 // Reads every row of every table. A table that is not one of these is an error.
 inline Status read_state(Database& db, State* state) {
   state->clear();
@@ -144,6 +233,10 @@ inline Status read_state(Database& db, State* state) {
         state->emplace(place_of(id, key), std::string(reinterpret_cast<const char*>(view.bytes()), bytes));
         return true;
       };
+      if (tables[id].byte_keys()) {
+        if (Status status = read_byte_keys(txn, tables[id], id == kTupleTable, keep); !status.ok()) return status;
+        continue;
+      }
       if (is_ordered(tables[id].schema().key_index)) {
         if (Status status = txn.scan(tables[id], KeyRange{}, ScanOptions{}, keep); !status.ok()) return status;
         continue;
