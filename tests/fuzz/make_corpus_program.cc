@@ -3,10 +3,13 @@
 // has found beside stays good.
 //
 //   fuzz_make_corpus tests/fuzz/corpus
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <vector>
 
 #include "elider/elider.h"
 #include "elider/heap.h"
@@ -48,6 +51,46 @@ io::MemoryFiles::Contents small_database(int transactions, bool checkpoint) {
       return i % 3 == 2 ? txn.remove(*progress, key) : txn.put(*items, key, {});
     }));
     static_cast<void>(db->wait_durable());
+  }
+  if (checkpoint && !db->checkpoint().ok()) return {};
+  db = Database();
+  return files.contents();
+}
+
+// Makes a database with tables of byte keys in each kind of index, and with a table of tuple keys.
+io::MemoryFiles::Contents database_of_keys(int transactions, bool checkpoint) {
+  io::MemoryFiles files;
+  const io::SubstituteFiles substitute(files);
+  Options options;
+  options.data_folders = kFolders;
+  auto db = Database::open(options);
+  if (!db.ok()) return {};
+  std::vector<TableRef> tables;
+  for (uint32_t id = crash::kFirstWords; id <= crash::kTupleTable; ++id) {
+    Schema schema = id == crash::kTupleTable ? crash::tuple_schema().schema() : crash::word_schema(id).schema();
+    schema.indexes.clear();
+    auto table = db->create_table(schema);
+    if (!table.ok()) return {};
+    tables.push_back(*table);
+  }
+  const auto change = [](Transaction& txn, const TableRef& table, Bytes key, int i) -> Status {
+    const crash::Word word{static_cast<uint64_t>(i), 1};
+    const uint64_t five = 5;
+    if (Status put = txn.put(table, key, std::as_bytes(std::span(&word, 1))); !put.ok()) return put;
+    if (i % 3 == 2) return txn.remove(table, key);
+    return i % 3 == 1 ? txn.add(table, key, offsetof(crash::Word, mark), ColumnType::kUInt64, &five) : Status();
+  };
+  for (int i = 0; i < transactions; ++i) {
+    const Key number = crash::item_key(static_cast<uint32_t>(i % 2), static_cast<Key>(i) % crash::kItemsOfSession);
+    EncodedTuple tuple;
+    if (!tuple.set_tuple(crash::tuple_key(number)).ok()) return {};
+    const Status status = db->run([&](Transaction& txn) -> Status {
+      for (const TableRef& table : tables)
+        if (Status done = change(txn, table, table.tuple_keys() ? Bytes(tuple.text()) : Bytes(crash::text_key(number)), i); !done.ok())
+          return done;
+      return {};
+    });
+    if (!status.ok() || !db->wait_durable().ok()) return {};
   }
   if (checkpoint && !db->checkpoint().ok()) return {};
   db = Database();
@@ -144,6 +187,11 @@ int main(int count, char** words) {
     if (transactions >= 6) write_heap(words[1], "replayed_" + name, transactions, true);
     write_log(words[1], name, small_database(transactions, false));
     write_checkpoint(words[1], name, small_database(transactions, true));
+  }
+  for (const int transactions : {1, 4, 20}) {
+    const std::string name = "keys_" + std::to_string(transactions);
+    write_log(words[1], name, database_of_keys(transactions, false));
+    write_checkpoint(words[1], name, database_of_keys(transactions, true));
   }
   write_tuples(words[1]);
   return 0;
