@@ -33,6 +33,7 @@ struct RunShape {
   uint32_t checkpoints_kept = 1;
   uint32_t segment_bytes = 4096;
   uint32_t buffer_bytes = 8192;
+  bool words = true;           // also the tables of byte and tuple keys
   uint32_t failing_sync = 0;   // the number of the sync of a log file that fails, and with it the log; 0: none
 };
 
@@ -207,7 +208,7 @@ class Recorder {
     Random random(shape_.seed * 100 + s);
     for (uint32_t i = 0; i < shape_.transactions; ++i) {
       Work work{Random(random.next()), s, story_.deeds(s).size(), {}};
-      const uint64_t kind = work.random.below(13);
+      const uint64_t kind = work.random.below(shape_.words ? 13 : 10);
       const Durability durability = random.below(5) < 2 ? Durability::kGroup : Durability::kAsync;
       Status status;
       if (kind == 9) status = late_items(db, work, durability);

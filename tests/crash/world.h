@@ -45,12 +45,12 @@ struct Item {
 // Each row belongs to one session. Its key is a byte string or a tuple.
 struct Word {
   uint64_t version = 0;
-  uint64_t mark = 0;  // in a group of its own, with a secondary index
+  uint64_t mark = 0;  // in a group of its own; in one table also with a secondary index
 };
 
 enum class TableId : uint8_t { kProgress, kAccounts, kHot, kItems, kLate };  // kLate + i: made during the run
 inline constexpr uint32_t kLateTables = 3;
-inline constexpr uint32_t kFirstWords = static_cast<uint32_t>(TableId::kLate) + kLateTables;  // these are also made during the run
+inline constexpr uint32_t kFirstWords = static_cast<uint32_t>(TableId::kLate) + kLateTables;  // all but the first are made during the run
 inline constexpr uint32_t kByteTables = 3;  // kFirstWords + i: byte keys in each kind of index
 inline constexpr uint32_t kTupleTable = kFirstWords + kByteTables;
 inline constexpr uint32_t kTables = kTupleTable + 1;
@@ -122,18 +122,15 @@ inline SchemaOf<Word, std::string_view> word_schema(uint32_t table) {
   SchemaOf<Word, std::string_view> schema(table_name(table));
   schema.key_index(std::array{KeyIndex::kRadix, KeyIndex::kHashed, KeyIndex::kOrdered}[table - kFirstWords]);
   schema.column("version", &Word::version).column("mark", &Word::mark).group({"mark"});
-  return schema.index("by_mark", {"mark"}, [](const Word& word) { return word.mark; });
+  if (table == kFirstWords) schema.index("by_mark", {"mark"}, [](const Word& word) { return word.mark; });
+  return schema;
 }
 inline SchemaOf<Word, TupleKey> tuple_schema() {
   SchemaOf<Word, TupleKey> schema(table_name(kTupleTable));
   return schema.column("version", &Word::version).column("mark", &Word::mark).group({"mark"});
 }
-// The schemas whose key functions opening needs.
-inline std::vector<Schema> schemas_with_indexes() {
-  std::vector<Schema> schemas = {account_schema().schema()};
-  for (uint32_t i = 0; i < kByteTables; ++i) schemas.push_back(word_schema(kFirstWords + i).schema());
-  return schemas;
-}
+// The schemas whose key functions opening needs. Opening creates these tables.
+inline std::vector<Schema> schemas_with_indexes() { return {account_schema().schema(), word_schema(kFirstWords).schema()}; }
 
 struct Tables {
   Table<Progress> progress;
