@@ -1,17 +1,20 @@
 // The transactions that made the databases of tests/golden, and the rows that the databases
 // contain. Neither may change, because the folders do not change. A later format adds tables:
-// version 2 added the notes, and version 3 the words and texts.
+// version 2 added the notes, and version 3 the words and texts. database-v3-keys has tables of the
+// same format, for the other kinds of keys and indexes: signs, names, orders and prices.
 //
 // The databases have tables with one and with several column groups, with indexes, hashed, with
-// variable-size rows, and with byte keys. There is a checkpoint after half of the commits, a second
-// opening, which creates another table, and log entries of all kinds in two streams. Thread safety:
-// none.
+// variable-size rows, and with byte and tuple keys. There is a checkpoint after half of the
+// commits, a second opening, which creates another table, and log entries of all kinds in two
+// streams. Thread safety: none.
 #pragma once
 
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "elider/elider.h"
@@ -122,6 +125,27 @@ inline Schema text_schema() {
   schema.sized_rows = true;
   return schema;
 }
+// Byte keys in a hash table, and in a B+-tree with a secondary index.
+inline SchemaOf<Word, std::string_view> sign_schema() {
+  SchemaOf<Word, std::string_view> schema("signs");
+  return schema.hashed().column("length", &Word::length).column("uses", &Word::uses);
+}
+inline SchemaOf<Word, std::string_view> name_schema() {
+  SchemaOf<Word, std::string_view> schema("names");
+  schema.ordered().column("length", &Word::length).column("uses", &Word::uses).group({"uses"});
+  return schema.index("by_length", {"length"}, [](const Word& word) { return word.length; });
+}
+// Tuple keys in a radix tree and in a B+-tree.
+using OrderKey = std::tuple<uint16_t, std::string, Descending<int64_t>, std::optional<int32_t>>;
+inline SchemaOf<Word, OrderKey> order_schema() {
+  SchemaOf<Word, OrderKey> schema("orders");
+  return schema.column("length", &Word::length).column("uses", &Word::uses).group({"uses"});
+}
+using PriceKey = std::tuple<Descending<std::string>, std::optional<Descending<bool>>>;
+inline SchemaOf<Word, PriceKey> price_schema() {
+  SchemaOf<Word, PriceKey> schema("prices");
+  return schema.ordered().column("length", &Word::length).column("uses", &Word::uses);
+}
 inline std::string note_of(uint64_t n, const std::string& text) { return std::string(reinterpret_cast<const char*>(&n), sizeof n) + text; }
 
 inline Options golden_options() {
@@ -173,6 +197,9 @@ struct Rows {
   std::map<Key, std::string> notes;
   std::map<std::string, Word> words;
   std::map<std::string, std::string> texts;
+  std::map<std::string, Word> signs, names;
+  std::map<OrderKey, Word> orders;
+  std::map<PriceKey, Word> prices;
 };
 
 // Written down once more, and not computed by what the commits do.
@@ -187,6 +214,14 @@ inline Rows expected_rows() {
   rows.notes = {{1, note_of(111, "one")}, {2, note_of(2, "shorter")}, {4, note_of(4, std::string(1000, 'l'))}};
   rows.words = {{"", {0, 3}}, {"apple", {5, 1}}, {"apples", {6, 2}}, {"application", {11, -4}}, {kLongWord, {1024, 7}}, {"zebra", {5, 0}}};
   rows.texts = {{"a/1", "one"}, {"a/2", std::string(700, 'u')}, {std::string("a\0b", 3), "x"}};
+  rows.signs = {{"", {1, 2}}, {"12345678", {2, 3}}, {"123456789", {3, 4}}, {kLongWord, {5, 6}}};
+  rows.names = {{"", {7, 1}}, {"12345678", {7, 12}}, {std::string("12345678\0", 9), {8, 1}}, {"user:1000001", {8, -1}}};
+  rows.orders = {{{1, "", {-1}, std::nullopt}, {1, 1}},
+                 {{1, "shop", {int64_t{1} << 40}, 70'000}, {2, 22}},
+                 {{1, "shop", {5}, std::nullopt}, {3, 3}},
+                 {{1, std::string("shop\0", 5), {5}, -1}, {4, 4}},
+                 {{65'535, "naïve", {5}, 0}, {6, 6}}};
+  rows.prices = {{{{"b"}, std::nullopt}, {1, 2}}, {{{"a"}, Descending<bool>{true}}, {2, 0}}, {{{""}, Descending<bool>{false}}, {3, 1}}};
   return rows;
 }
 
@@ -322,10 +357,85 @@ inline Status second_opening() {
   return status;
 }
 
-// Returns the database's files in a folder "db", or no file if something failed; *status says what.
-inline io::MemoryFiles::Contents golden_database(Status* status) {
+// -- the commits of database-v3-keys --------------------------------------------------------------
+
+struct KeyTables {
+  Table<Word, std::string_view> signs, names;
+  Table<Word, OrderKey> orders;
+  Table<Word, PriceKey> prices;
+};
+inline Result<KeyTables> make_key_tables(Database& db) {
+  const auto signs = db.create_table(sign_schema()), names = db.create_table(name_schema());
+  const auto orders = db.create_table(order_schema());
+  const auto prices = db.create_table(price_schema());
+  for (const Status& made : {signs.status(), names.status(), orders.status(), prices.status()})
+    if (!made.ok()) return made;
+  return KeyTables{*signs, *names, *orders, *prices};
+}
+
+// There is a checkpoint after the first commit.
+inline Status commits_before_checkpoint(Database& db, const KeyTables& t) {
+  return commit(db, false, [&](Transaction& txn) -> Status {
+    // A checkpoint has the rows of a hash table in random order, so there is one.
+    if (Status put = txn.insert(t.signs, "12345678", {1, 2}); !put.ok()) return put;
+    for (const std::string_view name : {std::string_view(), std::string_view("12345678"), std::string_view("gone")})
+      if (Status put = txn.insert(t.names, name, {7, 1}); !put.ok()) return put;
+    if (Status put = txn.insert(t.orders, {1, "", {-1}, std::nullopt}, {1, 1}); !put.ok()) return put;
+    if (Status put = txn.insert(t.orders, {1, "shop", {int64_t{1} << 40}, 70'000}, {2, 2}); !put.ok()) return put;
+    if (Status put = txn.insert(t.orders, {2, "gone", {0}, 1}, {0, 0}); !put.ok()) return put;
+    if (Status put = txn.insert(t.prices, {{"b"}, std::nullopt}, {1, 1}); !put.ok()) return put;
+    return txn.insert(t.prices, {{"gone"}, std::nullopt}, {0, 0});
+  });
+}
+inline Status commits_after_checkpoint(Database& db, const KeyTables& t) {
+  Status status = commit(db, true, [&](Transaction& txn) -> Status {
+    if (Status put = txn.put(t.signs, "12345678", {2, 3}); !put.ok()) return put;
+    if (Status put = txn.insert(t.signs, "123456789", {3, 4}); !put.ok()) return put;
+    if (Status put = txn.insert(t.signs, "", {1, 2}); !put.ok()) return put;
+    if (Status put = txn.insert(t.signs, "gone", {1, 2}); !put.ok()) return put;
+    if (Status put = txn.add(t.names, "12345678", &Word::uses, 11); !put.ok()) return put;
+    if (Status put = txn.insert(t.names, std::string_view("12345678\0", 9), {8, 1}); !put.ok()) return put;
+    if (Status put = txn.remove(t.names, "gone"); !put.ok()) return put;
+    if (Status put = txn.add(t.orders, {1, "shop", {int64_t{1} << 40}, 70'000}, &Word::uses, 20); !put.ok()) return put;
+    if (Status put = txn.insert(t.orders, {1, "shop", {5}, std::nullopt}, {3, 3}); !put.ok()) return put;
+    return txn.remove(t.orders, {2, "gone", {0}, 1});
+  });
+  if (status.ok()) status = commit(db, false, [&](Transaction& txn) -> Status {
+    if (Status put = txn.insert(t.signs, kLongWord, {5, 6}); !put.ok()) return put;
+    if (Status put = txn.remove(t.signs, "gone"); !put.ok()) return put;
+    if (Status put = txn.insert(t.names, "user:1000001", {8, -1}); !put.ok()) return put;
+    if (Status put = txn.insert(t.orders, {1, std::string("shop\0", 5), {5}, -1}, {4, 4}); !put.ok()) return put;
+    if (Status put = txn.insert(t.orders, {65'535, "naïve", {5}, 0}, {6, 6}); !put.ok()) return put;
+    if (Status put = txn.update(t.prices, {{"b"}, std::nullopt}, t.prices.columns(&Word::uses), [](Word& row) { row.uses = 2; }); !put.ok())
+      return put;
+    if (Status put = txn.insert(t.prices, {{"a"}, Descending<bool>{true}}, {2, 0}); !put.ok()) return put;
+    if (Status put = txn.insert(t.prices, {{""}, Descending<bool>{false}}, {3, 1}); !put.ok()) return put;
+    return txn.remove(t.prices, {{"gone"}, std::nullopt});
+  });
+  return status;
+}
+inline Status key_commits() {
+  Options options = golden_options();
+  options.schemas = {name_schema()};
+  auto opened = Database::open(options);
+  if (!opened.ok()) return opened.status();
+  Database db = std::move(*opened);
+  const auto tables = make_key_tables(db);
+  Status status = tables.status();
+  if (status.ok()) status = commits_before_checkpoint(db, *tables);
+  if (status.ok()) status = db.checkpoint();
+  return status.ok() ? commits_after_checkpoint(db, *tables) : status;
+}
+
+// Returns the database's files in a folder "db", or no file if something failed; *status says
+// what. `keys`: the files of database-v3-keys.
+inline io::MemoryFiles::Contents golden_database(Status* status, bool keys = false) {
   io::MemoryFiles files;
   const io::SubstituteFiles substitute(files);
+  if (keys) {
+    *status = key_commits();
+    return status->ok() ? files.contents() : io::MemoryFiles::Contents();
+  }
   *status = first_opening();
   if (status->ok()) *status = second_opening();
   return status->ok() ? files.contents() : io::MemoryFiles::Contents();

@@ -211,6 +211,76 @@ void GoldenTest::expect_whole_or_refused(const GoldenFolder& golden) {
   EXPECT_EQ(logs, 4u);
 }
 
+// -- database-v3-keys -----------------------------------------------------------------------------
+
+template <class KeyType, class Stored>
+void expect_table(Database& database, const char* name, const std::map<Stored, golden::Word>& expected, bool ordered = true) {
+  SCOPED_TRACE(name);
+  auto table = database.table<golden::Word, KeyType>(name);
+  ASSERT_OK(table);
+  std::map<Stored, golden::Word> found, scanned;
+  read(database, [&](Transaction& txn) {
+    for (const auto& [key, word] : expected)
+      if (auto view = txn.get(*table, key); view.ok()) found[key] = **view;
+    if (ordered) {
+      ASSERT_OK(txn.scan(*table, ByteRange::all(), {}, [&](const KeyType& key, const View<golden::Word, KeyType>& view) {
+        scanned[Stored(key)] = *view;
+      }));
+    }
+  });
+  EXPECT_TRUE(found == expected);
+  if (ordered) {
+    EXPECT_TRUE(scanned == expected);
+  }
+}
+void expect_keys(Database& database) {
+  const golden::Rows expected = golden::expected_rows();
+  expect_table<std::string_view>(database, "signs", expected.signs, false);
+  expect_table<std::string_view>(database, "names", expected.names);
+  expect_table<golden::OrderKey>(database, "orders", expected.orders);
+  expect_table<golden::PriceKey>(database, "prices", expected.prices);
+  EXPECT_EQ(database.table("orders")->schema().key_fields, golden::order_schema().schema().key_fields);
+  EXPECT_EQ(database.table("prices")->schema().key_fields, golden::price_schema().schema().key_fields);
+  const std::map<std::string, uint64_t> rows = {{"signs", expected.signs.size()}, {"names", expected.names.size()},
+                                                {"orders", expected.orders.size()}, {"prices", expected.prices.size()}};
+  std::map<std::string, uint64_t> counted;
+  for (const Statistics::Table& table : database.statistics().tables)
+    if (rows.contains(table.name)) counted[table.name] = table.rows;
+  EXPECT_EQ(counted, rows);
+  auto by_length = database.index(*database.table<golden::Word, std::string_view>("names"), "by_length");
+  ASSERT_OK(by_length);
+  std::vector<std::string> found;
+  read(database, [&](Transaction& txn) {
+    ASSERT_OK(txn.scan(*by_length, {8, 8}, {}, [&](std::string_view key, const auto&) { found.emplace_back(key); }));
+  });
+  EXPECT_EQ(found, (std::vector<std::string>{std::string("12345678\0", 9), "user:1000001"}));
+}
+
+TEST_P(GoldenTest, TheFolderOfKeysIsOpenedAndWrittenTo) {
+  copy({"database-v3-keys", true, false, false});
+  options_.schemas = {golden::name_schema().schema()};
+  for (int opening = 0; opening < 3 && !HasFailure(); ++opening) {
+    Database database = open();
+    ASSERT_FALSE(HasFailure());
+    EXPECT_EQ(database.recovery().cuts, std::vector<std::string>());
+    if (opening == 0) {
+      EXPECT_EQ(database.recovery().checkpoint_rows, 1u + 3 + 3 + 2);
+    }
+    EXPECT_OK(database.verify());
+    expect_keys(database);
+    const auto tables = golden::make_key_tables(database);  // refused if a schema has changed
+    ASSERT_OK(tables);
+    transact(database, [&](Transaction& txn) {
+      ASSERT_OK(txn.remove(tables->orders, {1, "shop", {5}, std::nullopt}));
+      ASSERT_OK(txn.add(tables->names, "12345678", &golden::Word::uses, -1));
+    });
+    transact(database, [&](Transaction& txn) {
+      ASSERT_OK(txn.insert(tables->orders, {1, "shop", {5}, std::nullopt}, {3, 3}));
+      ASSERT_OK(txn.add(tables->names, "12345678", &golden::Word::uses, 1));
+    });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, GoldenTest, durable_combinations(), combination_name);
 
 // -- byte by byte ---------------------------------------------------------------------------------
@@ -266,6 +336,21 @@ TEST(GoldenFolder, RecordsAndCheckpointRowsAreWhatIsWrittenToday) {
   EXPECT_EQ(golden.records.size(), 8u + 7) << "tables and commits";
   EXPECT_EQ(written.records, golden.records);
   EXPECT_EQ(golden.blocks.size(), 7u + 7 + 1) << "tables, the rows of each, and the end";
+  EXPECT_EQ(written.blocks, golden.blocks);
+}
+
+TEST(GoldenFolder, KeysAreWhatIsWrittenToday) {
+  Status status;
+  io::MemoryFiles today(golden::golden_database(&status, true));
+  ASSERT_OK(status);
+  const TemporaryFolder temporary("elider_golden");
+  std::filesystem::copy(kFolders / "database-v3-keys", temporary.path() / "data");
+  Payloads golden, written;
+  ASSERT_OK(read_payloads(io::system_files(), temporary.path() / "data", &golden));
+  ASSERT_OK(read_payloads(today, "db", &written));
+  EXPECT_EQ(golden.records.size(), 4u + 3) << "tables and commits";
+  EXPECT_EQ(written.records, golden.records);
+  EXPECT_EQ(golden.blocks.size(), 4u + 4 + 1) << "tables, the rows of each, and the end";
   EXPECT_EQ(written.blocks, golden.blocks);
 }
 

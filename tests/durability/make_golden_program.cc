@@ -2,8 +2,11 @@
 // tests/golden/database-v1 was made by it once, and stays; to be run again, into a folder beside
 // that, where a format has changed.
 //
-//   durability_make_golden FOLDER
+// With --keys, writes a folder like database-v3-keys.
+//
+//   durability_make_golden FOLDER [--keys]
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -11,12 +14,13 @@
 
 int main(int count, char** words) {
   using namespace elider;
-  if (count != 2) {
-    std::fprintf(stderr, "usage: durability_make_golden FOLDER\n");
+  const bool keys = count == 3 && std::strcmp(words[2], "--keys") == 0;
+  if (count != 2 && !keys) {
+    std::fprintf(stderr, "usage: durability_make_golden FOLDER [--keys]\n");
     return 2;
   }
   Status status;
-  for (const auto& [path, bytes] : golden::golden_database(&status)) {
+  for (const auto& [path, bytes] : golden::golden_database(&status, keys)) {
     std::filesystem::create_directories(words[1]);
     std::ofstream file(std::filesystem::path(words[1]) / std::filesystem::path(path).filename(), std::ios::binary);
     file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
