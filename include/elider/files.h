@@ -106,6 +106,7 @@ struct LoggedChange {
   uint32_t group = 0;         // the column group
   uint64_t key = 0;
   bool byte_key = false;  // the key is `key_bytes` instead of `key`
+  bool tuple_key = false; // the key is a byte key that the table's schema describes as a tuple
   std::string key_bytes;
   uint64_t version_number = 0;  // of the column group after this change
   uint64_t bytes = 0;

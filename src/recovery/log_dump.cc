@@ -111,6 +111,7 @@ LoggedChange change_of(const Catalog& catalog, const txn::LogEntry& entry) {
   change.bytes = entry.bytes.size();
   if (const Catalog::Known* known = catalog.find(entry.table)) {
     change.table_name = known->schema.name;
+    change.tuple_key = entry.byte_key && !known->schema.key_fields.empty();
     name_columns(*known, entry, &change);
   }
   if (change.columns.empty() && !entry.bytes.empty())

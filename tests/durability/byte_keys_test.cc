@@ -182,7 +182,7 @@ TEST_P(ByteKeyFolderTest, TheLogShowsTheWholeKeys) {
   std::map<std::string, int> found;
   EXPECT_OK(files::dump_log({folder_ / "data"}, 0, ~uint64_t{0}, [&](const files::LoggedRecord& record) {
     for (const files::LoggedChange& change : record.changes) {
-      EXPECT_TRUE(change.byte_key);
+      EXPECT_TRUE(change.byte_key && !change.tuple_key);
       ++found[change.key_bytes];
     }
     return true;
@@ -214,6 +214,16 @@ TEST_P(ByteKeyFolderTest, TuplesComeFromTheFilesWithTheirTypes) {
       ASSERT_OK(database.checkpoint());
     }
   }
+  uint64_t changes = 0;
+  EXPECT_OK(files::dump_log({folder_ / "data"}, 0, ~uint64_t{0}, [&](const files::LoggedRecord& record) {
+    for (const files::LoggedChange& change : record.changes) {
+      ++changes;
+      EXPECT_TRUE(change.byte_key && change.tuple_key);
+      EXPECT_TRUE(check_tuple_key(schema.schema().key_fields, std::as_bytes(std::span(change.key_bytes))).ok());
+    }
+    return true;
+  }));
+  EXPECT_GT(changes, 0u);
   Database database = open();
   EXPECT_EQ(database.table("tuples")->schema().key_fields, schema.schema().key_fields);
   EXPECT_CODE(Code::kSchemaMismatch, (database.table<Account, std::tuple<uint16_t, std::string>>("tuples")));

@@ -33,6 +33,11 @@ expect 2 "has 2 data folders, not 1" "$elider" log dump two
 expect 0 "two/log-" "$elider" log dump two --also folders
 expect 0 "folders/log-" "$elider" log dump two --also folders
 expect 0 "usertable" "$elider" log dump folders/log-00000001-01-00000000 --also two
+# Tuple keys are shown as tuples, and byte keys as text.
+rm -rf keys && cp -r "${ELIDER_SOURCE_DIR:?}/tests/golden/database-v3-keys" keys
+expect 0 'key (1, "shop", 1099511627776 desc, 70000) group' "$elider" log dump keys --table orders
+expect 0 '"key":"(1, \"shop\", 5 desc, null)"' "$elider" log dump keys --table orders --json -
+expect 0 'key "user:1000001" group' "$elider" log dump keys --table names
 "$elider" log dump data --json - --limit 50 >dump.jsonl || failed=$((failed + 1))
 python3 - <<'PY' || failed=$((failed + 1))
 import json

@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "elider/files.h"
+#include "elider/tuple.h"
 #include "tools/commands.h"
 #include "tools/common/json.h"
 #include "tools/common/values.h"
@@ -87,9 +89,10 @@ std::string table_of(const files::LoggedChange& change) {
 }
 
 // Returns the key as JSON. A byte key becomes a string in which each byte is the character with
-// that code point.
+// that code point. A tuple becomes a string with its fields.
 Json key_of(const files::LoggedChange& change) {
   if (!change.byte_key) return change.key;
+  if (change.tuple_key) return shown(tuple_to_text(std::as_bytes(std::span(change.key_bytes))));
   std::string utf8;
   for (const char c : change.key_bytes) {
     const auto byte = static_cast<unsigned char>(c);
@@ -108,8 +111,9 @@ void print_text(const files::LoggedRecord& record, const std::string& table) {
   }
   for (const files::LoggedChange& change : record.changes) {
     if (!table.empty() && table != table_of(change)) continue;
-    fmt::print("  {} {} key {} group {} version {}", name_of(change.kind), table_of(change), key_of(change).dump(), change.group,
-               change.version_number);
+    const Json key = key_of(change);
+    fmt::print("  {} {} key {} group {} version {}", name_of(change.kind), table_of(change),
+               change.tuple_key ? key.get<std::string>() : key.dump(), change.group, change.version_number);
     for (const files::LoggedColumn& column : change.columns)
       fmt::print(" {}={}", column.name.empty() ? "bytes" : shown(column.name), value_of(column).dump());
     fmt::print("\n");
