@@ -90,6 +90,10 @@ void ActiveTransaction::rollback() {
   std::exchange(worker_, nullptr)->rollback_active();
 }
 
+// Unlike run(), does not call RunPolicy::on_conflict, because the caller already has the status of
+// each conflict. If a claim of another transaction ended the attempt, run() also waits until that
+// transaction has ended. begin_again() waits only for the policy's random time: the object does not
+// know the conflict, and the same thread may own the other transaction.
 Status ActiveTransaction::begin_again(const RunPolicy& policy) {
   if (engine_ == nullptr) return Status(Code::kFinished, "begin_again(): the transaction was never begun, or was moved");
   if (read_only_) return Status::invalid_argument("begin_again(): a read-only transaction cannot conflict; use begin_read_only()");
