@@ -289,9 +289,9 @@ template <class Sync, template <class> class ProtocolOf>
 template <class Sync, template <class> class ProtocolOf>
 Status EngineOf<Sync, ProtocolOf>::run_held(FunctionRef<Status(Transaction&)> procedure, const RunPolicy& policy, bool read_only) {
   std::shared_ptr<const SnapshotHold> hold;  // released after the worker has left the epoch, but before a wait for the disk
+  if (Status refused = hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
   Stay stay(*this);
   if (!stay) return refuse_worker();
-  if (Status refused = hold_of(*policy.snapshot, read_only, &hold); !refused.ok()) return refused;
   Status status;
   {
     const txn::ReadingAt reading(stay->snapshot(), hold->number);
@@ -413,10 +413,10 @@ Status EngineOf<Sync, ProtocolOf>::run_group(const GroupCalls& calls, const Grou
   };
   if (!may_run(policy)) return refuse(refuse_run(policy));
   std::shared_ptr<const SnapshotHold> hold;  // as in run_held()
-  Stay stay(*this);
-  if (!stay) return refuse(refuse_worker());
   if (policy.snapshot != nullptr)
     if (Status status = hold_of(*policy.snapshot, true, &hold); !status.ok()) return refuse(status);
+  Stay stay(*this);
+  if (!stay) return refuse(refuse_worker());
   SnapshotNumber number = 0;
   Status status;
   bool committed = false;

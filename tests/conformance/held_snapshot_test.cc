@@ -163,6 +163,23 @@ TEST_P(HeldSnapshotTest, WhatCannotRunThereIsRefused) {
   for (const Status& outcome : outcomes) EXPECT_CODE(Code::kInvalidArgument, outcome);
 }
 
+// A wrong snapshot is refused before a worker is taken: here, all workers are in use.
+TEST_P(HeldByThreadsTest, AWrongSnapshotIsRefusedWithoutAWorker) {
+  Options options = options_of(GetParam());
+  options.workers_max = 1;
+  auto full = Database::open(options);
+  ASSERT_OK(full);
+  ActiveTransaction open = begin(*full);
+  const auto nothing = [](Transaction&) {};
+  ASSERT_CODE(Code::kMemoryLimit, full->run_read_only(nothing));
+  const HeldSnapshot none;
+  EXPECT_CODE(Code::kInvalidArgument, full->run_read_only(nothing, {.snapshot = &none}));
+  GroupPolicy policy;
+  policy.snapshot = &none;
+  const auto call = [](size_t, Transaction&) -> Status { return {}; };
+  EXPECT_CODE(Code::kInvalidArgument, full->run_group(2, [](size_t, Touches&) {}, call, {}, policy));
+}
+
 TEST_P(HeldByThreadsTest, NothingIsKeptForItOnceItIsLetGo) {
   {
     HeldSnapshot held = hold();
