@@ -90,14 +90,17 @@ Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
 namespace elider::detail {
 
 Status refuse_number(const TableRef& table, Key key) {
-  return Status::invalid_argument("table '" + table.schema().name + "' has byte keys; the number key " + std::to_string(key) +
-                                  " was given");
+  // Calls with many keys or a range pass 0, so 0 is not named.
+  return Status::invalid_argument("table '" + table.schema().name + "' has byte keys; " +
+                                  (key == 0 ? "number keys were given" : "the number key " + std::to_string(key) + " was given"));
 }
 Status check_bytes(const TableRef& table, Bytes key) {
   if (!table) return Status::invalid_argument("the operation was given an empty TableRef");
   const std::string named = "table '" + table.schema().name + "'";
+  // Calls with many keys or a range pass an empty key, so an empty key is not named.
   if (!table.byte_keys())
-    return Status::invalid_argument(named + " has number keys; the byte key " + quoted_key(key.text()) + " was given");
+    return Status::invalid_argument(named + " has number keys; " +
+                                    (key.empty() ? "byte keys were given" : "the byte key " + quoted_key(key.text()) + " was given"));
   if (key.size() > kKeyBytesMax)
     return Status::invalid_argument(named + ": the key " + quoted_key(key.text()) + " is too long; a key has at most " +
                                     std::to_string(kKeyBytesMax) + " bytes");

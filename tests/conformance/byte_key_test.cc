@@ -331,6 +331,11 @@ TEST_P(ByteKeyTest, AWrongKeyIsRefusedAndChangesNothing) {
     const IndexRef index = by_branch_;
     refused(txn.scan(index, IndexRange{}, {}, FunctionRef<bool(Key, RawView)>(stop)), "table 'texts' has byte keys");
     refused(txn.scan(index, IndexRange{}, {}, FunctionRef<bool(IndexPosition, RawView)>(stop)), "table 'texts' has byte keys");
+    // Calls that take a range or many keys do not name a key that was not given.
+    const std::string numbers_given = "table 'texts' has byte keys; number keys were given";
+    refused(txn.scan(bytes_ref, KeyRange{}, {}, FunctionRef<bool(Key, RawView)>(stop)), numbers_given);
+    const Bytes bytes = row_bytes;
+    refused(txn.insert_many(bytes_ref, std::span(&one, 1), std::span(&bytes, 1)), numbers_given);
 
     const std::string text = "table 'numbers' has number keys; the byte key \"a\"";
     refused(txn.get(numbers_ref, "a", {}, &view), text);
@@ -341,8 +346,9 @@ TEST_P(ByteKeyTest, AWrongKeyIsRefusedAndChangesNothing) {
     refused(txn.add(numbers_ref, "a", offset_of(&Account::balance), ColumnType::kInt64, &delta), text);
     refused(txn.remove(numbers_ref, "a"), text);
     const Bytes a = "a";
-    refused(txn.multi_get(numbers_ref, &a, 1, {}, &view), "table 'numbers' has number keys");
-    refused(txn.scan(numbers_ref, ByteRange::all(), {}, FunctionRef<bool(Bytes, RawView)>(stop)), "table 'numbers' has number keys");
+    const std::string texts = "table 'numbers' has number keys; byte keys were given";
+    refused(txn.multi_get(numbers_ref, &a, 1, {}, &view), texts);
+    refused(txn.scan(numbers_ref, ByteRange::all(), {}, FunctionRef<bool(Bytes, RawView)>(stop)), texts);
     refused(txn.get(TableRef(), "a", {}, &view), "an empty TableRef");
   });
   EXPECT_EQ(all_keys(), Keys{"a"});
