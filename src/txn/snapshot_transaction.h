@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,29 +96,44 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
  private:
   // Visits the rows in the order of the key index. The worker has been inside the epoch since the
   // transaction began, and rows of its snapshot stay in the index, so the cursor returns all of
-  // them (txn/table_cursor.h).
+  // them (txn/table_cursor.h). An exception of visit() passes through.
   Status scan_by_cursor(TableType& table, const ColumnSet& set, Transaction::EachScannedRow visit) {
-    constexpr size_t kEntries = 256;
-    TableCursor cursor(table);
+    std::optional<TableCursor> cursor;
     TableCursor::Entries entries;
-    std::byte* image = this->arena_.allocate(table.layout().column_image_bytes());
+    std::byte* image = nullptr;
+    // Reads the next entries. *more: false at the end of the table.
+    const auto advance = [&](bool* more) -> Status {
+      constexpr size_t kEntries = 256;
+      try {
+        if (!cursor) {
+          image = this->arena_.allocate(table.layout().column_image_bytes());
+          cursor.emplace(table);
+        }
+        *more = cursor->next(kEntries, &entries);
+        return {};
+      } catch (const std::bad_alloc&) {
+        return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+      }
+    };
+    bool more = false;
+    Status status = advance(&more);
     detail::ImageHeader header;
     header.generation = this->generation();
     RawView view(image, &header);
     const bool blocks = table.layout().group(0).block;
     const uint64_t ended = this->transactions_ended();
-    while (cursor.next(kEntries, &entries)) {
+    for (; status.ok() && more; status = advance(&more)) {
       for (const auto& [key, handle] : entries) prefetch_row(AnyTable::as_row(handle), set);
       for (const auto& [key, handle] : entries) {
-        Status status = this->look_at_row(table, AnyTable::as_row(handle), key, set, blocks, image, &header, &view);
-        if (status.not_found()) continue;
-        if (!status.ok()) [[unlikely]] return status;
+        Status read = this->look_at_row(table, AnyTable::as_row(handle), key, set, blocks, image, &header, &view);
+        if (read.not_found()) continue;
+        if (!read.ok()) [[unlikely]] return read;
         const bool wanted = visit(key, view, 0);
         if (Status left = this->after_visit(ended); !left.ok()) [[unlikely]] return left;
         if (!wanted) return {};
       }
     }
-    return {};
+    return status;
   }
   Status version_of(TableType& table, Row* row, KeyRef, uint64_t* version) const {
     const Layout& layout = table.layout();

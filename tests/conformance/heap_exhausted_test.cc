@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "elider/elider.h"
 #include "tests/support/memory_files.h"
@@ -239,6 +240,34 @@ TEST_P(HeapExhaustedTest, AnOperationThatFailsDoomsItsTransaction) {
     insert(accounts_, kLast + (failed ? 0 : 1), after(kLast + (failed ? 0 : 1)));
     if (HasFailure()) return;
   }
+}
+
+// Fails at each allocation of a scan of rows and of a page.
+TEST_P(HeapExhaustedTest, ARowScanAndAPageAreReadWholeOrRefused) {
+  bool enough = false;
+  for (int64_t allocations = 0; !enough && !HasFailure(); ++allocations) {
+    SCOPED_TRACE("scan_rows, allocations: " + std::to_string(allocations));
+    ActiveTransaction txn = begin_read_only(db_);
+    uint64_t rows = 0;
+    const auto count = [&](Key, const View<Account>&) { ++rows; };
+    const Status status = limited(allocations, [&] { return txn->scan_rows(accounts_, {}, count); }, &enough);
+    EXPECT_TRUE(status.ok() || status.code() == Code::kMemoryLimit) << status.message();
+    EXPECT_TRUE(!status.ok() || rows == kRows) << rows;
+  }
+  enough = false;
+  bool refused = false;
+  for (int64_t allocations = 0; !enough && !HasFailure(); ++allocations) {
+    SCOPED_TRACE("next, allocations: " + std::to_string(allocations));
+    ActiveTransaction txn = begin_read_only(db_);
+    IndexScan scan(by_branch_);
+    std::vector<View<Account>> page(kRows);
+    const Status status = limited(allocations, [&] { return scan.next(*txn, page).status(); }, &enough);
+    EXPECT_TRUE(status.ok() || status.code() == Code::kMemoryLimit) << status.message();
+    refused |= !status.ok();
+    // A refusal does not change the position.
+    EXPECT_EQ(*scan.next(*txn, page), status.ok() ? 0 : kRows);
+  }
+  EXPECT_TRUE(refused) << "a page needs memory";
 }
 
 // Threads without a session use a database with room for three transactions. If a failed begin did

@@ -68,69 +68,73 @@ ScanOptions PagedScan<Range>::begin_page(const Transaction& txn, size_t rows) {
 
 namespace {
 
-// Runs scan(visit), which scans the rest of a range, and copies its rows to the page.
-template <class Visit, class Scan>
-Result<size_t> read_page(PageMemory& memory, bool byte_keys, size_t bytes_max, std::span<RawView> page, Visit&& note, Scan&& scan) {
-  size_t count = 0;
-  Status status = scan([&](const auto& at, const RawView& view) {
-    page[count++] = memory.keep(view, byte_keys);
-    note(at);
-    return memory.bytes() < bytes_max;
-  });
-  if (!status.ok()) return status;
-  return count;
+// The kinds of ranges. last() returns where a page ended. The bytes of a key are valid only in the
+// page's copy of the last row.
+template <class Range>
+struct Kind;
+template <>
+struct Kind<KeyRange> {
+  using At = Key;
+  static constexpr bool kBytes = false;
+  static At last(const At&, const RawView& row) { return row.key(); }
+};
+template <>
+struct Kind<ByteRange> {
+  using At = Bytes;
+  static constexpr bool kBytes = true;
+  static At last(const At&, const RawView& row) { return row.key_bytes(); }
+};
+template <>
+struct Kind<IndexRange> {
+  using At = IndexPosition;
+  static constexpr bool kBytes = false;
+  static At last(const At& at, const RawView&) { return at; }
+};
+template <>
+struct Kind<ByteIndexRange> {
+  using At = ByteIndexPosition;
+  static constexpr bool kBytes = true;
+  static At last(const At& at, const RawView& row) { return {at.value, row.key_bytes()}; }
+};
+
+// Copies the next rows of a table or an index to the page, and moves the position past them.
+// begin() -> ScanOptions prepares for the page.
+template <class Source, class Position, class Begin>
+Result<size_t> read_page(Transaction& txn, const Source& source, PageMemory& memory, std::span<RawView> page, Position* now,
+                         Begin&& begin) try {
+  const ScanOptions options = begin();
+  return std::visit(
+      [&]<class Range>(Range& rest) -> Result<size_t> {
+        using At = typename Kind<Range>::At;
+        size_t count = 0;
+        At reached{};
+        const auto visit = [&](At at, RawView view) {
+          page[count++] = memory.keep(view, Kind<Range>::kBytes);
+          reached = at;
+          return memory.bytes() < RawTableScan::kPageBytesMax;
+        };
+        Status status = txn.scan(source, rest, options, FunctionRef<bool(At, RawView)>(visit));
+        if (!status.ok()) return status;
+        if (count == 0) return count;
+        const At last = Kind<Range>::last(reached, page[count - 1]);
+        rest = options.reverse ? rest.before(last) : rest.after(last);
+        now->left -= count;
+        return count;
+      },
+      now->rest);
+} catch (const std::bad_alloc&) {
+  return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
 }
 
 }  // namespace
 }  // namespace detail
 
-Result<size_t> RawTableScan::next(Transaction& txn, std::span<RawView> page) try {
-  const ScanOptions options = begin_page(txn, page.size());
-  return std::visit(
-      [&]<class Keys>(Keys& rest) -> Result<size_t> {
-        constexpr bool kBytes = std::is_same_v<Keys, ByteRange>;
-        using At = std::conditional_t<kBytes, Bytes, Key>;
-        const auto count = detail::read_page(
-            memory_, kBytes, kPageBytesMax, page, [](At) {},
-            [&](auto&& visit) { return txn.scan(table_, rest, options, FunctionRef<bool(At, RawView)>(visit)); });
-        if (!count.ok() || *count == 0) return count;
-        const RawView& last = page[*count - 1];
-        const At key = [&] {
-          if constexpr (kBytes) return last.key_bytes();
-          else return last.key();
-        }();
-        rest = options.reverse ? rest.before(key) : rest.after(key);
-        now_.left -= *count;
-        return count;
-      },
-      now_.rest);
-} catch (const std::bad_alloc&) {
-  return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+Result<size_t> RawTableScan::next(Transaction& txn, std::span<RawView> page) {
+  return detail::read_page(txn, table_, memory_, page, &now_, [&] { return begin_page(txn, page.size()); });
 }
 
-Result<size_t> RawIndexScan::next(Transaction& txn, std::span<RawView> page) try {
-  const ScanOptions options = begin_page(txn, page.size());
-  return std::visit(
-      [&]<class Values>(Values& rest) -> Result<size_t> {
-        constexpr bool kBytes = std::is_same_v<Values, ByteIndexRange>;
-        using At = std::conditional_t<kBytes, ByteIndexPosition, IndexPosition>;
-        uint64_t value = 0;
-        const auto count = detail::read_page(
-            memory_, kBytes, kPageBytesMax, page, [&](const At& at) { value = at.value; },
-            [&](auto&& visit) { return txn.scan(index_, rest, options, FunctionRef<bool(At, RawView)>(visit)); });
-        if (!count.ok() || *count == 0) return count;
-        const RawView& last = page[*count - 1];
-        const At at = [&]() -> At {
-          if constexpr (kBytes) return {value, last.key_bytes()};
-          else return {value, last.key()};
-        }();
-        rest = options.reverse ? rest.before(at) : rest.after(at);
-        now_.left -= *count;
-        return count;
-      },
-      now_.rest);
-} catch (const std::bad_alloc&) {
-  return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+Result<size_t> RawIndexScan::next(Transaction& txn, std::span<RawView> page) {
+  return detail::read_page(txn, index_, memory_, page, &now_, [&] { return begin_page(txn, page.size()); });
 }
 
 }  // namespace elider
