@@ -50,21 +50,6 @@ uint64_t load(const void* from) {
 constexpr bool has_escapes(uint64_t word) { return ((word - every(2)) & ~word & every(0x80)) != 0; }
 constexpr bool has_more_than_ascii(uint64_t word) { return (word & every(0x80)) != 0; }
 
-// Returns the offset of the first byte that is not valid UTF-8, or the size if the text is valid.
-size_t utf8_end(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    if (text.size() - i >= 8 && !has_more_than_ascii(load(text.data() + i))) {
-      i += 8;
-      continue;
-    }
-    const size_t bytes = utf8_bytes(text.substr(i));
-    if (bytes == 0) break;
-    i += bytes;
-  }
-  return i;
-}
-
 void invert(std::byte* from, std::byte* to) {
   for (; from != to; ++from) *from = ~*from;
 }

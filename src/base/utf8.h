@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -22,6 +24,25 @@ inline size_t utf8_bytes(std::string_view text) {
   const bool odd = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
                    (first == 0xf4 && second > 0x8f);
   return odd ? 0 : bytes;
+}
+
+// Returns the offset of the first byte that is not valid UTF-8, or the size if the text is valid.
+inline size_t utf8_end(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    if (text.size() - i >= 8) {
+      uint64_t word;
+      std::memcpy(&word, text.data() + i, sizeof word);
+      if ((word & 0x8080808080808080) == 0) {
+        i += 8;
+        continue;
+      }
+    }
+    const size_t bytes = utf8_bytes(text.substr(i));
+    if (bytes == 0) break;
+    i += bytes;
+  }
+  return i;
 }
 
 // Returns the text with control characters and invalid bytes printed as \xNN. Sets *all_text to
