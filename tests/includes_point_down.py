@@ -20,6 +20,7 @@ BELOW = {
     "sync": {"htm", "base"},
     "index": {"sync", "htm", "base"},
     "storage": {"sync", "htm", "base"},
+    "rows": {"base"},
     "io": {"base"},
     "log": {"io", "base"},
     "txn": {"log", "io", "index", "storage", "sync", "htm", "base"},

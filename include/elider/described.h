@@ -1,0 +1,90 @@
+// Described rows: rows whose columns are known from a description at run time, and not from a C++
+// struct. They have up to 1,000 columns: numbers, text, bytes, JSON, timestamps, decimals, UUIDs.
+//
+//   ELIDER_ASSIGN(auto orders, db.create_table(elider::RowSchema("orders")
+//                                                  .column("customer", elider::RowType::kText)
+//                                                  .column("quantity", elider::RowType::kInt32)));
+//   ELIDER_ASSIGN(const size_t quantity, orders.position("quantity"));
+//   elider::RowBuilder row(orders);
+//   ELIDER_TRY(db.run([&](elider::Transaction& txn) -> elider::Status {
+//     ELIDER_TRY(txn.insert(orders, 17, row.begin().set("customer", "Ada").set(quantity, 5)));
+//     return txn.update(orders, 17, row, [&](elider::RowBuilder& change,
+//                                              const elider::RowReader& old) {
+//       change.set(quantity, *old.get<int32_t>(quantity) - 1);
+//     });
+//   }));
+//
+// elider/row_schema.h has the description, elider/row.h the reader and the builder, and
+// elider/transaction.h, "described rows", the operations. docs/described-rows.md explains when to
+// use described rows, and what they cost.
+//
+// To the engine, a described row is a row of variable size without columns (Schema::sized_rows).
+// Therefore, conflicts are detected per row, and tables of described rows do not have column groups
+// and secondary indexes.
+#pragma once
+
+#include "elider/language.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "elider/byte_key.h"
+#include "elider/row.h"
+#include "elider/row_schema.h"
+#include "elider/row_value.h"
+#include "elider/status.h"
+#include "elider/table.h"
+
+namespace elider {
+
+namespace detail {
+// The parameter types for keys and ranges of a table of described rows.
+template <class KeyType>
+struct DescribedKeys {
+  using Parameter = KeyArgument<KeyType>;
+  using Range = ByteRange;
+};
+template <>
+struct DescribedKeys<Key> {
+  using Parameter = Key;
+  using Range = KeyRange;
+};
+// Reports that a row was built for another table or another version of the description.
+[[gnu::cold]] Status refuse_builder(const RowSchema& schema, const std::string& table_of_builder);
+}  // namespace detail
+
+// A table of described rows. Database::create_table() makes it. KeyType is the type of the keys, as
+// for Table. The table refers to the database, and shares the description with the schema.
+// Thread safety: all threads may use a table.
+template <class KeyType_ = Key>
+class DescribedTable : public TableRef {
+ public:
+  using KeyType = KeyType_;
+  using KeyParameter = typename detail::DescribedKeys<KeyType>::Parameter;
+  using Range = typename detail::DescribedKeys<KeyType>::Range;
+  using Reader = RowReader;
+  using Builder = RowBuilder;
+
+  DescribedTable() : schema_("") {}
+  DescribedTable(detail::TableBase* table, RowSchema schema) : TableRef(table), schema_(std::move(schema)) {}
+
+  const RowSchema& row_schema() const { return schema_; }
+  operator const RowSchema&() const { return schema_; }  // for RowBuilder row(table)
+  Result<size_t> position(std::string_view name) const { return schema_.position(name); }
+
+  // Reads the row that a view of this table shows.
+  Result<RowReader> reader(const RawView& view) const { return RowReader::open(schema_, view); }
+  // Finishes a row, which must have been built for this table.
+  Result<std::span<const std::byte>> finished(RowBuilder& row) const {
+    if (!row.builds(schema_)) [[unlikely]] return detail::refuse_builder(schema_, row.table_name());
+    return row.finish();
+  }
+
+ private:
+  RowSchema schema_;
+};
+
+}  // namespace elider

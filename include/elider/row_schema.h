@@ -1,0 +1,148 @@
+// RowSchema: the columns of a table whose rows do not have a C++ struct (elider/described.h).
+//
+//   const auto schema = elider::RowSchema("orders")
+//                           .column("customer", elider::RowType::kText)
+//                           .column("price", elider::RowType::kDecimal, {.scale = 2})
+//                           .column("quantity", elider::RowType::kInt32, {.default_value = 1})
+//                           .column("note", elider::RowType::kText, {.nullable = true});
+//
+// A program may append columns later. A row that was written before a column was appended reads
+// that column as its default or, if it does not have one, as null. Therefore an appended column
+// needs a default or must be nullable. Columns must not be removed, reordered or changed, because
+// rows do not contain names and types.
+//
+// Mistakes, such as a name that is used twice, are reported by status() and by
+// Database::create_table(). The description is not stored in the files of the database yet, so each
+// program that opens a table must describe it in the same way.
+//
+// Thread safety: a RowSchema is a value. Copies share the description, so copying is cheap.
+#pragma once
+
+#include "elider/language.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elider/byte_key.h"
+#include "elider/row_value.h"
+#include "elider/schema.h"
+#include "elider/status.h"
+#include "elider/tuple_key.h"
+
+namespace elider {
+
+template <class KeyType>
+class DescribedTable;
+
+inline constexpr uint32_t kRowColumnsMax = 1000;
+inline constexpr uint32_t kRowColumnNameBytesMax = 255;
+// The largest row that the codec builds and reads. A table accepts rows of at most kRowBytesMax.
+inline constexpr uint32_t kDescribedRowBytesMax = 16u << 20;
+
+struct RowColumnOptions {
+  bool nullable = false;
+  // The value of a column that is not set, and of old rows without the column. Null: no default.
+  RowValue default_value = {};
+  uint8_t scale = 0;  // kDecimal: digits after the point, 0 to kDecimalScaleMax
+};
+
+struct RowColumn {
+  std::string name;
+  RowType type = RowType::kInt64;
+  bool nullable = false;
+  uint8_t scale = 0;
+  // The default as it is stored in a row, if there is one.
+  std::optional<std::string> default_bytes = {};
+  friend bool operator==(const RowColumn&, const RowColumn&) = default;
+};
+
+namespace detail {
+
+// Where a column is stored. There is one more place than columns, for the totals.
+struct RowPlace {
+  uint16_t fixed = 0;     // bytes of the fixed part before this column
+  uint16_t variable = 0;  // columns of variable size before this column
+  RowType type = RowType::kBool;
+  uint8_t scale = 0;
+  bool nullable = false;
+};
+
+struct RowLayout {
+  std::string table;
+  std::vector<RowColumn> columns;
+  std::vector<RowPlace> places{RowPlace()};
+  std::map<std::string, size_t, std::less<>> positions;
+  std::optional<KeyIndex> key_index;
+  uint32_t bytes_max = kRowBytesMax;
+  Status status;
+
+  // Return kInvalidArgument, or `code`, with a message that begins with the table and, if a column
+  // is given, the column.
+  Status refuse(const std::string& words) const;
+  Status refuse(size_t column, const std::string& words) const;
+  Status refuse(Code code, const std::string& words) const;
+  Status no_column(size_t column) const;
+  std::string named(size_t column) const;  // "table 'orders', column 'price' (decimal(2))"
+};
+
+}  // namespace detail
+
+class RowSchema {
+ public:
+  explicit RowSchema(std::string table_name);
+
+  // Appends a column. Its name has 1 to kRowColumnNameBytesMax bytes of UTF-8.
+  RowSchema& column(std::string name, RowType type, const RowColumnOptions& options = {});
+  // The table's key index. By default kOrdered for number keys, and kRadix for others.
+  RowSchema& key_index(KeyIndex kind);
+  RowSchema& ordered() { return key_index(KeyIndex::kOrdered); }
+  RowSchema& hashed() { return key_index(KeyIndex::kHashed); }
+  RowSchema& radix() { return key_index(KeyIndex::kRadix); }
+  // The maximum size of a row, up to kDescribedRowBytesMax. kRowBytesMax by default, which is also
+  // the maximum for rows of a table.
+  RowSchema& row_bytes_max(uint32_t bytes);
+
+  // Returns the first mistake in the description.
+  const Status& status() const { return layout_->status; }
+  const std::string& table_name() const { return layout_->table; }
+  size_t columns() const { return layout_->columns.size(); }
+  const RowColumn& column(size_t position) const { return layout_->columns[position]; }  // position < columns()
+  RowValue default_value(size_t position) const;  // null without a default; valid as long as the schema
+  uint32_t row_bytes_max() const { return layout_->bytes_max; }
+  // Returns the position of a column, counted from 0. Look it up once, outside hot paths.
+  //   kInvalidArgument  the table does not have this column; the message lists the columns
+  Result<size_t> position(std::string_view name) const;
+  // Returns true if the columns, the name and the key index are the same.
+  bool same_as(const RowSchema& other) const;
+
+  // The engine's schema of the table: rows of variable size without columns.
+  template <class KeyType = Key>
+  Result<Schema> table_schema() const {
+    if (!status().ok()) return status();
+    Schema schema;
+    if constexpr (ByteKeyType<KeyType>) {
+      schema.key_kind = KeyKind::kBytes;
+      schema.key_index = KeyIndex::kRadix;
+      schema.key_fields = detail::KeyFace<KeyType>::fields();
+    }
+    return complete(std::move(schema));
+  }
+  template <class KeyType>
+  using TableOf = DescribedTable<KeyType>;
+
+  const std::shared_ptr<const detail::RowLayout>& layout() const { return layout_; }
+
+ private:
+  Result<Schema> complete(Schema schema) const;
+  detail::RowLayout& change();
+  std::shared_ptr<const detail::RowLayout> layout_;
+};
+
+}  // namespace elider

@@ -1,0 +1,25 @@
+// Functions on columns that the schema, the builder and the reader of described rows share.
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "elider/row_schema.h"
+#include "elider/row_value.h"
+
+namespace elider::rows {
+
+// Returns "int32", "decimal(2)", ...
+std::string type_text(RowType type, uint8_t scale);
+// Names the C++ type that a program uses for a column of this type.
+const char* cpp_type_of(RowType type);
+// Reads a value as it is stored. Returns false if no value is stored like this.
+bool decode(const detail::RowPlace& place, std::string_view bytes, RowValue* value);
+// Checks text or JSON. Returns "", or a sentence that says what is wrong. The check of other types
+// always succeeds.
+std::string mistake_in(RowType type, std::string_view text);
+// Returns true if both describe the same rows, whatever the names of the tables.
+bool same_columns(const detail::RowLayout& a, const detail::RowLayout& b);
+
+}  // namespace elider::rows

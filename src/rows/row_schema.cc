@@ -1,0 +1,220 @@
+#include "elider/row_schema.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/utf8.h"
+#include "elider/described.h"
+#include "elider/row.h"
+#include "rows/json.h"
+#include "rows/layout.h"
+
+namespace elider {
+
+namespace rows {
+
+std::string type_text(RowType type, uint8_t scale) {
+  std::string words(name_of(type));
+  if (type == RowType::kDecimal) words += '(' + std::to_string(scale) + ')';
+  return words;
+}
+
+const char* cpp_type_of(RowType type) {
+  constexpr const char* kNames[kRowTypes] = {"bool",     "int8_t", "int16_t", "int32_t",           "int64_t",          "uint8_t",
+                                             "uint16_t", "uint32_t", "uint64_t", "float",          "double",           "elider::Timestamp",
+                                             "std::string_view", "elider::Bytes", "elider::Uuid", "elider::Decimal", "std::string_view"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+bool decode(const detail::RowPlace& place, std::string_view text, RowValue* value) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  if (const uint32_t size = fixed_bytes_of(place.type); size != 0 && text.size() != size) return false;
+  switch (place.type) {
+    case RowType::kBool: {
+      const auto byte = static_cast<uint8_t>(*bytes);
+      *value = byte == 1;
+      return byte <= 1;
+    }
+    case RowType::kInt8: *value = get<int8_t>(bytes); return true;
+    case RowType::kInt16: *value = get<int16_t>(bytes); return true;
+    case RowType::kInt32: *value = get<int32_t>(bytes); return true;
+    case RowType::kInt64: *value = get<int64_t>(bytes); return true;
+    case RowType::kUInt8: *value = get<uint8_t>(bytes); return true;
+    case RowType::kUInt16: *value = get<uint16_t>(bytes); return true;
+    case RowType::kUInt32: *value = get<uint32_t>(bytes); return true;
+    case RowType::kUInt64: *value = get<uint64_t>(bytes); return true;
+    case RowType::kFloat: *value = detail::load_row<float>(bytes); return true;
+    case RowType::kDouble: *value = detail::load_row<double>(bytes); return true;
+    case RowType::kTimestamp: *value = Timestamp(std::chrono::microseconds(get<int64_t>(bytes))); return true;
+    case RowType::kDecimal: *value = Decimal{get<int64_t>(bytes), place.scale}; return true;
+    case RowType::kUuid: *value = detail::load_row<Uuid>(bytes); return true;
+    case RowType::kText:
+    case RowType::kJson: *value = text; return true;
+    case RowType::kBytes: *value = Bytes(bytes, text.size()); return true;
+  }
+  return false;
+}
+
+std::string mistake_in(RowType type, std::string_view text) {
+  if (type != RowType::kText && type != RowType::kJson) return {};
+  if (const size_t end = utf8_end(text); end != text.size())
+    return "byte " + std::to_string(end) + " of " + std::to_string(text.size()) + " is not UTF-8";
+  if (type == RowType::kText) return {};
+  const JsonMistake mistake = check_json(text);
+  if (mistake.reason == nullptr) return {};
+  return "the text is not JSON at byte " + std::to_string(mistake.offset) + " of " + std::to_string(text.size()) + ": " + mistake.reason;
+}
+
+bool same_columns(const detail::RowLayout& a, const detail::RowLayout& b) {
+  return a.bytes_max == b.bytes_max && a.columns == b.columns && a.table == b.table;
+}
+
+}  // namespace rows
+
+namespace detail {
+
+std::string RowLayout::named(size_t column) const {
+  const RowColumn& its = columns[column];
+  return "table '" + printable(table) + "', column '" + printable(its.name) + "' (" + rows::type_text(its.type, its.scale) + ')';
+}
+Status RowLayout::refuse(Code code, const std::string& words) const { return Status(code, "table '" + printable(table) + "': " + words); }
+Status RowLayout::refuse(const std::string& words) const { return refuse(Code::kInvalidArgument, words); }
+Status RowLayout::refuse(size_t column, const std::string& words) const { return Status::invalid_argument(named(column) + ": " + words); }
+Status RowLayout::no_column(size_t column) const {
+  return refuse("column " + std::to_string(column) + " does not exist; the table has " + std::to_string(columns.size()) +
+                " columns, counted from 0");
+}
+
+Status refuse_builder(const RowSchema& schema, const std::string& table_of_builder) {
+  const std::string reason = table_of_builder == schema.table_name() ? "another description of the table, with other columns or limits"
+                                                                     : "table '" + printable(table_of_builder) + '\'';
+  return schema.layout()->refuse("the row was built for " + reason + "; make the RowBuilder from the table that stores the row");
+}
+
+}  // namespace detail
+
+RowSchema::RowSchema(std::string table_name) {
+  auto layout = std::make_shared<detail::RowLayout>();
+  layout->table = std::move(table_name);
+  layout_ = std::move(layout);
+}
+
+// Tables, readers and builders refer to the description, so one that is shared is copied.
+detail::RowLayout& RowSchema::change() {
+  if (layout_.use_count() != 1) layout_ = std::make_shared<detail::RowLayout>(*layout_);
+  return const_cast<detail::RowLayout&>(*layout_);
+}
+
+namespace {
+
+std::string mistake_in_name(const std::string& name) {
+  bool all_text = true;
+  const std::string shown = printable(std::string_view(name).substr(0, 64), &all_text);
+  if (name.empty()) return "its name is empty";
+  if (name.size() > kRowColumnNameBytesMax)
+    return "its name has " + std::to_string(name.size()) + " bytes; the maximum is " + std::to_string(kRowColumnNameBytesMax);
+  printable(name, &all_text);
+  return all_text ? "" : "its name is not UTF-8, or contains control characters";
+}
+
+// Encodes a default with the builder, which also checks it.
+Status encode_default(const std::string& table, const RowColumn& column, const RowValue& value, std::string* bytes) {
+  RowSchema alone(table);
+  alone.column(column.name, column.type, {.scale = column.scale}).row_bytes_max(kDescribedRowBytesMax);
+  RowBuilder row(alone);
+  const auto built = row.set(0, value).finish();
+  if (!built.ok()) return built.status();
+  const bool variable = fixed_bytes_of(column.type) == 0;
+  const auto stored = built->subspan(detail::fixed_part_of(1) + (variable ? 4 : 0));
+  bytes->assign(reinterpret_cast<const char*>(stored.data()), stored.size());
+  return {};
+}
+
+}  // namespace
+
+RowSchema& RowSchema::column(std::string name, RowType type, const RowColumnOptions& options) {
+  if (!status().ok()) return *this;
+  detail::RowLayout& layout = change();
+  const auto refuse = [&](const std::string& words) -> RowSchema& {
+    layout.status = layout.refuse("column " + std::to_string(layout.columns.size()) + " ('" +
+                                  printable(std::string_view(name).substr(0, 64)) + "'): " + words);
+    return *this;
+  };
+  if (layout.columns.size() == kRowColumnsMax) return refuse("a table has at most " + std::to_string(kRowColumnsMax) + " columns");
+  if (const std::string mistake = mistake_in_name(name); !mistake.empty()) return refuse(mistake);
+  if (layout.positions.contains(name)) return refuse("another column has this name");
+  if (static_cast<size_t>(type) >= kRowTypes) return refuse("its type is unknown");
+  if (options.scale != 0 && type != RowType::kDecimal) return refuse("only a decimal column has a scale");
+  if (options.scale > kDecimalScaleMax)
+    return refuse("its scale is " + std::to_string(options.scale) + "; the maximum is " + std::to_string(kDecimalScaleMax));
+  RowColumn column{std::move(name), type, options.nullable, options.scale, {}};
+  if (!options.default_value.is_null()) {
+    std::string bytes;
+    if (Status wrong = encode_default(layout.table, column, options.default_value, &bytes); !wrong.ok()) {
+      layout.status = std::move(wrong);
+      return *this;
+    }
+    column.default_bytes = std::move(bytes);
+  }
+  detail::RowPlace& place = layout.places.back();
+  place.type = type;
+  place.scale = column.scale;
+  place.nullable = column.nullable;
+  detail::RowPlace totals;
+  const uint32_t fixed = fixed_bytes_of(type);
+  totals.fixed = static_cast<uint16_t>(place.fixed + fixed);
+  totals.variable = static_cast<uint16_t>(place.variable + (fixed == 0 ? 1 : 0));
+  layout.places.push_back(totals);
+  layout.positions.emplace(column.name, layout.columns.size());
+  layout.columns.push_back(std::move(column));
+  return *this;
+}
+
+RowSchema& RowSchema::key_index(KeyIndex kind) {
+  change().key_index = kind;
+  return *this;
+}
+
+RowSchema& RowSchema::row_bytes_max(uint32_t bytes) {
+  if (!status().ok()) return *this;
+  detail::RowLayout& layout = change();
+  if (bytes < detail::kRowHeadBytes || bytes > kDescribedRowBytesMax)
+    layout.status = layout.refuse("row_bytes_max is " + std::to_string(bytes) + "; " + std::to_string(detail::kRowHeadBytes) + " to " +
+                                  std::to_string(kDescribedRowBytesMax) + " are possible");
+  else layout.bytes_max = bytes;
+  return *this;
+}
+
+RowValue RowSchema::default_value(size_t position) const {
+  RowValue value;
+  const RowColumn& column = layout_->columns[position];
+  if (column.default_bytes) rows::decode(layout_->places[position], *column.default_bytes, &value);
+  return value;
+}
+
+Result<size_t> RowSchema::position(std::string_view name) const {
+  const auto found = layout_->positions.find(name);
+  if (found != layout_->positions.end()) return found->second;
+  constexpr size_t kListedMax = 10;
+  std::string words = "column '" + printable(name.substr(0, 64)) + "' does not exist; the columns are";
+  for (size_t i = 0; i < std::min(columns(), kListedMax); ++i) words += (i == 0 ? " '" : ", '") + printable(column(i).name) + '\'';
+  if (columns() > kListedMax) words += " and " + std::to_string(columns() - kListedMax) + " more";
+  return layout_->refuse(columns() == 0 ? "the table does not have columns" : words);
+}
+
+bool RowSchema::same_as(const RowSchema& other) const {
+  return rows::same_columns(*layout_, *other.layout_) && layout_->key_index == other.layout_->key_index;
+}
+
+Result<Schema> RowSchema::complete(Schema schema) const {
+  if (layout_->bytes_max > kRowBytesMax)
+    return layout_->refuse("row_bytes_max is " + std::to_string(layout_->bytes_max) + ", but a row of a table has at most " +
+                           std::to_string(kRowBytesMax) + " bytes");
+  schema.name = layout_->table;
+  schema.sized_rows = true;
+  schema.row_bytes = layout_->bytes_max;
+  if (layout_->key_index) schema.key_index = *layout_->key_index;
+  return schema;
+}
+
+}  // namespace elider
