@@ -175,6 +175,17 @@ class Database {
     return Table<Row, KeyType>(table->base());
   }
   Result<TableRef> create_table(const Schema& schema);
+  // Creates a table of described rows (elider/described.h), or returns the existing one. KeyType is
+  // the type of its keys, as for SchemaOf.
+  template <class KeyType = Key, class Described>
+    requires requires { typename Described::template TableOf<KeyType>; }
+  Result<typename Described::template TableOf<KeyType>> create_table(const Described& schema) {
+    auto described = schema.template table_schema<KeyType>();
+    if (!described.ok()) return described.status();
+    auto table = create_table(*described);
+    if (!table.ok()) return table.status();
+    return typename Described::template TableOf<KeyType>(table->base(), schema);
+  }
 
   // Finds a table.
   //   kNotFound        no table has this name

@@ -6,6 +6,7 @@
 
 #include "elider/byte_key.h"
 #include "elider/database.h"
+#include "elider/described.h"
 #include "elider/elision.h"
 #include "elider/files.h"
 #include "elider/function_ref.h"

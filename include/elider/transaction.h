@@ -59,6 +59,14 @@ struct ScanOptions {
   ColumnsRef columns = {};    // the columns to fill in; by default all
 };
 
+// An elider::DescribedTable (elider/described.h).
+template <class T>
+concept DescribedTableType = std::derived_from<T, TableRef> && requires {
+  typename T::KeyType;
+  typename T::Reader;
+  typename T::Builder;
+};
+
 struct RowScanOptions {
   ColumnsRef columns = {};  // the columns to fill in; by default all
   unsigned threads = 1;     // 1 to 256, including the calling thread; the others end when the scan ends; only for zoned tables
@@ -463,6 +471,94 @@ class Transaction {
     return do_add(table, key, offset, type, delta);
   }
 
+  // -- described rows (elider/described.h) --------------------------------------------------------
+  // These are the same operations for tables whose rows are described by a RowSchema. A RowReader
+  // is valid as long as a view: until the transaction ends, or until the visitor returns. Rows are
+  // passed as a RowBuilder; insert(), put() and update() finish it, and return its first error.
+  //   kCorrupt         the stored bytes are not a row of this schema
+  //   kSchemaMismatch  the stored row has more columns than this schema
+
+  template <DescribedTableType Described>
+  Result<typename Described::Reader> get(const Described& table, const typename Described::KeyParameter& key) {
+    RawView view;
+    Status status = with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_get(table, ref, {}, &view); });
+    if (!status.ok()) [[unlikely]] return status;
+    return table.reader(view);
+  }
+  // Calls visit(KeyType, const RowReader&) for each row of the range, which is a KeyRange or, in a
+  // table with byte keys, a ByteRange.
+  template <DescribedTableType Described, class Visitor>
+  Status scan(const Described& table, const typename Described::Range& range, const ScanOptions& options, Visitor&& visit) {
+    Status failed;
+    const auto call = [&](detail::KeyRef key, RawView view) { return visit_described(table, visit, key, view, &failed); };
+    const Status status = [&]() -> Status {
+      if constexpr (ByteKeyType<typename Described::KeyType>) {
+        if (Status refused = check_range(table, range); !refused.ok()) [[unlikely]] return refused;
+        const detail::ByteRangeKeys keys(range);
+        return do_scan(table, keys.range(), options, call);
+      } else {
+        return do_scan(table, range, options, call);
+      }
+    }();
+    return failed.ok() || status.code() == Code::kFinished ? status : failed;
+  }
+  // Calls visit(KeyType, const RowReader&) for each row, in no particular order, in a read-only
+  // transaction. This is the only scan of a hashed table.
+  template <DescribedTableType Described, class Visitor>
+  Status scan_rows(const Described& table, Visitor&& visit) {
+    Status failed;
+    const Status status = do_scan_rows(table, {}, [&](detail::KeyRef key, RawView view, unsigned) {
+      return visit_described(table, visit, key, view, &failed);
+    });
+    return failed.ok() || status.code() == Code::kFinished ? status : failed;
+  }
+  template <DescribedTableType Described>
+  Status insert(const Described& table, const typename Described::KeyParameter& key, typename Described::Builder& row) {
+    const auto bytes = table.finished(row);
+    if (!bytes.ok()) [[unlikely]] return bytes.status();
+    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_insert(table, ref, bytes->data(), bytes->size()); });
+  }
+  template <DescribedTableType Described>
+  Status put(const Described& table, const typename Described::KeyParameter& key, typename Described::Builder& row) {
+    const auto bytes = table.finished(row);
+    if (!bytes.ok()) [[unlikely]] return bytes.status();
+    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_put(table, ref, bytes->data(), bytes->size()); });
+  }
+  // Reads the row into the builder, lets change(RowBuilder&) or change(RowBuilder&, const
+  // RowReader& old) set some of its columns, and writes the row. The change function returns
+  // nothing or a Status. If the status is an error, update() returns it and does not write. An
+  // exception of the change function propagates to the caller. Old rows are written with all
+  // columns of the schema.
+  //   kNotFound  the key does not exist
+  template <DescribedTableType Described, class Change>
+  Status update(const Described& table, const typename Described::KeyParameter& key, typename Described::Builder& row, Change&& change) {
+    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) -> Status {
+      RawView view;
+      if (Status status = do_get(table, ref, {}, &view); !status.ok()) [[unlikely]] return status;
+      const auto old = table.reader(view);
+      if (!old.ok()) [[unlikely]] return old.status();
+      row.edit(*old);
+      const auto call = [&] {
+        using Reader = typename Described::Reader;
+        if constexpr (std::is_invocable_v<Change&, typename Described::Builder&, const Reader&>) return change(row, *old);
+        else return change(row);
+      };
+      if constexpr (std::is_void_v<decltype(call())>) call();
+      else if (Status status = call(); !status.ok()) return status;
+      const auto bytes = table.finished(row);
+      if (!bytes.ok()) [[unlikely]] return bytes.status();
+      if (bytes->size() != view.size()) return do_put(table, ref, bytes->data(), bytes->size());
+      void* image = nullptr;  // a row that keeps its size is changed through the view, without another lookup
+      if (Status status = do_edit_view(table, view, {}, &image); !status.ok()) [[unlikely]] return status;
+      std::memcpy(image, bytes->data(), bytes->size());
+      return do_edited(table, image);
+    });
+  }
+  template <DescribedTableType Described>
+  Status remove(const Described& table, const typename Described::KeyParameter& key) {
+    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
+  }
+
   // -- the transaction itself ---------------------------------------------------------------------
 
   // The number of this attempt: 1 for the first run of a procedure, 2 after one conflict, ...
@@ -568,6 +664,27 @@ class Transaction {
     } else {
       return with_bytes(table, key, operation);
     }
+  }
+  template <class Described, class Operation>
+  static Status with_key_of(const Described& table, const typename Described::KeyParameter& key, Operation&& operation) {
+    if constexpr (ByteKeyType<typename Described::KeyType>) return with_key<typename Described::KeyType>(table, key, operation);
+    else return operation(detail::KeyRef(key));
+  }
+  // Calls the visitor with the row that the view shows. Returns false if the scan must end, and
+  // sets *failed if the reason is an error.
+  template <class Described, class Visitor>
+  static bool visit_described(const Described& table, Visitor& visit, detail::KeyRef key, const RawView& view, Status* failed) {
+    using KeyType = typename Described::KeyType;
+    const auto row = table.reader(view);
+    if (!row.ok()) [[unlikely]] return *failed = row.status(), false;
+    const auto call = [&] {
+      if constexpr (ByteKeyType<KeyType>) return visit(detail::KeyFace<KeyType>::given(key), *row);
+      else return visit(key.number(), *row);
+    };
+    using Answer = decltype(call());
+    if constexpr (std::is_void_v<Answer>) return call(), true;
+    else if constexpr (std::is_same_v<std::remove_cvref_t<Answer>, Status>) return *failed = call(), failed->ok();
+    else return call();
   }
   // Writes the key to `to`, which has kKeyBytesMax bytes, and returns the key's size. If the table
   // does not accept the key, returns an error instead.

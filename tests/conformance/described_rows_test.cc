@@ -1,0 +1,200 @@
+// Tables of described rows (elider/described.h) on every engine and key index.
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "elider/described.h"
+#include "tests/support/database_test.h"
+
+namespace elider::test {
+namespace {
+
+class DescribedRowsTest : public DatabaseTest {
+ protected:
+  void SetUp() override {
+    DatabaseTest::SetUp();
+    auto table = db_.create_table(schema());
+    ASSERT_OK(table);
+    orders_ = *table;
+    quantity_ = *orders_.position("quantity");
+  }
+  RowSchema schema() const {
+    return RowSchema("orders")
+        .column("customer", RowType::kText)
+        .column("quantity", RowType::kInt32, {.default_value = 1})
+        .column("note", RowType::kText, {.nullable = true})
+        .key_index(GetParam().key_index);
+  }
+  void insert(Key key, const std::string& customer) {
+    RowBuilder row(orders_);
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(orders_, key, row.begin().set("customer", customer))); });
+  }
+  std::string text(Transaction& txn, Key key) {
+    const auto order = txn.get(orders_, key);
+    if (order.status().not_found()) return "none";
+    if (!order.ok()) return order.status().message();
+    EXPECT_OK(order->check());
+    std::string words = *order->get<std::string>("customer") + ' ' + std::to_string(*order->get<int32_t>(quantity_));
+    if (const auto note = order->get<std::optional<std::string>>("note"); note->has_value()) words += ' ' + **note;
+    return words;
+  }
+  std::string text(Key key) {
+    std::string found;
+    read(db_, [&](Transaction& txn) { found = text(txn, key); });
+    return found;
+  }
+
+  DescribedTable<> orders_;
+  size_t quantity_ = 0;
+};
+ELIDER_ON_EVERY(DescribedRowsTest);
+
+TEST_P(DescribedRowsTest, RowsAreInsertedReadAndRemoved) {
+  insert(1, "Ada");
+  EXPECT_EQ(text(1), "Ada 1");
+  RowBuilder row(orders_);
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_CODE(Code::kDuplicateKey, txn.insert(orders_, 1, row.begin().set("customer", "Bob")));
+    EXPECT_OK(txn.put(orders_, 1, row));
+    EXPECT_EQ(text(txn, 1), "Bob 1") << "its own write";
+    EXPECT_OK(txn.put(orders_, 2, row.begin().set("customer", "Eve").set("note", std::string(3000, 'n')).set(quantity_, 7)));
+  });
+  EXPECT_EQ(text(1), "Bob 1");
+  EXPECT_EQ(text(2), "Eve 7 " + std::string(3000, 'n'));
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_OK(txn.remove(orders_, 2));
+    EXPECT_CODE(Code::kNotFound, txn.remove(orders_, 3));
+    EXPECT_CODE(Code::kNotFound, txn.get(orders_, 2));
+  });
+  EXPECT_EQ(text(2), "none");
+}
+
+TEST_P(DescribedRowsTest, UpdateKeepsOrChangesTheSize) {
+  insert(1, "Ada");
+  RowBuilder row(orders_);
+  const auto update = [&](auto&& change) { return db_.run([&](Transaction& txn) { return txn.update(orders_, 1, row, change); }); };
+  EXPECT_OK(update([&](RowBuilder& order) { order.set(quantity_, 5); }));
+  EXPECT_EQ(text(1), "Ada 5");
+  EXPECT_OK(update([&](RowBuilder& order, const RowReader& old) { order.set(quantity_, *old.get<int32_t>(quantity_) + 1); }));
+  EXPECT_EQ(text(1), "Ada 6");
+  EXPECT_OK(update([&](RowBuilder& order, const RowReader& old) -> Status {
+    ELIDER_ASSIGN(const int32_t quantity, old.get<int32_t>(quantity_));
+    order.set(quantity_, quantity - 1);
+    return {};
+  }));
+  EXPECT_OK(update([&](RowBuilder& order) { order.set("note", "urgent"); }));
+  EXPECT_EQ(text(1), "Ada 5 urgent");
+  EXPECT_OK(update([&](RowBuilder& order) { order.set("note", "Urgent").set_null("note").set("note", "slow"); }));
+  EXPECT_EQ(text(1), "Ada 5 slow");
+  transact(db_, [&](Transaction& txn) {  // several updates of one transaction, of its own writes
+    EXPECT_OK(txn.update(orders_, 1, row, [&](RowBuilder& order) { order.set(quantity_, 6); }));
+    EXPECT_OK(txn.update(orders_, 1, row, [&](RowBuilder& order) { order.set_null("note"); }));
+    EXPECT_OK(txn.update(orders_, 1, row, [&](RowBuilder& order) { order.set(quantity_, 8); }));
+    EXPECT_EQ(text(txn, 1), "Ada 8");
+  });
+  EXPECT_EQ(text(1), "Ada 8");
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_CODE(Code::kNotFound, txn.update(orders_, 9, row, [](RowBuilder&) {}));
+    EXPECT_REFUSED(Code::kInvalidArgument, "quantity", txn.update(orders_, 1, row, [&](RowBuilder& order) { order.set(quantity_, "x"); }));
+    EXPECT_CODE(Code::kRolledBack, txn.update(orders_, 1, row, [&](RowBuilder&) { return Status::rollback(); }));
+  });
+  EXPECT_EQ(text(1), "Ada 8") << "a refused update does not write";
+}
+
+TEST_P(DescribedRowsTest, RowsOfAnotherDescriptionAreRefused) {
+  RowSchema more = schema();
+  more.column("more", RowType::kBool, {.nullable = true});
+  RowBuilder row(more);
+  RowBuilder other(RowSchema("other").column("customer", RowType::kText));
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_REFUSED(Code::kInvalidArgument, "another description of the table", txn.insert(orders_, 1, row.set("customer", "Ada")));
+    EXPECT_REFUSED(Code::kInvalidArgument, "built for table 'other'", txn.put(orders_, 1, other.set("customer", "Ada")));
+    EXPECT_REFUSED(Code::kInvalidArgument, "the column was not set", txn.put(orders_, 1, RowBuilder(orders_).begin()));
+  });
+  EXPECT_EQ(text(1), "none");
+}
+
+TEST_P(DescribedRowsTest, ColumnsThatAreAppendedReadAsDefaults) {
+  insert(1, "Ada");
+  RowSchema more = schema();
+  more.column("city", RowType::kText, {.default_value = "Paris"});
+  const auto table = db_.create_table(more);
+  ASSERT_OK(table);
+  RowBuilder row(*table);
+  transact(db_, [&](Transaction& txn) {
+    const auto order = txn.get(*table, 1);
+    ASSERT_OK(order);
+    EXPECT_EQ(*order->get<std::string_view>("city"), "Paris");
+    EXPECT_OK(txn.update(*table, 1, row, [&](RowBuilder& change) { change.set(quantity_, 3); }));
+    EXPECT_REFUSED(Code::kSchemaMismatch, "a row has 4 columns, but only 3 are described", txn.get(orders_, 1));
+  });
+}
+
+TEST_P(DescribedRowsTest, OtherBytesAreRefused) {
+  transact(db_, [&](Transaction& txn) {
+    const TableRef raw = orders_;
+    EXPECT_OK(txn.put(raw, 1, std::as_bytes(std::span("not a row"))));
+  });
+  RowBuilder row(orders_);
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_REFUSED(Code::kCorrupt, "table 'orders'", txn.get(orders_, 1));
+    EXPECT_CODE(Code::kCorrupt, txn.update(orders_, 1, row, [](RowBuilder&) {}));
+  });
+  read(db_, [&](Transaction& txn) { EXPECT_CODE(Code::kCorrupt, txn.scan_rows(orders_, [](Key, const RowReader&) {})); });
+}
+
+TEST_P(DescribedRowsTest, ScansShowRows) {
+  for (Key key = 0; key < 10; ++key) insert(key, "customer " + std::to_string(key));
+  size_t rows = 0;
+  read(db_, [&](Transaction& txn) {
+    rows = 0;
+    EXPECT_OK(txn.scan_rows(orders_, [&](Key key, const RowReader& order) {
+      EXPECT_EQ(*order.get<std::string_view>(0), "customer " + std::to_string(key));
+      ++rows;
+    }));
+  });
+  EXPECT_EQ(rows, 10u);
+  if (!is_ordered(GetParam().key_index)) return;
+  transact(db_, [&](Transaction& txn) {
+    std::string seen;
+    EXPECT_OK(txn.scan(orders_, {3, 8}, {.limit = 4, .reverse = true}, [&](Key key, const RowReader& order) {
+      seen += std::to_string(key) + std::to_string(*order.get<int32_t>(quantity_)) + ' ';
+      return key != 6;
+    }));
+    EXPECT_EQ(seen, "81 71 61 ");
+    EXPECT_CODE(Code::kRolledBack, txn.scan(orders_, {}, {}, [&](Key, const RowReader&) { return Status::rollback(); }));
+  });
+}
+
+TEST_P(DescribedRowsTest, TablesMayHaveByteAndTupleKeys) {
+  const auto by_name = db_.create_table<std::string_view>(RowSchema("by_name").column("n", RowType::kInt64));
+  ASSERT_OK(by_name);
+  using DayKey = std::tuple<std::string, int32_t>;
+  const auto by_day = db_.create_table<DayKey>(RowSchema("by_day").column("n", RowType::kInt64));
+  ASSERT_OK(by_day);
+  RowBuilder row(*by_name), day(*by_day);
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_OK(txn.insert(*by_name, "a", row.begin().set(0, 1)));
+    EXPECT_OK(txn.put(*by_name, std::string("b"), row.begin().set(0, 2)));
+    EXPECT_OK(txn.insert(*by_day, {"eu", 3}, day.begin().set(0, 3)));
+    EXPECT_OK(txn.update(*by_day, {"eu", 3}, day, [](RowBuilder& change) { change.set(0, int64_t{4}); }));
+    EXPECT_EQ(*txn.get(*by_name, "b")->get<int64_t>(0), 2);
+    EXPECT_EQ(*txn.get(*by_day, {"eu", 3})->get<int64_t>(0), 4);
+    std::string seen;
+    EXPECT_OK(txn.scan(*by_name, ByteRange::prefix("a"), {}, [&](std::string_view key, const RowReader&) { seen += key; }));
+    EXPECT_OK(txn.scan(*by_day, prefix("eu"), {}, [&](const DayKey& key, const RowReader&) { seen += std::to_string(std::get<1>(key)); }));
+    EXPECT_EQ(seen, "a3");
+    EXPECT_OK(txn.remove(*by_name, "a"));
+    EXPECT_OK(txn.remove(*by_day, {"eu", 3}));
+  });
+}
+
+TEST_P(DescribedRowsTest, MistakesInTheDescriptionAreReported) {
+  EXPECT_REFUSED(Code::kInvalidArgument, "another column has this name",
+                 db_.create_table(RowSchema("t").column("a", RowType::kBool).column("a", RowType::kBool)));
+  EXPECT_REFUSED(Code::kInvalidArgument, "needs a name", db_.create_table(RowSchema("").column("a", RowType::kBool)));
+  EXPECT_CODE(Code::kSchemaMismatch, db_.create_table(schema().row_bytes_max(100)));
+}
+
+}  // namespace
+}  // namespace elider::test
