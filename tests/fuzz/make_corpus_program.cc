@@ -13,10 +13,12 @@
 
 #include "elider/elider.h"
 #include "elider/heap.h"
+#include "elider/row.h"
 #include "elider/tuple.h"
 #include "tests/crash/world.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/fuzz/heap_parts.h"
+#include "tests/fuzz/row_schemas.h"
 
 namespace elider::fuzz {
 namespace {
@@ -172,6 +174,34 @@ void write_tuples(const std::filesystem::path& folder) {
               std::tuple(std::tuple(), Descending{1}), Descending{std::tuple("b"sv, Descending{2})});
 }
 
+// As row_fuzz.cc reads them: the number of a schema, and a row.
+void write_rows(const std::filesystem::path& folder) {
+  for (size_t number = 0; number < 8; ++number) {
+    const RowSchema schema = row_schema_of(number);
+    for (const bool full : {false, true}) {
+      RowBuilder row(schema);
+      for (size_t i = 0; i < schema.columns(); ++i) {
+        const RowType type = schema.column(i).type;
+        if (schema.column(i).nullable && !full) continue;
+        if (type == RowType::kText) row.set(i, "na\u00efve");
+        else if (type == RowType::kJson) row.set(i, R"({"a": [1, -2.5e3, "\u00e4", true, null]})");
+        else if (type == RowType::kBytes) row.set(i, Bytes("\xff bytes"));
+        else if (type == RowType::kBool) row.set(i, full);
+        else if (type == RowType::kFloat || type == RowType::kDouble) row.set(i, 1.5);
+        else if (type == RowType::kTimestamp) row.set(i, Timestamp(std::chrono::microseconds(1'582'934'400'000'001)));
+        else if (type == RowType::kDecimal) row.set(i, Decimal{1250, 2});
+        else if (type == RowType::kUuid) row.set(i, Uuid{{std::byte{1}, std::byte{2}}});
+        else row.set(i, 100);
+      }
+      const auto bytes = row.finish();
+      if (!bytes.ok()) continue;
+      std::string input(1, static_cast<char>(number));
+      input.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+      write(folder / "row" / ("schema_" + std::to_string(number) + (full ? "_full" : "_nulls")), input);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace elider::fuzz
 
@@ -194,5 +224,6 @@ int main(int count, char** words) {
     write_checkpoint(words[1], name, database_of_keys(transactions, true));
   }
   write_tuples(words[1]);
+  write_rows(words[1]);
   return 0;
 }
