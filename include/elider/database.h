@@ -47,6 +47,9 @@
 
 namespace elider {
 
+template <class KeyType>
+class DescribedTable;
+
 namespace detail {
 struct GroupCalls;
 class Engine;
@@ -204,6 +207,13 @@ class Database {
     return Table<Row, KeyType>(table->base());
   }
   Result<TableRef> table(std::string_view name) const { return find_table(name, nullptr); }
+  // Finds a table of described rows, with the description that the database stores. Include
+  // elider/described.h.
+  //   kNotFound        no table has this name
+  //   kSchemaMismatch  the table does not have described rows, or its keys are of another kind or
+  //                    are tuples of other types
+  template <class KeyType = Key>
+  Result<DescribedTable<KeyType>> described_table(std::string_view name) const;
   std::vector<TableRef> tables() const;
 
   // Finds a secondary index.

@@ -32,6 +32,7 @@
 #include <utility>
 
 #include "elider/byte_key.h"
+#include "elider/database.h"
 #include "elider/row.h"
 #include "elider/row_schema.h"
 #include "elider/row_value.h"
@@ -86,5 +87,20 @@ class DescribedTable : public TableRef {
  private:
   RowSchema schema_;
 };
+
+template <class KeyType>
+Result<DescribedTable<KeyType>> Database::described_table(std::string_view name) const {
+  Schema typed;
+  typed.sized_rows = true;
+  if constexpr (ByteKeyType<KeyType>) {
+    typed.key_kind = KeyKind::kBytes;
+    typed.key_fields = detail::KeyFace<KeyType>::fields();
+  }
+  auto table = find_table(name, &typed);
+  if (!table.ok()) return table.status();
+  auto schema = RowSchema::of(table->schema());
+  if (!schema.ok()) return schema.status();
+  return DescribedTable<KeyType>(table->base(), std::move(*schema));
+}
 
 }  // namespace elider

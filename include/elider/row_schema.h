@@ -6,14 +6,12 @@
 //                           .column("quantity", elider::RowType::kInt32, {.default_value = 1})
 //                           .column("note", elider::RowType::kText, {.nullable = true});
 //
-// A program may append columns later. A row that was written before a column was appended reads
-// that column as its default or, if it does not have one, as null. Therefore an appended column
-// needs a default or must be nullable. Columns must not be removed, reordered or changed, because
-// rows do not contain names and types.
+// A row that has fewer columns than the description reads the others as their defaults or, if they
+// do not have one, as null. Rows do not contain names and types.
 //
 // Mistakes, such as a name that is used twice, are reported by status() and by
-// Database::create_table(). The description is not stored in the files of the database yet, so each
-// program that opens a table must describe it in the same way.
+// Database::create_table(). The columns are part of the table's schema, which the files contain. A
+// program that describes other columns gets kSchemaMismatch, also if it appends columns.
 //
 // Thread safety: a RowSchema is a value. Copies share the description, so copying is cheap.
 #pragma once
@@ -31,6 +29,7 @@
 #include <vector>
 
 #include "elider/byte_key.h"
+#include "elider/row_column.h"
 #include "elider/row_value.h"
 #include "elider/schema.h"
 #include "elider/status.h"
@@ -41,8 +40,6 @@ namespace elider {
 template <class KeyType>
 class DescribedTable;
 
-inline constexpr uint32_t kRowColumnsMax = 1000;
-inline constexpr uint32_t kRowColumnNameBytesMax = 255;
 // The largest row that the codec builds and reads. A table accepts rows of at most kRowBytesMax.
 inline constexpr uint32_t kDescribedRowBytesMax = 16u << 20;
 
@@ -51,16 +48,6 @@ struct RowColumnOptions {
   // The value of a column that is not set, and of old rows without the column. Null: no default.
   RowValue default_value = {};
   uint8_t scale = 0;  // kDecimal: digits after the point, 0 to kDecimalScaleMax
-};
-
-struct RowColumn {
-  std::string name;
-  RowType type = RowType::kInt64;
-  bool nullable = false;
-  uint8_t scale = 0;
-  // The default as it is stored in a row, if there is one.
-  std::optional<std::string> default_bytes = {};
-  friend bool operator==(const RowColumn&, const RowColumn&) = default;
 };
 
 namespace detail {
@@ -97,6 +84,9 @@ struct RowLayout {
 class RowSchema {
  public:
   explicit RowSchema(std::string table_name);
+  // Returns the description of a table that has one.
+  //   kSchemaMismatch  the table does not have described rows
+  static Result<RowSchema> of(const Schema& table);
 
   // Appends a column. Its name has 1 to kRowColumnNameBytesMax bytes of UTF-8.
   RowSchema& column(std::string name, RowType type, const RowColumnOptions& options = {});

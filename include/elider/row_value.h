@@ -1,5 +1,5 @@
-// RowType, RowValue, Decimal: the types and the values of the columns of described rows
-// (elider/described.h).
+// RowValue, Decimal: the values of the columns of described rows (elider/described.h). The types
+// are in elider/row_column.h.
 //
 //   RowType      stored as                     C++ types that set() accepts    get() returns, e.g.
 //   kBool        1 byte, 0 or 1                bool                            bool
@@ -33,30 +33,11 @@
 #include <type_traits>
 
 #include "elider/byte_key.h"
+#include "elider/row_column.h"
 #include "elider/status.h"
 #include "elider/tuple_codec.h"
 
 namespace elider {
-
-// The numbers are stored in files, so they must not change.
-enum class RowType : uint8_t {
-  kBool = 0, kInt8 = 1, kInt16 = 2, kInt32 = 3, kInt64 = 4, kUInt8 = 5, kUInt16 = 6, kUInt32 = 7, kUInt64 = 8,
-  kFloat = 9, kDouble = 10,
-  kTimestamp = 11,
-  kText = 12, kBytes = 13,
-  kUuid = 14,
-  kDecimal = 15,
-  kJson = 16,
-};
-inline constexpr size_t kRowTypes = 17;
-std::string_view name_of(RowType type);  // "bool", "int8", ...
-// The number of bytes of a value, or 0 if values have different sizes.
-constexpr uint32_t fixed_bytes_of(RowType type) {
-  constexpr uint8_t kBytesOf[kRowTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 0, 0, 16, 8, 0};
-  return kBytesOf[static_cast<size_t>(type)];
-}
-
-inline constexpr uint8_t kDecimalScaleMax = 18;
 
 // A decimal number: units / 10^scale. Decimal{1250, 2} is 12.50. The comparison compares the
 // members, so 12.5 and 12.50 are different.

@@ -24,6 +24,7 @@
 #include "elider/byte_key.h"
 #include "elider/key.h"
 #include "elider/key_field.h"
+#include "elider/row_column.h"
 
 namespace elider {
 
@@ -95,6 +96,9 @@ struct Schema {
   // end of the last described column, and has at most row_bytes bytes. Use the Transaction
   // functions that do not need a row type. All columns are in group 0.
   bool sized_rows = false;
+  // If not empty, the rows are described rows with these columns (elider/described.h). The engine
+  // only stores them.
+  std::vector<RowColumn> row_columns = {};
   // The approximate number of rows to store inline, that is, in the hash table itself, at a
   // position that the key determines. Only hashed tables of fixed-size rows of at most
   // kInlineRowBytesMax bytes support inline rows. A lookup of an inline row takes one cache miss

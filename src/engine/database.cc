@@ -292,8 +292,13 @@ Result<TableRef> Database::find_table(std::string_view name, const Schema* typed
   const auto mismatch = [&](const std::string& words) {
     return Status(Code::kSchemaMismatch, "table '" + std::string(name) + "' has " + words);
   };
-  if (schema.sized_rows) return mismatch("variable-size rows; use Database::table(name) without a row type");
-  if (typed->row_bytes != schema.row_bytes)
+  if (typed->sized_rows) {
+    if (schema.row_columns.empty()) return mismatch("rows that are not described; use Database::table()");
+  } else if (!schema.row_columns.empty()) {
+    return mismatch("described rows; use Database::described_table()");
+  } else if (schema.sized_rows) {
+    return mismatch("variable-size rows; use Database::table(name) without a row type");
+  } else if (typed->row_bytes != schema.row_bytes)
     return mismatch("rows of " + std::to_string(schema.row_bytes) + " bytes, but the struct has " + std::to_string(typed->row_bytes));
   if (std::string words = storage::key_difference(schema, *typed); !words.empty())
     return mismatch(words + "; the program asked for the second");

@@ -132,6 +132,21 @@ Status encode_default(const std::string& table, const RowColumn& column, const R
 
 }  // namespace
 
+Result<RowSchema> RowSchema::of(const Schema& table) {
+  if (table.row_columns.empty()) return Status(Code::kSchemaMismatch, "table '" + printable(table.name) + "' does not have described rows");
+  RowSchema schema(table.name);
+  for (const RowColumn& column : table.row_columns) {
+    RowColumnOptions options{.nullable = column.nullable, .scale = column.scale};
+    const detail::RowPlace place{.type = column.type, .scale = column.scale, .nullable = column.nullable};
+    if (column.default_bytes && !rows::decode(place, *column.default_bytes, &options.default_value))
+      return schema.layout_->refuse(Code::kCorrupt, "the default of column '" + printable(column.name) + "' is malformed");
+    schema.column(column.name, column.type, options);
+  }
+  schema.row_bytes_max(table.row_bytes).key_index(table.key_index);
+  if (!schema.status().ok()) return schema.status();
+  return schema;
+}
+
 RowSchema& RowSchema::column(std::string name, RowType type, const RowColumnOptions& options) {
   if (!status().ok()) return *this;
   detail::RowLayout& layout = change();
@@ -212,6 +227,7 @@ Result<Schema> RowSchema::complete(Schema schema) const {
                            std::to_string(kRowBytesMax) + " bytes");
   schema.name = layout_->table;
   schema.sized_rows = true;
+  schema.row_columns = layout_->columns;
   schema.row_bytes = layout_->bytes_max;
   if (layout_->key_index) schema.key_index = *layout_->key_index;
   return schema;

@@ -7,13 +7,6 @@
 
 namespace elider {
 
-std::string_view name_of(RowType type) {
-  constexpr std::string_view kNames[kRowTypes] = {"bool",   "int8",  "int16",  "int32",     "int64", "uint8", "uint16",  "uint32", "uint64",
-                                                  "float",  "double", "timestamp", "text",  "bytes", "uuid",   "decimal", "json"};
-  const auto i = static_cast<size_t>(type);
-  return i < kRowTypes ? kNames[i] : "unknown";
-}
-
 // Decimals.
 
 Result<Decimal> Decimal::parse(std::string_view text) {

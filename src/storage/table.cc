@@ -105,6 +105,11 @@ Status check_rows(const Schema& schema) {
     if (schema.sized_rows) return wrong(schema, "zones need fixed-size rows");
     if (schema.inline_rows != 0) return wrong(schema, "zones and inline_rows cannot be combined");
   }
+  if (!schema.row_columns.empty() && (!schema.sized_rows || !schema.columns.empty()))
+    return wrong(schema, "described rows have a variable size and no other columns (elider/described.h)");
+  if (schema.row_columns.size() > kRowColumnsMax)
+    return wrong(schema,
+                 std::to_string(schema.row_columns.size()) + " columns are described; the maximum is " + std::to_string(kRowColumnsMax));
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
       if (column.group != 0)
@@ -164,6 +169,16 @@ std::string list(const std::vector<std::string>& names) {
   return words;
 }
 
+std::string difference(size_t place, const RowColumn& a, const RowColumn& b) {
+  if (a.name != b.name) return "described column " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
+  const std::string named = "described column '" + a.name + "' ";
+  if (a.type != b.type)
+    return named + "has type " + std::string(elider::name_of(a.type)) + " versus " + std::string(elider::name_of(b.type));
+  if (a.nullable != b.nullable) return named + (a.nullable ? "is nullable versus not nullable" : "is not nullable versus nullable");
+  if (a.scale != b.scale) return named + "has scale " + std::to_string(a.scale) + " versus " + std::to_string(b.scale);
+  return named + "has another default";
+}
+
 // Returns "" if no difference can be found.
 std::string difference(size_t place, const SecondaryIndex& a, const SecondaryIndex& b) {
   if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
@@ -196,6 +211,10 @@ std::string difference(const Schema& a, const Schema& b) {
     return std::to_string(a.columns.size()) + " versus " + std::to_string(b.columns.size()) + " columns";
   for (size_t i = 0; i < a.columns.size(); ++i)
     if (!(a.columns[i] == b.columns[i])) return difference(i, a.columns[i], b.columns[i]);
+  if (a.row_columns.size() != b.row_columns.size())
+    return std::to_string(a.row_columns.size()) + " versus " + std::to_string(b.row_columns.size()) + " described columns";
+  for (size_t i = 0; i < a.row_columns.size(); ++i)
+    if (!(a.row_columns[i] == b.row_columns[i])) return difference(i, a.row_columns[i], b.row_columns[i]);
   if (a.indexes.size() != b.indexes.size())
     return std::to_string(a.indexes.size()) + " versus " + std::to_string(b.indexes.size()) + " secondary indexes";
   for (size_t i = 0; i < a.indexes.size(); ++i)

@@ -26,9 +26,11 @@ enum class Tag : uint64_t {
   kZones = 16,
   kKeyKind = 19,
   kKeyField = 21,
+  kRowColumn = 23,
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
+enum class RowColumnTag : uint64_t { kName = 1, kType = 3, kNullable = 5, kScale = 7, kDefault = 9 };
 enum class KeyFieldTag : uint64_t { kType = 1, kDescending = 3, kNull = 5, kField = 7 };
 
 // The maximum size of an encoded number, including the bytes after it that put_varint() may
@@ -156,6 +158,24 @@ Status take_key_field(Bytes from, size_t depth, KeyField* field) {
   return status;
 }
 
+Status take_row_column(Bytes from, RowColumn* column) {
+  uint32_t type = 0, nullable = 0, scale = 0;
+  Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
+    switch (static_cast<RowColumnTag>(tag)) {
+      case RowColumnTag::kName: return take(bytes, &column->name);
+      case RowColumnTag::kType: return take(bytes, kRowTypes - 1, &type);
+      case RowColumnTag::kNullable: return take(bytes, 1, &nullable);
+      case RowColumnTag::kScale: return take(bytes, kDecimalScaleMax, &scale);
+      case RowColumnTag::kDefault: return take(bytes, &column->default_bytes.emplace());
+    }
+    return unknown("a column of its described rows", tag);
+  });
+  column->type = static_cast<RowType>(type);
+  column->nullable = nullable == 1;
+  column->scale = static_cast<uint8_t>(scale);
+  return status;
+}
+
 Status take_index(Bytes from, SecondaryIndex* index) {
   uint32_t unique = 0;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
@@ -247,6 +267,9 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
       case Tag::kKeyField:
         if (schema->key_fields.size() == kKeyFieldsMax) return does_not_fit();
         return take_key_field(bytes, 0, &schema->key_fields.emplace_back());
+      case Tag::kRowColumn:
+        if (schema->row_columns.size() == kRowColumnsMax) return does_not_fit();
+        return take_row_column(bytes, &schema->row_columns.emplace_back());
       case Tag::kZones: return take(bytes, kAny, &schema->zones);
       case Tag::kInlineRows: return take_varint(&bytes, &schema->inline_rows) && bytes.empty() ? Status() : does_not_fit();
     }
@@ -270,6 +293,15 @@ Fields fields_of(const KeyField& described) {
   if (described.null != KeyFieldNull::kNever) field.put(KeyFieldTag::kNull, static_cast<uint64_t>(described.null));
   for (const KeyField& nested : described.fields) field.put(KeyFieldTag::kField, fields_of(nested));
   return field;
+}
+Fields fields_of(const RowColumn& described) {
+  Fields column;
+  column.put(RowColumnTag::kName, described.name);
+  column.put(RowColumnTag::kType, static_cast<uint64_t>(described.type));
+  if (described.nullable) column.put(RowColumnTag::kNullable, uint64_t{1});
+  if (described.scale != 0) column.put(RowColumnTag::kScale, uint64_t{described.scale});
+  if (described.default_bytes) column.put(RowColumnTag::kDefault, *described.default_bytes);
+  return column;
 }
 }  // namespace
 
@@ -298,6 +330,7 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
   if (schema.key_kind != KeyKind::kNumbers) table.put(Tag::kKeyKind, static_cast<uint64_t>(schema.key_kind));
   for (const KeyField& field : schema.key_fields) table.put(Tag::kKeyField, fields_of(field));
   if (schema.sized_rows) table.put(Tag::kSizedRows, uint64_t{1});
+  for (const RowColumn& column : schema.row_columns) table.put(Tag::kRowColumn, fields_of(column));
   if (schema.inline_rows != 0) table.put(Tag::kInlineRows, schema.inline_rows);
   if (schema.zones != 0) table.put(Tag::kZones, uint64_t{schema.zones});
   out->push_back(static_cast<std::byte>(RecordKind::kTable));

@@ -14,7 +14,7 @@ if [[ -z $compiler ]]; then
   echo "skipped: there is no clang with libFuzzer here"
   exit 77
 fi
-targets=(fuzz_segment fuzz_records fuzz_checkpoint fuzz_manifest fuzz_heap fuzz_tuple)
+targets=(fuzz_segment fuzz_records fuzz_checkpoint fuzz_manifest fuzz_heap fuzz_tuple fuzz_row)
 if ! { cmake -S "$source" -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release -DELIDER_BUILD_TESTS=ON \
   -DELIDER_BUILD_TOOLS=OFF -DELIDER_BUILD_EXAMPLES=OFF -DELIDER_TEST_POINTS=ON -DELIDER_FUZZER=ON \
   -DELIDER_SANITIZE=address,fuzzer-no-link && cmake --build build --target "${targets[@]}"; } >build.log 2>&1; then

@@ -65,7 +65,8 @@ class SmallRowsStressTest : public DatabaseTest {
       if (!status.ok() && !status.not_found()) return status;
     *damage = "";
     if (one.ok() != two.ok()) *damage = "one row without the other";
-    else if (one.ok() && first.size() != second.size()) *damage = "sizes " + std::to_string(first.size()) + ", " + std::to_string(second.size());
+    else if (one.ok() && first.size() != second.size())
+      *damage = "sizes " + std::to_string(first.size()) + ", " + std::to_string(second.size());
     for (size_t i = 0; one.ok() && damage->empty() && i < first.size(); ++i)
       if (first.bytes()[i] != first.bytes()[0] || second.bytes()[i] != first.bytes()[0]) *damage = "byte " + std::to_string(i);
     return {};

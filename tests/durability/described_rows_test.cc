@@ -1,0 +1,98 @@
+// Tables of described rows in data folders: the files contain the description.
+#include <string>
+
+#include "elider/described.h"
+#include "tests/support/data_folder_test.h"
+
+namespace elider::test {
+namespace {
+
+class DescribedFolderTest : public DataFolderTest {
+ protected:
+  void SetUp() override {
+    DataFolderTest::SetUp();
+    options_.durability = Durability::kAsync;  // closing brings it to the disk
+  }
+  static RowSchema orders() {
+    return RowSchema("orders")
+        .column("customer", RowType::kText)
+        .column("price", RowType::kDecimal, {.scale = 2})
+        .column("quantity", RowType::kInt32, {.default_value = 1})
+        .column("note", RowType::kText, {.nullable = true})
+        .column("state", RowType::kText, {.default_value = "new"});
+  }
+  // Row `key` has a customer whose name has `key` letters, so rows are stored in all ways.
+  static Status fill(Database& db, const DescribedTable<>& table, Key keys) {
+    RowBuilder row(table);
+    return db.run([&](Transaction& txn) -> Status {
+      for (Key key = 0; key < keys; ++key) {
+        row.begin().set("customer", std::string(key, 'c')).set("price", Decimal{static_cast<int64_t>(key), 2});
+        if (key % 2 == 0) row.set("note", "even");
+        if (Status status = txn.put(table, key, row); !status.ok()) return status;
+      }
+      return {};
+    });
+  }
+  static void expect(Database& db, const DescribedTable<>& table, Key keys) {
+    Key seen = 0;
+    read(db, [&](Transaction& txn) {
+      ASSERT_OK(txn.scan(table, KeyRange{}, {}, [&](Key key, const RowReader& row) {
+        EXPECT_EQ(key, seen++);
+        EXPECT_EQ(*row.get<std::string_view>("customer"), std::string(key, 'c'));
+        EXPECT_EQ(*row.get<Decimal>("price"), (Decimal{static_cast<int64_t>(key), 2}));
+        EXPECT_EQ(*row.get<int32_t>("quantity"), 1);
+        EXPECT_EQ(*row.get<std::string_view>("state"), "new");
+        EXPECT_EQ(*row.is_null("note"), key % 2 != 0);
+        return true;
+      }));
+    });
+    EXPECT_EQ(seen, keys);
+  }
+};
+
+TEST_F(DescribedFolderTest, ADatabaseThatOpensAgainKnowsTheDescription) {
+  constexpr Key kRows = 600;
+  {
+    auto db = open();
+    auto table = db.create_table(orders());
+    ASSERT_OK(table);
+    ASSERT_OK(fill(db, *table, kRows));
+  }
+  for (const bool checkpointed : {false, true}) {
+    auto db = open();
+    auto table = db.described_table("orders");
+    ASSERT_OK(table);
+    EXPECT_TRUE(table->row_schema().same_as(orders().ordered()));
+    expect(db, *table, kRows);
+    ASSERT_OK(db.create_table(orders()));
+    if (!checkpointed) ASSERT_OK(db.checkpoint());
+  }
+}
+
+TEST_F(DescribedFolderTest, AnotherDescriptionIsRefused) {
+  {
+    auto db = open();
+    ASSERT_OK(db.create_table(orders()));
+  }
+  auto db = open();
+  const auto refused = [&](const RowSchema& schema) { return db.create_table(schema).status(); };
+  EXPECT_REFUSED(Code::kSchemaMismatch, "5 versus 6 described columns", refused(orders().column("more", RowType::kBool)));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "described column 0 is 'customer' versus 'client'",
+                 refused(RowSchema("orders")
+                             .column("client", RowType::kText)
+                             .column("price", RowType::kDecimal, {.scale = 2})
+                             .column("quantity", RowType::kInt32, {.default_value = 1})
+                             .column("note", RowType::kText, {.nullable = true})
+                             .column("state", RowType::kText, {.default_value = "new"})));
+  struct Row {
+    uint64_t n;
+  };
+  EXPECT_REFUSED(Code::kSchemaMismatch, "described rows; use Database::described_table()", db.table<Row>("orders"));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "number keys versus byte keys", db.described_table<std::string_view>("orders"));
+  ASSERT_OK(db.create_table(SchemaOf<Row>("structs")));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "not described", db.described_table("structs"));
+  EXPECT_REFUSED(Code::kNotFound, "'nothing'", db.described_table("nothing"));
+}
+
+}  // namespace
+}  // namespace elider::test
