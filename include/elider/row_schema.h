@@ -83,6 +83,7 @@ struct RowLayout {
 
 class RowSchema {
  public:
+  RowSchema() : RowSchema(std::string()) {}  // without a name, which no table accepts
   explicit RowSchema(std::string table_name);
   // Returns the description of a table that has one.
   //   kSchemaMismatch  the table does not have described rows
