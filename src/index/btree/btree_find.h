@@ -34,8 +34,7 @@ inline bool BTree<Sync, KeyType>::start_at_root(Node*& node, ReadGuard& guard) c
 // `fences` to the child's range.
 template <sync::Policy Sync, class KeyType>
 template <class F>
-[[gnu::always_inline]] inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Target& target, unsigned& position, F& fences)
-    -> Node* {
+inline auto BTree<Sync, KeyType>::step_down(const Inner* inner, const Target& target, unsigned& position, F& fences) -> Node* {
   const unsigned count = inner->count();
   position = fences.template child_of<kWide>(*inner, target, count);
   Node* const child = inner->child(position);

@@ -142,7 +142,7 @@ struct BTreeLeaf : BTreeNode {
     for (unsigned i = 0; i < kEntries; ++i) keys_.blank(i);
   }
   // Inserts an entry. The leaf must not be full.
-  [[gnu::always_inline]] void insert(Spot spot, const Key& key, Handle handle, NoRows) {
+  void insert(Spot spot, const Key& key, Handle handle, NoRows) {
     const unsigned n = count(), position = spot.position;
     for (unsigned i = n; i > position; --i) {
       keys_.move(i, i - 1);
@@ -167,7 +167,8 @@ struct BTreeLeaf : BTreeNode {
   // the key into one of the halves.
   void split_to(BTreeLeaf& right, unsigned at, bool goes_left, Spot spot, const Key& key, Handle handle, NoRows rows) {
     move_to(right, at);
-    (goes_left ? *this : right).insert(goes_left ? spot : spot.after(at), key, handle, rows);
+    if (goes_left) insert(spot, key, handle, rows);
+    else right.insert(spot.after(at), key, handle, rows);
   }
 
  private:
