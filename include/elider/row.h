@@ -54,6 +54,19 @@ T load_row(const std::byte* from) {
   std::memcpy(&value, from, sizeof value);
   return value;
 }
+// Returns true if a column of this type can be read as a T.
+template <class T>
+constexpr bool may_hold(RowType type) {
+  if constexpr (std::same_as<T, bool>) return type == RowType::kBool;
+  else if constexpr (std::floating_point<T>) return type == RowType::kFloat || (type == RowType::kDouble && sizeof(T) == 8);
+  else if constexpr (std::integral<T> || std::is_enum_v<T>) return type >= RowType::kInt8 && type <= RowType::kUInt64;
+  else if constexpr (std::same_as<T, Timestamp>) return type == RowType::kTimestamp;
+  else if constexpr (std::same_as<T, Decimal>) return type == RowType::kDecimal;
+  else if constexpr (std::same_as<T, Uuid>) return type == RowType::kUuid;
+  else if constexpr (std::same_as<T, std::string_view> || std::same_as<T, std::string>)
+    return type == RowType::kText || type == RowType::kJson;
+  else return type == RowType::kBytes;
+}
 }  // namespace detail
 
 // Reads a row. open() checks the parts that determine where columns are, and the functions that
@@ -62,7 +75,7 @@ T load_row(const std::byte* from) {
 // checks them again.
 class RowReader {
  public:
-  // Every function of a default-constructed reader except for size() fails.
+  // A default-constructed reader does not show a row.
   RowReader() = default;
 
   // Reads the row in `bytes`, which must exist as long as the reader.
@@ -71,8 +84,9 @@ class RowReader {
   static Result<RowReader> open(const RowSchema& schema, std::span<const std::byte> bytes) {
     return open(*schema.layout(), bytes.data(), bytes.size());
   }
-  // Reads the row that a view shows. The reader is valid as long as the view. Using it later aborts
-  // the process in the cases in which using the view does.
+  // Reads the row that a view shows. The reader is valid as long as the view, and as long as the
+  // schema, or a table or builder that was made from it, exists unchanged. Using it after the view
+  // aborts the process in the cases in which using the view does.
   static Result<RowReader> open(const RowSchema& schema, const RawView& view) {
     Result<RowReader> reader = open(*schema.layout(), view.bytes(), view.size());
     if (reader.ok()) [[likely]] {
@@ -101,7 +115,8 @@ class RowReader {
       static_assert(detail::RowReadable<Present>, "elider/row_value.h lists the types that columns can be read as");
       Present value;
       if (load(column, &value)) [[likely]] return T(value);
-      if (column < written_ && null_bit(column) && places_[column].nullable) return T();
+      if (column < written_ && null_bit(column) && places_[column].nullable && detail::may_hold<Present>(places_[column].type)) [[likely]]
+        return T();
       return convert<Present>(column, true);
     } else {
       static_assert(detail::RowReadable<T>, "elider/row_value.h lists the types that columns can be read as");
@@ -128,6 +143,12 @@ class RowReader {
   bool is_null(size_t column) const {
     must_show();
     return column < written_ ? null_bit(column) : missing_is_null(column);
+  }
+  //   kInvalidArgument  the schema does not have the column
+  Result<bool> is_null(std::string_view name) const {
+    const Result<size_t> column = position(name);
+    if (!column.ok()) [[unlikely]] return column.status();
+    return is_null(*column);
   }
 
   // Checks everything about the row: that it is exactly what a builder writes for its values.
@@ -215,7 +236,7 @@ class RowReader {
   Result<std::optional<T>> convert(size_t column, bool may_be_null) const {
     const Result<RowValue> value = this->value(column);
     if (!value.ok()) return value.status();
-    if (value->is_null() && may_be_null) return std::optional<T>();
+    if (value->is_null() && may_be_null && detail::may_hold<T>(places_[column].type)) return std::optional<T>();
     const auto fail = [&](const char* asked) { return refuse_conversion(column, *value, asked); };
     if constexpr (std::same_as<T, bool>) {
       if (value->kind() != RowValue::Kind::kBool) return fail("bool");

@@ -6,8 +6,8 @@
 //                           .column("quantity", elider::RowType::kInt32, {.default_value = 1})
 //                           .column("note", elider::RowType::kText, {.nullable = true});
 //
-// A row that has fewer columns than the description reads the others as their defaults or, if they
-// do not have one, as null. Rows do not contain names and types.
+// A row that has fewer columns than the description reads the others as their defaults, or as null
+// if they are nullable. Rows do not contain names and types.
 //
 // Mistakes, such as a name that is used twice, are reported by status() and by
 // Database::create_table(). The columns are part of the table's schema, which the files contain. A

@@ -7,6 +7,7 @@
 #include "base/fork.h"
 #include "base/random.h"
 #include "elider/option_table.h"
+#include "elider/row_schema.h"
 #include "engine/engine.h"
 #include "engine/registry.h"
 #include "engine/runtime/worker_pool.h"
@@ -174,7 +175,9 @@ namespace detail {
 
 namespace {
 // Checks the schema of a table that the application wants to create.
-Status check_new_table(const Schema& schema) {
+Status check_schema_of_new(const Schema& schema) {
+  if (!schema.row_columns.empty())
+    if (auto described = RowSchema::of(schema); !described.ok()) return Status::invalid_argument(described.status().message());
   Status status = storage::check_names(schema);
   return status.ok() ? check_reserved_name(schema) : status;
 }
@@ -183,7 +186,7 @@ Status check_new_table(const Schema& schema) {
 Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
   for (const Schema& schema : schemas) {
     if (engine.find_table(schema.name) == nullptr)
-      if (Status status = check_new_table(schema); !status.ok()) return status;
+      if (Status status = check_schema_of_new(schema); !status.ok()) return status;
     if (auto table = engine.create_table(schema); !table.ok()) return table.status();
   }
   return {};
@@ -278,7 +281,7 @@ bool Database::is_open() const { return engine_.get() != detail::closed_engine()
 Result<TableRef> Database::create_table(const Schema& schema) {
   if (Status status = refuse_unusable(); !status.ok()) return status;
   if (engine_->find_table(schema.name) == nullptr)
-    if (Status status = detail::check_new_table(schema); !status.ok()) return status;
+    if (Status status = detail::check_schema_of_new(schema); !status.ok()) return status;
   return engine_->create_table(schema);
 }
 std::vector<TableRef> Database::tables() const { return engine_->in_child() ? std::vector<TableRef>() : engine_->tables(); }

@@ -53,7 +53,7 @@ RowBuilder::RowBuilder(const RowSchema& schema)
 }
 
 RowBuilder& RowBuilder::begin() {
-  status_ = Status();
+  status_ = layout_->status;
   bytes_.resize(head_bytes_);
   std::memcpy(bytes_.data(), blank_.data(), head_bytes_);
   if (!slots_.empty() || !blank_slots_.empty()) slots_ = blank_slots_;

@@ -20,7 +20,7 @@ Status empty_reader() { return Status::invalid_argument("a RowReader that does n
 // Finds out why take() has failed.
 Status RowReader::refuse(const RowLayout& layout, const std::byte* bytes, size_t size) {
   const std::string sized = "it has " + std::to_string(size) + " bytes";
-  if (size < detail::kRowHeadBytes) return corrupt(layout, sized + ", but begins with " + std::to_string(detail::kRowHeadBytes));
+  if (size < detail::kRowHeadBytes) return corrupt(layout, sized + "; a row has at least " + std::to_string(detail::kRowHeadBytes));
   if (size > kDescribedRowBytesMax) return corrupt(layout, sized + "; the maximum is " + std::to_string(kDescribedRowBytesMax));
   const auto version = static_cast<unsigned>(bytes[0]);
   if (version != kRowFormat)
@@ -30,7 +30,7 @@ Status RowReader::refuse(const RowLayout& layout, const std::byte* bytes, size_t
   if (written > kRowColumnsMax) return corrupt(layout, "it has " + std::to_string(written) + " columns");
   if (written > columns)
     return layout.refuse(Code::kSchemaMismatch, "a row has " + std::to_string(written) + " columns, but only " + std::to_string(columns) +
-                                                    " are described; describe the columns that were appended later");
+                                                    " are described; use the description that the database stores");
   const RowPlace totals = layout.places[written];
   const size_t head = detail::fixed_part_of(written) + totals.fixed + 4 * size_t{totals.variable};
   if (size < head) return corrupt(layout, sized + ", but its " + std::to_string(written) + " columns need " + std::to_string(head));

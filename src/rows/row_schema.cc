@@ -136,6 +136,9 @@ Result<RowSchema> RowSchema::of(const Schema& table) {
   if (table.row_columns.empty()) return Status(Code::kSchemaMismatch, "table '" + printable(table.name) + "' does not have described rows");
   RowSchema schema(table.name);
   for (const RowColumn& column : table.row_columns) {
+    if (static_cast<size_t>(column.type) >= kRowTypes)
+      return schema.layout_->refuse(Code::kUnsupported,
+                                    "column '" + printable(column.name) + "' has a type that this program does not know");
     RowColumnOptions options{.nullable = column.nullable, .scale = column.scale};
     const detail::RowPlace place{.type = column.type, .scale = column.scale, .nullable = column.nullable};
     if (column.default_bytes && !rows::decode(place, *column.default_bytes, &options.default_value))
@@ -225,6 +228,14 @@ Result<Schema> RowSchema::complete(Schema schema) const {
   if (layout_->bytes_max > kRowBytesMax)
     return layout_->refuse("row_bytes_max is " + std::to_string(layout_->bytes_max) + ", but a row of a table has at most " +
                            std::to_string(kRowBytesMax) + " bytes");
+  if (layout_->columns.empty()) return layout_->refuse("described rows need at least one column");
+  const detail::RowPlace& totals = layout_->places.back();
+  size_t blank = detail::fixed_part_of(columns()) + totals.fixed + 4 * size_t{totals.variable};
+  for (const RowColumn& column : layout_->columns)
+    if (fixed_bytes_of(column.type) == 0 && column.default_bytes) blank += column.default_bytes->size();
+  if (blank > layout_->bytes_max)
+    return layout_->refuse("a row of defaults has " + std::to_string(blank) + " bytes, but the maximum is " +
+                           std::to_string(layout_->bytes_max));
   schema.name = layout_->table;
   schema.sized_rows = true;
   schema.row_columns = layout_->columns;

@@ -221,8 +221,8 @@ TEST(Row, ReaderRefusesDamagedBytes) {
     return words_of(RowReader::open(schema, bytes).status());
   };
   const string start = "corrupt: table 'orders': the row is damaged: ";
-  EXPECT_EQ(refusal([](auto& b) { b.resize(2); }), start + "it has 2 bytes, but begins with 3");
-  EXPECT_EQ(refusal([](auto& b) { b.clear(); }), start + "it has 0 bytes, but begins with 3");
+  EXPECT_EQ(refusal([](auto& b) { b.resize(2); }), start + "it has 2 bytes; a row has at least 3");
+  EXPECT_EQ(refusal([](auto& b) { b.clear(); }), start + "it has 0 bytes; a row has at least 3");
   EXPECT_EQ(refusal([](auto& b) { b[0] = std::byte{9}; }),
             start + "its format has version 9, but this program reads version 1; it is not a described row, or a newer program wrote it");
   EXPECT_EQ(refusal([](auto& b) { b[2] = std::byte{0xff}; }), start + "it has 65288 columns");

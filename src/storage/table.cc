@@ -110,6 +110,9 @@ Status check_rows(const Schema& schema) {
   if (schema.row_columns.size() > kRowColumnsMax)
     return wrong(schema,
                  std::to_string(schema.row_columns.size()) + " columns are described; the maximum is " + std::to_string(kRowColumnsMax));
+  for (const RowColumn& column : schema.row_columns)
+    if (static_cast<size_t>(column.type) >= kRowTypes || column.scale > kDecimalScaleMax)
+      return wrong(schema, "described column '" + column.name + "' has an unknown type or scale");
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
       if (column.group != 0)

@@ -122,7 +122,13 @@ class Reads : public TransactionBase {
         row, key, 0, 0, static_cast<uint16_t>(table.id() + 1), table.layout().row_bytes(), generation()};
       arena_.mark_when_cleared();  // the block may be reclaimed after the transaction
       Status status;
-      if (derived().view_block(table, row, header, view, &status, [&](size_t bytes) { return arena_.allocate(bytes); })) return status;
+      std::byte* copy = nullptr;
+      size_t room = 0;
+      const auto allocate = [&](size_t bytes) {  // again if the row has changed while it was copied
+        if (copy == nullptr || bytes > room) copy = arena_.allocate(room = bytes);
+        return copy;
+      };
+      if (derived().view_block(table, row, header, view, &status, allocate)) return status;
     }
     std::byte* memory = arena_.allocate(kHeaderBytes + table.layout().row_bytes());
     auto* header = reinterpret_cast<detail::ImageHeader*>(memory);  // set by read_row()
@@ -235,7 +241,7 @@ class Reads : public TransactionBase {
     HistoryRecorder::Scan history(recorder_, table, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::KeyScan tracked(derived(), table);
-    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are not copied
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // also holds the copy of a small variable-size row
     detail::ImageHeader header;
     header.generation = generation();
     RawView view(image, &header);
@@ -290,7 +296,7 @@ class Reads : public TransactionBase {
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::IndexScan tracked(derived(), table, i);
-    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // variable-size rows are not copied
+    std::byte* image = arena_.allocate(table.layout().column_image_bytes());  // also holds the copy of a small variable-size row
     detail::ImageHeader header;
     header.generation = generation();
     RawView view(image, &header);

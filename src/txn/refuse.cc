@@ -54,6 +54,10 @@ Status refuse_scan_of_hashed(const TableRef& table) {
 Status refuse_scan_of_rows_in_writing() {
   return Status::invalid_argument("scan_rows reads a snapshot; use it in a read-only transaction");
 }
+Status refuse_view_of_other_size(const detail::TableBase& table, KeyRef key) {
+  return Status(Code::kInvalidArgument, Cause::kNone, table.error(Code::kInvalidArgument, Cause::kNone, key),
+                "edit(): this transaction has changed the size of the row since it read the view; read the row again");
+}
 Status refuse_version_of_written(const detail::TableBase& table, KeyRef key) {
   return Status(Code::kInvalidArgument, Cause::kNone, table.error(Code::kInvalidArgument, Cause::kNone, key),
                 "version(): this transaction has written the row, whose new version is known only after the commit");

@@ -32,6 +32,7 @@ Status refuse_view(const TableRef& table);
 Status refuse_whole_write(const TableRef& table);
 Status refuse_scan_of_hashed(const TableRef& table);
 Status refuse_scan_of_rows_in_writing();
+Status refuse_view_of_other_size(const detail::TableBase& table, KeyRef key);
 Status refuse_version_of_written(const detail::TableBase& table, KeyRef key);
 inline constexpr unsigned kScanThreadsMax = 256;
 Status refuse_scan_threads(unsigned threads);

@@ -163,7 +163,11 @@ Status take_row_column(Bytes from, RowColumn* column) {
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
     switch (static_cast<RowColumnTag>(tag)) {
       case RowColumnTag::kName: return take(bytes, &column->name);
-      case RowColumnTag::kType: return take(bytes, kRowTypes - 1, &type);
+      case RowColumnTag::kType:
+        if (Status taken = take(bytes, kAny, &type); !taken.ok()) return taken;
+        if (type < kRowTypes) return {};
+        return Status(Code::kUnsupported,
+                      "a column of its described rows has a type (" + std::to_string(type) + ") that this program does not know");
       case RowColumnTag::kNullable: return take(bytes, 1, &nullable);
       case RowColumnTag::kScale: return take(bytes, kDecimalScaleMax, &scale);
       case RowColumnTag::kDefault: return take(bytes, &column->default_bytes.emplace());

@@ -46,6 +46,7 @@ inline void prefetch_blocks(const storage::Layout& layout, std::span<const index
   for (const index::Handle handle : rows) {
     if (handle == index::kNoHandle) continue;
     const auto* const block = reinterpret_cast<const std::byte*>(reinterpret_cast<Row*>(handle)->cell(layout, 0).block());
+    if (block == nullptr) continue;
     __builtin_prefetch(block);
     __builtin_prefetch(block + kCacheLineBytes);
   }

@@ -130,6 +130,30 @@ TEST_P(DescribedRowsTest, ColumnsThatAreAppendedReadAsDefaults) {
   });
 }
 
+TEST_P(DescribedRowsTest, AnUpdateWhoseChangeWritesTheRowIsRefused) {
+  insert(1, "Ada");
+  transact(db_, [&](Transaction& txn) {
+    RowBuilder row(orders_), other(orders_);
+    const Status status = txn.update(orders_, 1, row, [&](RowBuilder& change) {
+      EXPECT_OK(txn.put(orders_, 1, other.begin().set("customer", std::string(100, 'x'))));
+      change.set(quantity_, 3);
+    });
+    EXPECT_REFUSED(Code::kInvalidArgument, "changed the size of the row", status);
+    EXPECT_EQ(*txn.get(orders_, 1)->get<std::string_view>("customer"), std::string(100, 'x'));
+  });
+}
+
+TEST_P(DescribedRowsTest, NullDoesNotHideAWrongType) {
+  insert(1, "Ada");
+  transact(db_, [&](Transaction& txn) {
+    const auto order = txn.get(orders_, 1);
+    ASSERT_OK(order);
+    EXPECT_TRUE(*order->is_null("note"));
+    EXPECT_FALSE(order->get<std::optional<std::string_view>>("note")->has_value());
+    EXPECT_CODE(Code::kInvalidArgument, order->get<std::optional<int32_t>>("note"));
+  });
+}
+
 TEST_P(DescribedRowsTest, OtherBytesAreRefused) {
   transact(db_, [&](Transaction& txn) {
     const TableRef raw = orders_;

@@ -183,6 +183,18 @@ TEST_P(SizedRowsTest, AViewOfAnOwnWriteStaysAsItIs) {
   });
 }
 
+TEST_P(SizedRowsTest, AViewOfAnotherSizeThanTheOwnWriteIsNotEdited) {
+  insert(1, 7, "a text");
+  transact(db_, [&](Transaction& txn) {
+    RawView view;
+    ASSERT_OK(txn.get(notes_, 1, {}, &view));
+    ASSERT_OK(txn.put(notes_, 1, row(7, 0, "short")));
+    void* image;
+    EXPECT_REFUSED(Code::kInvalidArgument, "changed the size of the row", txn.edit(notes_, view, balance_, &image));
+    EXPECT_EQ(text(txn, 1), "short");
+  });
+}
+
 TEST_P(SizedRowsTest, ColumnsAreEditedWrittenAndAddedTo) {
   insert(1, 7, "the tail stays");
   transact(db_, [&](Transaction& txn) {

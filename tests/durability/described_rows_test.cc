@@ -98,5 +98,24 @@ TEST_P(DescribedFolderTest, AnotherDescriptionIsRefused) {
   EXPECT_REFUSED(Code::kNotFound, "'nothing'", db.described_table("nothing"));
 }
 
+TEST_P(DescribedFolderTest, AMalformedDescriptionIsRefusedBeforeItIsStored) {
+  auto db = open();
+  Schema schema = *orders().table_schema();
+  schema.name = "raw";
+  const auto refused = [&](RowColumn column) {
+    Schema changed = schema;
+    changed.row_columns.push_back(std::move(column));
+    return db.create_table(changed).status();
+  };
+  EXPECT_REFUSED(Code::kInvalidArgument, "type", refused({.name = "odd", .type = static_cast<RowType>(40)}));
+  EXPECT_REFUSED(Code::kInvalidArgument, "scale", refused({.name = "odd", .type = RowType::kDecimal, .scale = 200}));
+  EXPECT_REFUSED(Code::kInvalidArgument, "another column has this name", refused({.name = "note"}));
+  EXPECT_REFUSED(Code::kInvalidArgument, "default", refused({.name = "odd", .type = RowType::kInt32, .default_bytes = "x"}));
+  EXPECT_REFUSED(Code::kInvalidArgument, "at least one column", db.create_table(RowSchema("none")));
+  EXPECT_REFUSED(Code::kInvalidArgument, "a row of defaults",
+                 db.create_table(RowSchema("large").column("text", RowType::kText, {.default_value = std::string(2 << 20, 'x')})));
+  ASSERT_OK(db.create_table(schema));
+}
+
 }  // namespace
 }  // namespace elider::test

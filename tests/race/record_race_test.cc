@@ -107,7 +107,8 @@ TEST_P(RecordRaceTest, ABlockSwappedWhileItIsReadIsOneBlock) {
   copied.go();
 }
 
-// A small variable-size row is overwritten in its row block, so what was copied must be checked.
+// A small variable-size row is overwritten in its row block, so what was copied must be checked. A
+// transaction that may write reads the new row, and a snapshot reader reads the old one.
 TEST_P(RecordRaceTest, ASmallRowThatChangesWhileItIsCopiedIsCopiedAgain) {
   Schema schema;
   schema.name = "values";
@@ -118,26 +119,30 @@ TEST_P(RecordRaceTest, ASmallRowThatChangesWhileItIsCopiedIsCopiedAgain) {
   const auto put = [&](size_t size) {
     transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(values, 1, std::vector<std::byte>(size, std::byte(size)))); });
   };
-  const auto edit_or_get = [&](Transaction& txn, bool edit, RawView* view) -> Status {
-    if (!edit) return txn.get(values, 1, {}, view);
+  enum class Way { kGet, kEdit, kSnapshot };
+  const auto look = [&](Transaction& txn, Way way, RawView* view) -> Status {
+    if (way != Way::kEdit) return txn.get(values, 1, {}, view);
     void* image;
     ELIDER_TRY(txn.edit(values, 1, {}, &image));
     ELIDER_TRY(txn.edited(values, image));
     return txn.get(values, 1, {}, view);
   };
-  for (const bool edit : {false, true})
+  for (const Way way : {Way::kGet, Way::kEdit, Way::kSnapshot})
     for (const size_t size : {size_t{20}, size_t{60}, size_t{500}}) {
-      SCOPED_TRACE(std::to_string(size) + (edit ? " edit" : " get"));
+      SCOPED_TRACE(std::to_string(size) + ", way " + std::to_string(static_cast<int>(way)));
       TestPoints::clear();
       put(40);
+      const size_t expected = way == Way::kSnapshot ? 40 : size;
       TestStop copied("read.sized.copied");
       Background reader([&] {
-        transact(db_, [&](Transaction& txn) {
+        const auto body = [&](Transaction& txn) {
           RawView view;
-          ASSERT_OK(edit_or_get(txn, edit, &view));
-          EXPECT_EQ(view.size(), size);
-          for (size_t i = 0; i < view.size(); ++i) EXPECT_EQ(view.bytes()[i], std::byte(size)) << i;
-        });
+          ASSERT_OK(look(txn, way, &view));
+          EXPECT_EQ(view.size(), expected);
+          for (size_t i = 0; i < view.size(); ++i) EXPECT_EQ(view.bytes()[i], std::byte(expected)) << i;
+        };
+        if (way == Way::kSnapshot) read(db_, body);
+        else transact(db_, body);
       });
       copied.wait_until_reached();
       put(size);

@@ -95,6 +95,8 @@ template <class Sync, class Claims>
   const Layout& layout = table.layout();
   if (WriteEntry* write = writes_.find(row, layout, 0)) {
     if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
+    // The caller takes the size of the image from its view.
+    if (read != nullptr && WriteSet::image_bytes(layout, write->image) != read->bytes) return refuse_view_of_other_size(table, key);
     *image = write->image;
     return {};
   }
