@@ -474,8 +474,8 @@ class Transaction {
   // -- described rows (elider/described.h) --------------------------------------------------------
   // These are the same operations for tables whose rows are described by a RowSchema. A RowReader
   // is valid as long as a view, that is, until the transaction ends or the visitor returns, and no
-  // longer than the table handle. Rows are
-  // passed as a RowBuilder; insert(), put() and update() finish it, and return its first error.
+  // longer than the table handle. Rows are passed as a RowBuilder; insert(), put() and update()
+  // finish it, and return its first error.
   //   kCorrupt         the stored bytes are not a row of this schema
   //   kSchemaMismatch  the stored row has more columns than this schema
 

@@ -81,7 +81,8 @@ Statistics EngineBase::statistics() const {
 }
 
 // Sets the table's name and memory figures. Row blocks and index nodes that are unlinked and wait
-// for their grace period are counted only in Statistics::Memory.
+// for their grace period are counted only in Statistics::Memory, except for row blocks of different
+// sizes, which count until they are freed.
 void EngineBase::add_memory(const txn::AnyTable& table, Statistics& s) const {
   // A sum may be negative, because its counters are not read at one instant.
   const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };
