@@ -7,9 +7,9 @@
 //       copies columns of a row to the image and sets the header's row and key; kNotFound if the
 //       row is absent
 //   view_block(table, row, header, view, status, allocate) -> bool
-//       points the view at the row itself if the row is stored as one block, or at a copy of a small
-//       variable-size row, in memory from allocate(size); returns false if the caller must copy the
-//       row. Always true for variable-size rows, which are never copied column by column.
+//       points the view at the row itself if the row is stored as one block, or at a copy of a
+//       small variable-size row, in memory from allocate(size); returns false if the caller must
+//       copy the row. Always true for variable-size rows, which are not copied column by column.
 //   kClaimsLeaves                     whether tracking a leaf also claims it (txn/claims.h); if the
 //                                     claim is refused, the transaction is doomed
 //   track_absent(table, witness, key) called after a lookup that did not find the key
