@@ -49,6 +49,7 @@ namespace elider {
 
 template <class KeyType>
 class DescribedTable;
+struct RowColumnOptions;
 
 namespace detail {
 struct GroupCalls;
@@ -187,8 +188,38 @@ class Database {
     if (!described.ok()) return described.status();
     auto table = create_table(*described);
     if (!table.ok()) return table.status();
-    return typename Described::template TableOf<KeyType>(table->base(), schema);
+    return typename Described::template TableOf<KeyType>(table->base());
   }
+
+  // The following functions change tables while transactions run (docs/schema-changes.md). Each
+  // change is one step: it happens or it does not, also if the process crashes. It is durable when
+  // a commit with Options::durability would be. All of these functions may also return
+  //   kNotFound         the table, or the column, does not exist
+  //   kInvalidArgument  an argument is invalid, or the table belongs to the database itself; the
+  //                     message says why
+  //   kIoError          the log could not be written. With Durability::kGroup, the change may
+  //                     nevertheless have taken effect (see run()); otherwise it has not
+  //   kMemoryLimit      not enough memory
+  //
+  // Drops a table. The function waits until the transactions that can write to the table have
+  // ended: those that began before the call. Meanwhile and afterwards, the table cannot be found,
+  // and operations on it return kNotFound, also through existing handles and in snapshots. The
+  // memory of the rows is freed before the function returns or, if a snapshot is being read, soon
+  // after that has ended. A table that a procedure with operations declares cannot be dropped.
+  //   kDeadline         after `wait_us` microseconds, such a transaction was still open; the table
+  //                     is unchanged. This includes a transaction of the calling thread
+  Status drop_table(std::string_view name, uint64_t wait_us = 10'000'000);
+  // Gives the table another name, which no table may have. Handles remain valid.
+  Status rename_table(std::string_view name, std::string_view new_name);
+  // Appends a column to a table of described rows. The column must be nullable or have a default,
+  // which existing rows then read; they are not rewritten. The time does not depend on the number
+  // of rows. A table has at most kRowColumnsMax columns, including dropped ones.
+  Status add_column(std::string_view table, std::string_view name, RowType type, const RowColumnOptions& options);
+  // Renames a column of a table of described rows.
+  Status rename_column(std::string_view table, std::string_view name, std::string_view new_name);
+  // Drops a column of a table of described rows. Its values cannot be read any longer. They are
+  // removed from a row when the row is written the next time. Another column may get the name.
+  Status drop_column(std::string_view table, std::string_view name);
 
   // Finds a table.
   //   kNotFound        no table has this name

@@ -29,7 +29,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "elider/byte_key.h"
 #include "elider/database.h"
@@ -53,15 +52,18 @@ struct DescribedKeys<Key> {
   using Parameter = Key;
   using Range = KeyRange;
 };
-// Reports that a row was built for another table or another version of the description.
-[[gnu::cold]] Status refuse_builder(const RowSchema& schema, const std::string& table_of_builder);
+// Returns ok if the row was built with an earlier description of the table, and otherwise the
+// reason why the table does not accept the row.
+[[gnu::cold]] Status check_builder(const TableBase* table, const RowSchema& schema, const RowBuilder& row);
 }  // namespace detail
 
-// A table of described rows. Database::create_table() makes it. KeyType is the type of the keys, as
-// for Table. The table refers to the database, and shares the description with the schema.
+// A table of described rows. Database::create_table() and described_table() return it. KeyType is
+// the type of the keys, as for Table. The handle refers to the table's current description, so it
+// remains valid when columns are added, renamed or dropped (Database::add_column). Positions of
+// columns do not change.
 // Thread safety: all threads may use a table.
 template <class KeyType_ = Key>
-class DescribedTable : public TableRef {
+class DescribedTable : public TableRef, public CurrentRowSchema {
  public:
   using KeyType = KeyType_;
   using KeyParameter = typename detail::DescribedKeys<KeyType>::Parameter;
@@ -69,23 +71,20 @@ class DescribedTable : public TableRef {
   using Reader = RowReader;
   using Builder = RowBuilder;
 
-  DescribedTable() : schema_("") {}
-  DescribedTable(detail::TableBase* table, RowSchema schema) : TableRef(table), schema_(std::move(schema)) {}
+  DescribedTable() = default;
+  explicit DescribedTable(detail::TableBase* table) : TableRef(table), CurrentRowSchema(detail::row_schema_of(*table)) {}
 
-  const RowSchema& row_schema() const { return schema_; }
-  operator const RowSchema&() const { return schema_; }  // for RowBuilder row(table)
-  Result<size_t> position(std::string_view name) const { return schema_.position(name); }
+  operator const RowSchema&() const { return row_schema(); }
+  Result<size_t> position(std::string_view name) const { return row_schema().position(name); }
 
   // Reads the row that a view of this table shows.
-  Result<RowReader> reader(const RawView& view) const { return RowReader::open(schema_, view); }
+  Result<RowReader> reader(const RawView& view) const { return RowReader::open(row_schema(), view); }
   // Finishes a row, which must have been built for this table.
   Result<std::span<const std::byte>> finished(RowBuilder& row) const {
-    if (!row.builds(schema_)) [[unlikely]] return detail::refuse_builder(schema_, row.table_name());
+    if (!row.builds(row_schema())) [[unlikely]]
+      if (Status status = detail::check_builder(base(), row_schema(), row); !status.ok()) return status;
     return row.finish();
   }
-
- private:
-  RowSchema schema_;
 };
 
 template <class KeyType>
@@ -98,9 +97,7 @@ Result<DescribedTable<KeyType>> Database::described_table(std::string_view name)
   }
   auto table = find_table(name, &typed);
   if (!table.ok()) return table.status();
-  auto schema = RowSchema::of(table->schema());
-  if (!schema.ok()) return schema.status();
-  return DescribedTable<KeyType>(table->base(), std::move(*schema));
+  return DescribedTable<KeyType>(table->base());
 }
 
 }  // namespace elider

@@ -117,7 +117,9 @@ struct LoggedRecord {
   uint64_t offset = 0;        // the offset of its frame
   SnapshotNumber number = 0;
   bool counts = true;         // false if the record is void, because an earlier part of the log is missing in another file
-  bool made_table = false;    // the record creates a table with `schema` and id `table`
+  bool made_table = false;    // the record creates, changes or drops the table with id `table`
+  uint32_t table_version = 0; // how often the table had been changed; 0: the record creates it
+  bool dropped = false;       // the record drops the table; `schema` then contains only its name
   uint32_t table = 0;
   Schema schema;
   std::vector<LoggedChange> changes;  // the changes of a commit

@@ -247,6 +247,11 @@ struct Options {
   // contain the key functions of the indexes. If such a table is missing, opening the folder
   // returns kSchemaMismatch (but see leave_out_indexes). Other tables may be left out.
   std::vector<Schema> schemas = {};
+  // Adds columns to tables of described rows if the program's description has more columns than
+  // the table: in open(), for `schemas`, and in create_table(). The new columns must be the last
+  // ones of the description, and must be nullable or have defaults. Other differences are refused
+  // (kSchemaMismatch), as without this option.
+  bool upgrade = false;
   // Opens tables that are not in `schemas` without their secondary indexes, for programs that do
   // not have the key functions. A table's schema still has the indexes' names, columns and
   // uniqueness.

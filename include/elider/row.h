@@ -104,8 +104,9 @@ class RowReader {
   // Returns the column's value. T is a type that elider/row_value.h lists, or std::optional<T>,
   // which is empty if the column is null. Numbers may be read as any type that can represent the
   // value. Views refer to the row.
-  //   kInvalidArgument  the schema does not have the column; the column has another type; the
-  //                     number is out of the range of T; the column is null and T is not optional
+  //   kInvalidArgument  the schema does not have the column, or it was dropped; the column has
+  //                     another type; the number is out of the range of T; the column is null and T
+  //                     is not optional
   //   kCorrupt          the column's place or value is damaged
   template <class T>
   Result<T> get(size_t column) const {
@@ -138,11 +139,11 @@ class RowReader {
   Result<RowValue> value(size_t column) const;
   Result<RowValue> value(std::string_view name) const;
 
-  // Returns true if the column reads as null. Also returns true for a column that the schema does
-  // not have, which get() refuses.
+  // Returns true if the column reads as null. Also returns true for a column that does not exist or
+  // was dropped, which get() refuses.
   bool is_null(size_t column) const {
     must_show();
-    return column < written_ ? null_bit(column) : missing_is_null(column);
+    return column < written_ ? null_bit(column) || places_[column].type == detail::kDroppedType : missing_is_null(column);
   }
   //   kInvalidArgument  the schema does not have the column
   Result<bool> is_null(std::string_view name) const {
@@ -299,6 +300,9 @@ class RowBuilder {
  public:
   // Refers to the schema as it is now. Begins a row.
   explicit RowBuilder(const RowSchema& schema);
+  // Builds rows of a table (elider/described.h). After a change of the table's columns, begin()
+  // adopts the new ones. A row that was begun before can still be finished and written.
+  explicit RowBuilder(const CurrentRowSchema& table);
 
   // Begins a new row. Each column has its default or, without one, is null. A column that has
   // neither a default nor may be null must be set.
@@ -311,7 +315,8 @@ class RowBuilder {
 
   // Sets a column. A column may be set more than once; the last value counts. `value` has a type
   // that elider/row_value.h lists, or is nullptr, std::nullopt, a std::optional or a RowValue.
-  //   kInvalidArgument  the schema does not have the column; the value has another type; a number
+  //   kInvalidArgument  the column does not exist, or was dropped; the value has another type; a
+  //                     number
   //                     is out of range; text is not UTF-8; JSON is malformed; null in a column
   //                     that is not nullable; the row is longer than RowSchema::row_bytes_max()
   //   kMemoryLimit      the process is out of memory
@@ -346,6 +351,7 @@ class RowBuilder {
   // Returns true if the builder's rows have this description.
   bool builds(const RowSchema& schema) const { return layout_ == schema.layout() || has_columns_of(*schema.layout()); }
   const std::string& table_name() const { return layout_->table; }
+  const detail::RowLayout& layout() const { return *layout_; }
 
  private:
   static constexpr size_t kNoColumn = ~size_t{0};
@@ -355,6 +361,10 @@ class RowBuilder {
   };
   static constexpr uint32_t kDefault = ~uint32_t{0};
 
+  void adopt(std::shared_ptr<const detail::RowLayout> layout);
+  RowBuilder& begin_blank();
+  void clear(size_t column);
+  void clear_dropped();
   bool has_columns_of(const detail::RowLayout& other) const;
   size_t position(std::string_view name);
   RowBuilder& set_value(size_t column, const RowValue& value);
@@ -374,9 +384,10 @@ class RowBuilder {
     byte = null ? byte | bit : byte & ~bit;
   }
 
+  const std::atomic<const RowSchema*>* follows_ = nullptr;  // the current schema of the builder's table
   std::shared_ptr<const detail::RowLayout> layout_;
-  const detail::RowPlace* places_;
-  size_t columns_, fixed_at_, ends_at_, head_bytes_;
+  const detail::RowPlace* places_ = nullptr;
+  size_t columns_ = 0, fixed_at_ = 0, ends_at_ = 0, head_bytes_ = 0;
   size_t live_bytes_ = 0;             // the sum of the sizes of all slots
   std::vector<std::byte> bytes_;      // the head, then values in the order in which they were set
   std::vector<std::byte> other_;      // the second buffer of compact()

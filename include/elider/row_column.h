@@ -41,6 +41,9 @@ struct RowColumn {
   uint8_t scale = 0;
   // The default as it is stored in a row, if there is one.
   std::optional<std::string> default_bytes = {};
+  // Database::drop_column() has dropped the column. Its position stays, without a value, so that
+  // the positions of other columns do not change.
+  bool dropped = false;
   friend bool operator==(const RowColumn&, const RowColumn&) = default;
 };
 

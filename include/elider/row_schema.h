@@ -11,13 +11,20 @@
 //
 // Mistakes, such as a name that is used twice, are reported by status() and by
 // Database::create_table(). The columns are part of the table's schema, which the files contain. A
-// program that describes other columns gets kSchemaMismatch, also if it appends columns.
+// program that describes other columns gets kSchemaMismatch, unless it only appends columns and
+// sets Options::upgrade. Database::add_column(), rename_column() and drop_column() change the
+// columns of a table (docs/schema-changes.md).
+//
+// The position of a column does not change, and is not used again. A dropped column keeps its
+// position: columns() counts it, and column(i).dropped is true, but it has neither a name by which
+// position() finds it nor values.
 //
 // Thread safety: a RowSchema is a value. Copies share the description, so copying is cheap.
 #pragma once
 
 #include "elider/language.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -56,16 +63,22 @@ namespace detail {
 struct RowPlace {
   uint16_t fixed = 0;     // bytes of the fixed part before this column
   uint16_t variable = 0;  // columns of variable size before this column
-  RowType type = RowType::kBool;
+  RowType type = RowType::kBool;  // kDroppedType if the column has been dropped
   uint8_t scale = 0;
   bool nullable = false;
 };
+// Differs from the type of every column, so that functions that check the type refuse a dropped
+// column. RowLayout::columns has the type that it had.
+inline constexpr RowType kDroppedType{255};
 
-struct RowLayout {
+struct RowLayout : std::enable_shared_from_this<RowLayout> {
+  RowLayout() = default;
+  RowLayout(const RowLayout&) = default;
   std::string table;
   std::vector<RowColumn> columns;
   std::vector<RowPlace> places{RowPlace()};
   std::map<std::string, size_t, std::less<>> positions;
+  std::vector<uint16_t> dropped;  // the positions of dropped columns
   std::optional<KeyIndex> key_index;
   uint32_t bytes_max = kRowBytesMax;
   Status status;
@@ -75,11 +88,31 @@ struct RowLayout {
   Status refuse(const std::string& words) const;
   Status refuse(size_t column, const std::string& words) const;
   Status refuse(Code code, const std::string& words) const;
+  // Reports that the column does not exist, or has been dropped.
   Status no_column(size_t column) const;
+  bool has(size_t column) const { return column < columns.size() && !columns[column].dropped; }
   std::string named(size_t column) const;  // "table 'orders', column 'price' (decimal(2))"
 };
 
 }  // namespace detail
+
+class RowSchema;
+
+// Refers to the current description of a table, which schema changes replace (DescribedTable).
+// Thread safety: all threads may use it.
+class CurrentRowSchema {
+ public:
+  CurrentRowSchema();  // refers to an empty description
+  explicit CurrentRowSchema(const std::atomic<const RowSchema*>& rows) : rows_(&rows) {}
+  // Returns the description, which is valid as long as the database. After a schema change, the
+  // function returns another one.
+  // acquire: pairs with the store of a new description, which precedes all rows that it describes.
+  const RowSchema& row_schema() const { return *rows_->load(std::memory_order_acquire); }
+
+ private:
+  friend class RowBuilder;
+  const std::atomic<const RowSchema*>* rows_;
+};
 
 class RowSchema {
  public:
@@ -103,13 +136,15 @@ class RowSchema {
   // Returns the first mistake in the description.
   const Status& status() const { return layout_->status; }
   const std::string& table_name() const { return layout_->table; }
-  size_t columns() const { return layout_->columns.size(); }
+  size_t columns() const { return layout_->columns.size(); }  // includes dropped columns
   const RowColumn& column(size_t position) const { return layout_->columns[position]; }  // position < columns()
   RowValue default_value(size_t position) const;  // null without a default; valid as long as the schema
   uint32_t row_bytes_max() const { return layout_->bytes_max; }
   // Returns the position of a column, counted from 0. Look it up once, outside hot paths.
   //   kInvalidArgument  the table does not have this column; the message lists the columns
   Result<size_t> position(std::string_view name) const;
+  // Appends a column as it is described in a table, including its default as it is stored.
+  RowSchema& column(const RowColumn& described);
   // Returns true if the columns, the name and the key index are the same.
   bool same_as(const RowSchema& other) const;
 
@@ -132,6 +167,7 @@ class RowSchema {
 
  private:
   Result<Schema> complete(Schema schema) const;
+  RowSchema& append(RowColumn column);
   detail::RowLayout& change();
   std::shared_ptr<const detail::RowLayout> layout_;
 };

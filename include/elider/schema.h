@@ -56,6 +56,7 @@ bool parse(std::string_view name, KeyIndex* kind);  // returns false if the name
 // The keys of a table are 64-bit numbers or byte strings (elider/byte_key.h).
 enum class KeyKind : uint8_t { kNumbers, kBytes };
 
+inline constexpr uint32_t kNameBytesMax = 255;  // of tables, columns and indexes
 inline constexpr uint32_t kColumnsMax = 64;
 inline constexpr uint32_t kColumnGroupsMax = 4;
 inline constexpr uint32_t kRowBytesMax = 1u << 20;

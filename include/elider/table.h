@@ -9,6 +9,7 @@
 
 #include "elider/language.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -21,6 +22,8 @@
 #include "elider/status.h"
 
 namespace elider {
+
+class RowSchema;
 
 namespace detail {
 class TableBase;  // the engine's table
@@ -47,6 +50,8 @@ struct ColumnSpan { uint32_t offset, size; };
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count);
 const ColumnSet* all_columns(const TableBase& table);
 const Schema& schema_of(const TableBase& table);
+// The description of the table's rows, which is replaced when columns change.
+const std::atomic<const RowSchema*>& row_schema_of(const TableBase& table);
 // The kind of a table's keys. key_shape_of() returns kNumbers for a null table.
 enum class KeyShape : uint8_t { kNumbers, kBytes, kTuples };
 KeyShape key_shape_of(const TableBase* table);

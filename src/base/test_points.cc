@@ -108,6 +108,8 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kFinishedTooSmall, "finished_too_small"},
     {Mutant::kTablesBeforeNumber, "tables_before_number"},
     {Mutant::kSkipCreationLock, "skip_creation_lock"},
+    {Mutant::kDropAtOnce, "drop_at_once"},
+    {Mutant::kNewestSchema, "newest_schema"},
     {Mutant::kReadHalfACall, "read_half_a_call"},
     {Mutant::kCallBesideCommits, "call_beside_commits"},
     {Mutant::kCommitBesideCalls, "commit_beside_calls"},

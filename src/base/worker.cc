@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/spin.h"
 #include "base/test_points.h"
 
@@ -280,6 +281,30 @@ void Workers::collect() {
     else if (stalled < kRoundsStalledMax) spin.wait();  // others are within a transaction, usually for microseconds
   }
   release(worker);
+}
+
+bool Workers::await_inside(uint64_t deadline_ns, FunctionRef<bool(uint32_t id)> is_excepted) const {
+  // Pairs with light_fence() in Worker::announce(). Either this thread sees the announcement, or
+  // the worker sees what this thread has stored.
+  heavy_fence();
+  struct Inside {
+    const Worker* worker;
+    uint64_t entered_ticks;
+  };
+  std::vector<Inside> inside;
+  for (uint32_t id = 0; id < ids_used_max(); ++id)
+    if (const Worker* const worker = at(id); worker->announced_.load(std::memory_order_acquire) != Worker::kOutside)
+      inside.push_back({worker, worker->entered_ticks_.load(std::memory_order_relaxed)});
+  for (Spin spin; !inside.empty(); spin.wait()) {
+    std::erase_if(inside, [&](const Inside& each) {
+      // acquire: pairs with leave(), so everything that the worker did inside is complete. A worker
+      // that has entered again has other ticks.
+      return each.worker->announced_.load(std::memory_order_acquire) == Worker::kOutside ||
+             each.worker->entered_ticks_.load(std::memory_order_acquire) != each.entered_ticks || is_excepted(each.worker->id());
+    });
+    if (!inside.empty() && now_ns() > deadline_ns) return false;
+  }
+  return true;
 }
 
 uint64_t Workers::retired_objects() const {

@@ -35,6 +35,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/retired_list.h"
+#include "elider/function_ref.h"
 
 namespace elider {
 
@@ -197,6 +198,11 @@ class Workers {
   // function uses an unused worker. If all workers are in use, it does nothing, and the workers
   // continue to reclaim by themselves.
   void collect();
+
+  // Waits until every worker that is inside now has left, except for workers for which
+  // is_excepted(id) is or becomes true. Returns false if `deadline_ns` (base/clock.h) comes first.
+  // What the caller stored before the call is visible to each worker that enters afterwards.
+  bool await_inside(uint64_t deadline_ns, FunctionRef<bool(uint32_t id)> is_excepted) const;
 
   uint64_t epoch() const { return epoch_->load(std::memory_order_acquire); }
   // Returns the number of objects that wait for the end of their grace period.

@@ -21,6 +21,9 @@ class ClosedEngine final : public Engine {
   Status hold_of(const HeldSnapshot&, bool, std::shared_ptr<const SnapshotHold>*) const override { return refuse_closed(); }
 
   Result<TableRef> create_table(const Schema&) override { return refuse_closed(); }
+  Status change_table(std::string_view, FunctionRef<Result<Schema>(const Schema&)>) override { return refuse_closed(); }
+  Result<TableBase*> begin_drop(std::string_view) override { return refuse_closed(); }
+  Status end_drop(TableBase&, uint64_t) override { return refuse_closed(); }
   TableBase* find_table(std::string_view) const override { return nullptr; }
   std::vector<TableRef> tables() const override { return {}; }
 

@@ -12,6 +12,7 @@
 #include "engine/registry.h"
 #include "engine/runtime/worker_pool.h"
 #include "storage/table.h"
+#include "txn/refuse.h"
 #include "txn/retry.h"
 
 namespace elider {
@@ -176,8 +177,6 @@ namespace detail {
 namespace {
 // Checks the schema of a table that the application wants to create.
 Status check_schema_of_new(const Schema& schema) {
-  if (!schema.row_columns.empty())
-    if (auto described = RowSchema::of(schema); !described.ok()) return Status::invalid_argument(described.status().message());
   Status status = storage::check_names(schema);
   return status.ok() ? check_reserved_name(schema) : status;
 }
@@ -254,6 +253,7 @@ Status check_own(const Engine& engine, const TableRef& table, const std::string&
   if (!table) return Status::invalid_argument(asked + ": the TableRef is empty");
   if (table.base()->database_id() != engine.database_id())
     return Status::invalid_argument(asked + ": table '" + table.schema().name + "' belongs to another database");
+  if (!table.base()->usable()) return txn::refuse_dropped(*table.base());
   return {};
 }
 }  // namespace

@@ -80,6 +80,8 @@ class Engine {
   virtual Status hold_of(const HeldSnapshot& held, bool read_only, std::shared_ptr<const SnapshotHold>* hold) const = 0;
 
   virtual Result<TableRef> create_table(const Schema& schema) = 0;
+  // Replaces the schema of a table (txn/catalog.h).
+  virtual Status change_table(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change) = 0;
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
@@ -130,7 +132,15 @@ class Engine {
   // installed. Once set, the description does not change.
   const txn::Execution* execution() const { return execution_.load(std::memory_order_acquire); }
 
+  // Implements Database::drop_table() (schema_changes.cc).
+  Status drop(std::string_view name, uint64_t wait_us);
+
   Sequences& sequences() { return sequences_; }
+
+ protected:
+  // The two steps of drop(). begin_drop() makes the table unusable (txn/catalog.h).
+  virtual Result<TableBase*> begin_drop(std::string_view name) = 0;
+  virtual Status end_drop(TableBase& table, uint64_t wait_us) = 0;
 
  private:
   Sequences sequences_;

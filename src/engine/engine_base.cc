@@ -28,6 +28,42 @@ Result<TableRef> EngineBase::create_table(const Schema& schema) {
   return TableRef(*made);
 }
 
+// A change of a table needs the log, as a transaction that writes.
+Status EngineBase::may_change_tables() const {
+  if (txn::WithinCall::of(store_.id)) return refuse_within_call();
+  return store_.refuses(Durability::kDefault) ? store_.refusal() : Status();
+}
+
+// Waits until the change is durable, if a commit would wait.
+Status EngineBase::await_change(SnapshotNumber number) const {
+  if (store_.must_wait(Durability::kDefault, number)) give_turn_back(store_.id);
+  return store_.acknowledge(Durability::kDefault, number, nullptr, false);
+}
+
+Status EngineBase::change_table(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change) {
+  if (Status status = may_change_tables(); !status.ok()) return status;
+  try {
+    SnapshotNumber number = 0;
+    Status status = catalog_.change(name, change, &number);
+    return status.ok() ? await_change(number) : status;
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+}
+
+Result<TableBase*> EngineBase::begin_drop(std::string_view name) {
+  if (Status status = may_change_tables(); !status.ok()) return status;
+  Result<txn::AnyTable*> begun = catalog_.begin_drop(name);
+  return begun.ok() ? Result<TableBase*>(*begun) : begun.status();
+}
+
+Status EngineBase::end_drop(TableBase& table, uint64_t wait_us) {
+  give_turn_back(store_.id);
+  SnapshotNumber number = 0;
+  Status status = catalog_.end_drop(static_cast<txn::AnyTable&>(table), wait_us, &number);
+  return status.ok() ? await_change(number) : status;
+}
+
 std::vector<TableRef> EngineBase::tables() const {
   std::vector<TableRef> all;
   for (txn::AnyTable* const table : catalog_.tables()) all.emplace_back(table);

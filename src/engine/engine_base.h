@@ -28,6 +28,7 @@ class EngineBase : public Engine {
  public:
   Status prefault(uint64_t bytes) override;
   Result<TableRef> create_table(const Schema& schema) override;
+  Status change_table(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change) override;
   TableBase* find_table(std::string_view name) const override { return catalog_.find(name); }
   std::vector<TableRef> tables() const override;
   Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(how, may_skip); }
@@ -91,11 +92,16 @@ class EngineBase : public Engine {
     return Status::invalid_argument("a transaction cannot begin within an operation of a chopped procedure of the same database");
   }
 
+  Result<TableBase*> begin_drop(std::string_view name) override;
+  Status end_drop(TableBase& table, uint64_t wait_us) override;
+
  private:
   class Hold;
+  Status may_change_tables() const;
+  Status await_change(SnapshotNumber number) const;
   void end_hold(EngineWorker& worker);
   void add_elision(Statistics& statistics) const;
-  void add_memory(const txn::AnyTable& table, Statistics& statistics) const;
+  void add_memory(const txn::AnyTable& table, Statistics::Table& its, Statistics& statistics) const;
 
   const SyncPolicy sync_;
   const HtmBackend htm_;

@@ -77,10 +77,16 @@ Status CheckpointWriter::end_part(std::unique_ptr<log::PartWriter>* part) {
 
 Status CheckpointWriter::write_tables(const SnapshotRows& rows, const SchemaOfTable& schema_of, log::PartWriter& part) {
   std::vector<std::byte> block;
-  for (const AnyTable* table : rows.tables()) {
+  for (const auto& [id, table, dropped_version] : rows.tables()) {
     block.resize(log::kBlockHeaderBytes);
-    txn::encode_table(table->id(), schema_of(*table), &block);
-    if (Status status = part.append(log::BlockKind::kTable, table->id(), 0, block); !status.ok()) return status;
+    if (table == nullptr) {
+      txn::encode_dropped_table(id, "", &block, dropped_version);
+    } else {
+      const storage::SchemaVersions::Version& version =
+          ELIDER_MUTANT(kNewestSchema) ? table->versions().current() : table->versions().at(rows.number());
+      txn::encode_table(id, schema_of(*table, version), &block, version.version);
+    }
+    if (Status status = part.append(log::BlockKind::kTable, id, 0, block); !status.ok()) return status;
   }
   return {};
 }

@@ -41,8 +41,9 @@ struct CheckpointSource {
   uint32_t threads() const { return one_thread ? 1 : store.options.checkpoint_threads; }
 };
 
-// Returns the schema that a checkpoint must store for a table.
-using SchemaOfTable = std::function<const Schema&(const AnyTable& table)>;
+// Returns the schema that a checkpoint must store for a table. `version` is the table's version as
+// of the snapshot.
+using SchemaOfTable = std::function<const Schema&(const AnyTable& table, const storage::SchemaVersions::Version& version)>;
 
 // Writes the rows of one snapshot to the parts of a checkpoint. Each object can be used only once.
 class CheckpointWriter {

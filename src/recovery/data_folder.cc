@@ -87,7 +87,10 @@ Status DataFolder::start_log() {
 }
 
 SchemaOfTable DataFolder::schema_of() const {
-  return [this](const AnyTable& table) -> const Schema& { return table.id() < schemas_.size() ? schemas_[table.id()] : table.schema(); };
+  return [this](const AnyTable& table, const storage::SchemaVersions::Version& version) -> const Schema& {
+    const bool stored = table.id() < schemas_.size() && version.number == 0;
+    return stored ? schemas_[table.id()] : version.schema;
+  };
 }
 
 Status DataFolder::checkpoint() {

@@ -24,15 +24,19 @@ class Catalog {
  public:
   struct Known {
     Schema schema;
+    uint32_t version = 0;
     std::unique_ptr<storage::Layout> layout;  // refers to the schema
   };
 
   // Ignores a malformed description.
   void add(log::Bytes description) {
-    uint32_t id = 0;
+    txn::TableRecord record;
+    if (!txn::decode_table(description, &record).ok() || record.dropped || !storage::check_rows(record.schema).ok()) return;
+    const uint32_t id = record.id;
+    if (const auto found = tables_.find(id); found != tables_.end() && found->second->version >= record.version) return;
     auto known = std::make_unique<Known>();
-    if (!txn::decode_table(description, &id, &known->schema).ok() || !storage::check_rows(known->schema).ok() || tables_.contains(id))
-      return;
+    known->schema = std::move(record.schema);
+    known->version = record.version;
     known->schema.indexes.clear();  // the layout does not depend on the indexes
     known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
     tables_[id] = std::move(known);
@@ -125,10 +129,12 @@ static_assert(static_cast<int>(LoggedChange::Kind::kColumns) == static_cast<int>
 
 // Decodes the bytes of a record into *record.
 Status record_of(const Catalog& catalog, log::Bytes bytes, LoggedRecord* record) {
-  const auto made = [&](uint32_t id, Schema schema) {
+  const auto made = [&](txn::TableRecord table) {
     record->made_table = true;
-    record->table = id;
-    record->schema = std::move(schema);
+    record->table = table.id;
+    record->table_version = table.version;
+    record->dropped = table.dropped;
+    record->schema = std::move(table.schema);
     return Status();
   };
   const auto changed = [&](const txn::LogEntry& entry) {

@@ -88,9 +88,11 @@ Status Replay::run(Recovery* report) {
   const uint64_t log_ns = now_ns();
   if (Status status = bring_in_log(report); !status.ok()) return status;
   report->log_us = microseconds_since(log_ns);
+  if (Status status = complete_tables(); !status.ok()) return status;
   loaders_.clear();  // frees their workers, because build_indexes() may need them
   const uint64_t index_ns = now_ns();
   const auto built = [this](uint64_t done, uint64_t all) { tell(RecoveryProgress::Step::kIndexes, done, all); };
+  std::erase(tables_, nullptr);
   if (Status status = build_indexes(tables_, workers_, threads_, built); !status.ok()) return status;
   report->index_us = microseconds_since(index_ns);
   report->tables = tables_.size();
@@ -119,47 +121,110 @@ void Replay::tell(RecoveryProgress::Step step, uint64_t done, uint64_t all) {
 // -- tables ---------------------------------------------------------------------------------------
 
 Status Replay::make_tables(std::vector<Described> described) {
-  std::sort(described.begin(), described.end(), [](const Described& a, const Described& b) { return a.id < b.id; });
+  std::sort(described.begin(), described.end(), [](const Described& a, const Described& b) {
+    return std::pair(a.record.id, a.record.version) < std::pair(b.record.id, b.record.version);
+  });
   for (const Described& table : described)
-    if (Status status = make_table(table); !status.ok()) return status;
+    if (Status status = table.record.id < tables_.size() ? change_table(table) : make_table(table); !status.ok()) return status;
   return {};
 }
 
+// Returns the program's schema for this table, or null. Tools do not have one.
+const Schema* Replay::given(const Schema& described) const {
+  if (how_.without_indexes) return nullptr;
+  for (const Schema& schema : options_.schemas)
+    if (schema.name == described.name) return &schema;
+  return nullptr;
+}
+
+// Creates a table. If the program's schema is already known to match, it is used from the start,
+// because it says how many zones and inline rows the program wants. complete_table() does the rest.
 Status Replay::make_table(const Described& table) {
-  const auto& [id, described, where] = table;
-  if (id < tables_.size()) {
-    // The table may already exist, because a checkpoint may contain tables that were created while
-    // it was being taken.
-    const std::string what = storage::difference(schemas_[id], described);
-    return what.empty() ? Status() : corrupt(where, "table " + std::to_string(id) + " already exists with a different schema: " + what);
+  const auto& [record, where] = table;
+  if (record.id != tables_.size())
+    return corrupt(where, "table '" + record.schema.name + "' has id " + std::to_string(record.id) + " instead of " +
+                              std::to_string(tables_.size()));
+  if (record.dropped) {
+    catalog_.recover_dropped(record.version);
+    tables_.push_back(nullptr);
+  } else {
+    const Schema* const own = given(record.schema);
+    Schema schema = own != nullptr && storage::difference(record.schema, *own).empty() ? *own : record.schema;
+    auto made = catalog_.recover(schema, record.version);
+    if (!made.ok() && made.status().code() == Code::kMemoryLimit && schema.inline_rows != 0) {
+      schema.inline_rows = 0;  // inline rows only make reads faster
+      made = catalog_.recover(schema, record.version);
+    }
+    if (!made.ok()) {
+      const Code code = made.status().code() == Code::kMemoryLimit ? Code::kMemoryLimit : Code::kCorrupt;
+      return reworded(code, where + ": ", made.status());
+    }
+    tables_.push_back(*made);
   }
-  if (id != tables_.size())
-    return corrupt(where, "table '" + described.name + "' has id " + std::to_string(id) + " instead of " + std::to_string(tables_.size()));
-  Schema schema = described;
-  const auto& all = options_.schemas;
-  const auto given = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == schema.name; });
-  if (!schema.indexes.empty() || (given != all.end() && !how_.without_indexes)) {
-    const bool left_out = how_.without_indexes || (given == all.end() && options_.leave_out_indexes);
-    if (!left_out && given == all.end())
-      return Status(Code::kSchemaMismatch, "table '" + schema.name +
-                                               "' has secondary indexes, whose key functions are not stored in files; pass its schema in "
-                                               "Options::schemas, or set Options::leave_out_indexes");
-    if (const std::string what = left_out ? "" : storage::difference(schema, *given); !what.empty())
-      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' has a different schema in Options::schemas: " + what);
-    if (!left_out) schema = *given;
+  versions_.push_back(record.version);
+  schemas_.push_back(record.schema);
+  return {};
+}
+
+// Applies a later record of a table. The record may also be known already, because a checkpoint may
+// contain tables that were created while it was being taken.
+Status Replay::change_table(const Described& table) {
+  const auto& [record, where] = table;
+  const std::string named = "table " + std::to_string(record.id);
+  AnyTable*& its = tables_[record.id];
+  uint32_t& version = versions_[record.id];
+  if (record.version < version) return {};
+  if (record.version == version) {
+    if (record.dropped != (its == nullptr)) return corrupt(where, named + " is described by two different records");
+    const std::string what = record.dropped ? "" : storage::difference(schemas_[record.id], record.schema);
+    return what.empty() ? Status() : corrupt(where, named + " already exists with a different schema: " + what);
   }
-  auto made = catalog_.create(schema);
-  if (!made.ok() && made.status().code() == Code::kMemoryLimit && schema.inline_rows != 0) {
-    schema.inline_rows = 0;  // inline rows only make reads faster
-    made = catalog_.create(schema);
+  if (its == nullptr) return corrupt(where, named + " is changed after it was dropped");
+  if (record.version != version + 1)
+    return corrupt(where, named + " has version " + std::to_string(record.version) + " after version " + std::to_string(version));
+  version = record.version;
+  if (record.dropped) {
+    catalog_.recover_drop(*its, record.version);
+    its = nullptr;
+    return {};
   }
-  if (!made.ok()) {
-    const Code code = made.status().code() == Code::kMemoryLimit ? Code::kMemoryLimit : Code::kCorrupt;
-    return reworded(code, where + ": ", made.status());
+  Schema same = record.schema;
+  same.name = schemas_[record.id].name;
+  same.row_columns = schemas_[record.id].row_columns;
+  if (const std::string what = storage::difference(same, schemas_[record.id]); !what.empty())
+    return corrupt(where, named + " is changed in a way that is not possible: " + what);
+  if (Status status = storage::check_schema(record.schema, true); !status.ok()) return reworded(Code::kCorrupt, where + ": ", status);
+  catalog_.recover_change(*its, record.schema, record.version);
+  schemas_[record.id] = record.schema;
+  return {};
+}
+
+// Called when the newest schema of each table is known.
+Status Replay::complete_tables() {
+  for (uint32_t id = 0; id < tables_.size(); ++id)
+    if (tables_[id] != nullptr)
+      if (Status status = complete_table(id); !status.ok()) return status;
+  return catalog_.name_recovered();
+}
+
+// Compares a table with the program's schema, and takes the key functions of its indexes from
+// there.
+Status Replay::complete_table(uint32_t id) {
+  AnyTable& table = *tables_[id];
+  const Schema& stored = schemas_[id];
+  const Schema* const own = given(stored);
+  if (own == nullptr && !stored.indexes.empty() && !how_.without_indexes && !options_.leave_out_indexes)
+    return Status(Code::kSchemaMismatch, "table '" + stored.name +
+                                             "' has secondary indexes, whose key functions are not stored in files; pass its schema in "
+                                             "Options::schemas, or set Options::leave_out_indexes");
+  if (own != nullptr) {
+    const std::string what = storage::difference(stored, *own);
+    // create_table() upgrades the table when the database is open.
+    if (!what.empty() && !(options_.upgrade && storage::upgraded(stored, *own).ok()))
+      return Status(Code::kSchemaMismatch, "table '" + stored.name + "' has a different schema in Options::schemas: " + what);
+    if (!stored.indexes.empty() && table.schema().indexes.front().key == nullptr) table.give_key_functions(*own);
   }
-  if ((*made)->lacks_indexes()) (*made)->restrict_writes();
-  tables_.push_back(*made);
-  schemas_.push_back(described);
+  if (table.lacks_indexes()) table.restrict_writes();
   return {};
 }
 
@@ -202,8 +267,8 @@ Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   for (;;) {
     if (Status status = part->next(&block); !status.ok()) return status;
     if (block.kind != log::BlockKind::kTable) break;
-    Described table{0, {}, "'" + part->path() + "' at byte " + std::to_string(block.offset)};
-    if (Status status = txn::decode_table(block.payload, &table.id, &table.schema); !status.ok())
+    Described table{{}, "'" + part->path() + "' at byte " + std::to_string(block.offset)};
+    if (Status status = txn::decode_table(block.payload, &table.record); !status.ok())
       return reworded(status.code(), table.where + ": ", status);
     described.push_back(std::move(table));
   }
@@ -228,7 +293,7 @@ Status Replay::load_part(RowLoader& loader, log::PartReader& part, uint64_t all_
 
 Status Replay::load_block(RowLoader& loader, const log::PartReader& part, const log::CheckpointBlock& block) {
   const std::string where = "'" + part.path() + "' at byte " + std::to_string(block.offset);
-  if (block.table >= tables_.size())
+  if (block.table >= tables_.size() || tables_[block.table] == nullptr)
     return corrupt(where, "the block contains rows of table " + std::to_string(block.table) + ", which the checkpoint does not describe");
   if (block_kind_of(tables_[block.table]->layout()) != block.kind)
     return corrupt(where, "the block's kind (fixed-size rows, variable-size rows or byte keys) does not match table " +
@@ -304,9 +369,9 @@ Status Replay::parse_record(Window& window, uint32_t thread, const std::string& 
   txn::RowChanges* const parts = window.changes[thread].data();
   const size_t mask = window.parts - 1;
   const auto where = [&] { return file + ", the record with number " + std::to_string(record.number); };
-  const auto made = [&](uint32_t id, Schema schema) {
+  const auto made = [&](txn::TableRecord table) {
     std::lock_guard lock(mutex_);
-    window.described.push_back({id, std::move(schema), where()});
+    window.described.push_back({std::move(table), where()});
     return Status();
   };
   const auto changed = [&](const txn::LogEntry& entry) {
@@ -330,7 +395,7 @@ Status Replay::apply_part(Window& window, uint32_t thread, size_t part) {
   ChangedRows& rows = window.rows[thread];
   rows.group(lists, tables_.size());
   for (size_t table = 0; table < tables_.size(); ++table) {
-    if (rows.of_table(table).empty()) continue;
+    if (rows.of_table(table).empty() || tables_[table] == nullptr) continue;  // null: a later record of the log drops the table
     Status status = loaders_[thread]->apply(*tables_[table], rows.of_table(table));
     if (status.code() == Code::kCorrupt) return reworded(Code::kCorrupt, where + ": ", status);
     if (!status.ok()) return status;

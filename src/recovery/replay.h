@@ -29,6 +29,7 @@
 #include "recovery/row_loader.h"
 #include "txn/catalog.h"
 #include "txn/log_entry.h"
+#include "txn/table_record.h"
 
 namespace elider::recovery {
 
@@ -53,8 +54,7 @@ class Replay {
 
  private:
   struct Described {
-    uint32_t id;
-    Schema schema;
+    txn::TableRecord record;
     std::string where;
   };
   struct Window;
@@ -70,6 +70,10 @@ class Replay {
   Status apply_part(Window& window, uint32_t thread, size_t part);
   Status make_tables(std::vector<Described> described);
   Status make_table(const Described& table);
+  Status change_table(const Described& table);
+  Status complete_tables();
+  Status complete_table(uint32_t id);
+  const Schema* given(const Schema& described) const;
   Status take_loaders();
   void tell(RecoveryProgress::Step step, uint64_t done, uint64_t all);
 
@@ -81,7 +85,10 @@ class Replay {
   uint32_t threads_;               // set to 1 if there is little to recover
   bool may_skip_ = false;
   uint64_t base_ = 0;
-  std::vector<AnyTable*> tables_;  // indexed by table id
+  // Indexed by table id: the table, which is null if it has been dropped, and the contents of the
+  // newest record that was found.
+  std::vector<AnyTable*> tables_;
+  std::vector<uint32_t> versions_;
   std::vector<Schema> schemas_;
   std::vector<std::unique_ptr<RowLoader>> loaders_;  // one per thread
   std::mutex mutex_;               // guards done_ and members of Window, and serializes progress reports

@@ -88,11 +88,11 @@ bool store_sized_row(const Layout& layout, Row& row, Key key, SnapshotNumber num
 std::unique_ptr<SnapshotRows> SnapshotRows::begin(Catalog& catalog, Store& store) {
   WorkerLoan worker = lend_worker(store.workers);
   if (worker == nullptr) return nullptr;
-  std::vector<AnyTable*> tables;
-  if (ELIDER_MUTANT(kTablesBeforeNumber)) tables = catalog.tables_logged();
+  std::vector<Catalog::TableAt> tables;
+  if (ELIDER_MUTANT(kTablesBeforeNumber)) tables = catalog.tables_at(store.snapshots.current());
   ELIDER_TEST_POINT("checkpoint.before_number");
   std::unique_ptr<SnapshotRows> rows(new SnapshotRows(store, std::move(worker)));
-  if (!ELIDER_MUTANT(kTablesBeforeNumber)) tables = catalog.tables_logged();
+  if (!ELIDER_MUTANT(kTablesBeforeNumber)) tables = catalog.tables_at(rows->number());
   ELIDER_TEST_POINT("checkpoint.tables_listed");
   rows->set_tables(std::move(tables));
   return rows;
@@ -110,9 +110,10 @@ SnapshotRows::~SnapshotRows() {
 
 // Sets the tables to read. `tables` is ordered by id, and includes all tables that were created up
 // to the snapshot.
-void SnapshotRows::set_tables(std::vector<AnyTable*> tables) {
+void SnapshotRows::set_tables(std::vector<Catalog::TableAt> tables) {
   tables_ = std::move(tables);
-  for (AnyTable* table : tables_) passages_.push_back(std::make_unique<Passage>(*table));
+  for (const Catalog::TableAt& each : tables_)
+    if (each.table != nullptr) passages_.push_back(std::make_unique<Passage>(*each.table));
   // Small tables are read first, because this is quick. They include queues, whose rows are removed
   // most often. Rows that are removed from a queue are not kept once the queue has been read.
   std::sort(passages_.begin(), passages_.end(), [](const auto& a, const auto& b) { return a->rows_at_begin < b->rows_at_begin; });

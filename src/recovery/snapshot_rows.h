@@ -68,8 +68,9 @@ class SnapshotRows {
   SnapshotRows& operator=(const SnapshotRows&) = delete;
 
   SnapshotNumber number() const { return number_; }
-  // Returns the tables that existed at the snapshot, and possibly later ones, ordered by id.
-  const std::vector<AnyTable*>& tables() const { return tables_; }
+  // Returns the tables that existed at the snapshot, and possibly later ones, ordered by id. Of the
+  // tables that had been dropped, it returns the ids.
+  const std::vector<Catalog::TableAt>& tables() const { return tables_; }
   // Reads the next rows of one table, about `bytes` bytes in total, and stores them after `room`
   // free bytes. Returns false if all tables have been read.
   bool next(size_t bytes, size_t room, StoredRows* rows);
@@ -85,13 +86,13 @@ class SnapshotRows {
   };
 
   SnapshotRows(Store& store, WorkerLoan worker);
-  void set_tables(std::vector<AnyTable*> tables);
+  void set_tables(std::vector<Catalog::TableAt> tables);
   void store_rows(const AnyTable& table, const index::Entries& entries, size_t room, StoredRows* rows) const;
 
   Store& store_;
   const WorkerLoan worker_;
   SnapshotNumber number_ = 0;
-  std::vector<AnyTable*> tables_;
+  std::vector<Catalog::TableAt> tables_;
   std::vector<std::unique_ptr<Passage>> passages_;  // one per table, in the order of reading
   std::atomic<size_t> table_{0};                    // all passages before this one have ended
 };

@@ -15,21 +15,32 @@ namespace elider {
 using detail::RowLayout;
 using detail::RowPlace;
 
-RowBuilder::RowBuilder(const RowSchema& schema)
-    : layout_(schema.layout()),
-      places_(layout_->places.data()),
-      columns_(layout_->columns.size()),
-      fixed_at_(detail::fixed_part_of(columns_)),
-      ends_at_(fixed_at_ + places_[columns_].fixed),
-      head_bytes_(ends_at_ + 4 * size_t{places_[columns_].variable}) {
-  blank_.resize(head_bytes_);
+RowBuilder::RowBuilder(const RowSchema& schema) {
+  adopt(schema.layout());
+  begin();
+}
+RowBuilder::RowBuilder(const CurrentRowSchema& table) : follows_(table.rows_) {
+  adopt(table.row_schema().layout());
+  begin();
+}
+
+// Prepares the builder for another description. May throw std::bad_alloc.
+void RowBuilder::adopt(std::shared_ptr<const RowLayout> layout) {
+  layout_ = std::move(layout);
+  places_ = layout_->places.data();
+  columns_ = layout_->columns.size();
+  fixed_at_ = detail::fixed_part_of(columns_);
+  ends_at_ = fixed_at_ + places_[columns_].fixed;
+  head_bytes_ = ends_at_ + 4 * size_t{places_[columns_].variable};
+  blank_.assign(head_bytes_, std::byte{0});
   blank_[0] = std::byte{kRowFormat};
   elider::put<uint16_t>(&blank_[1], static_cast<uint16_t>(columns_));
-  blank_slots_.resize(places_[columns_].variable, Slot{static_cast<uint32_t>(head_bytes_), 0});
-  default_texts_.resize(blank_slots_.size());
-  required_.resize(columns_ / 64 + 1);
-  set_.resize(required_.size());
-  never_null_.resize((columns_ + 7) / 8, std::byte{0xff});
+  blank_slots_.assign(places_[columns_].variable, Slot{static_cast<uint32_t>(head_bytes_), 0});
+  default_texts_.assign(blank_slots_.size(), {});
+  blank_live_bytes_ = 0;
+  required_.assign(columns_ / 64 + 1, 0);
+  set_.assign(required_.size(), 0);
+  never_null_.assign((columns_ + 7) / 8, std::byte{0xff});
   for (size_t i = 0; i < columns_; ++i) {
     const RowColumn& column = layout_->columns[i];
     const auto bit = static_cast<std::byte>(1u << i % 8);
@@ -49,10 +60,15 @@ RowBuilder::RowBuilder(const RowSchema& schema)
       required_[i / 64] |= uint64_t{1} << i % 64;
     }
   }
-  begin();
 }
 
 RowBuilder& RowBuilder::begin() {
+  if (follows_ != nullptr)
+    if (const auto& now = follows_->load(std::memory_order_acquire)->layout(); now != layout_) [[unlikely]] adopt(now);
+  return begin_blank();
+}
+
+RowBuilder& RowBuilder::begin_blank() {
   status_ = layout_->status;
   bytes_.resize(head_bytes_);
   std::memcpy(bytes_.data(), blank_.data(), head_bytes_);
@@ -102,6 +118,8 @@ RowBuilder& RowBuilder::edit(const RowReader& row) {
     return again.ok() ? edit(*again) : fail(again.status());
   }
   status_ = Status();
+  if (follows_ != nullptr && row.layout_ != layout_.get() && row.layout_->table == layout_->table) [[unlikely]]
+    adopt(row.layout_->shared_from_this());  // the columns of the table have changed
   if (row.layout_ != layout_.get() && !has_columns_of(*row.layout_))
     return fail(layout_->refuse("edit() was given a row of table '" + row.layout_->table + "' or of another description of this table"));
   try {
@@ -129,12 +147,18 @@ RowBuilder& RowBuilder::edit(const RowReader& row) {
   std::fill(set_.begin(), set_.end(), 0);
   for (size_t i = 0; 64 * i < written; ++i)
     set_[i] = written - 64 * i >= 64 ? ~uint64_t{0} : (uint64_t{1} << (written - 64 * i)) - 1;
+  if (!layout_->dropped.empty()) [[unlikely]] clear_dropped();
   return *this;
+}
+
+// Removes the values of dropped columns, which the row was written with.
+void RowBuilder::clear_dropped() {
+  for (const size_t column : layout_->dropped) clear(column);
 }
 
 // Copies the columns of a row that was written with fewer columns. May throw std::bad_alloc.
 void RowBuilder::copy_old(const RowReader& row) {
-  begin();
+  begin_blank();
   const size_t written = row.written_;
   for (size_t i = 0; i < written; ++i) set_null_bit(i, row.null_bit(i));
   std::memcpy(bytes_.data() + fixed_at_, row.fixed_, places_[written].fixed);
@@ -161,20 +185,13 @@ RowBuilder& RowBuilder::refuse_type(size_t column, const RowValue& value) {
 RowBuilder& RowBuilder::set_value(size_t column, const RowValue& value) {
   using Kind = RowValue::Kind;
   if (!status_.ok()) return *this;
-  if (column >= columns_) return fail(layout_->no_column(column));
+  if (!layout_->has(column)) return fail(layout_->no_column(column));
   const RowPlace& place = places_[column];
   const Kind kind = value.kind();
   if (value.is_null()) {
     if (!place.nullable)
       return fail(layout_->refuse(column, "the value is null, but the column is not nullable; set a value, or describe it as nullable"));
-    if (const uint32_t fixed = fixed_bytes_of(place.type); fixed != 0) {
-      std::memset(bytes_.data() + fixed_at_ + place.fixed, 0, fixed);
-    } else {
-      live_bytes_ -= slots_[place.variable].size;
-      slots_[place.variable] = {static_cast<uint32_t>(head_bytes_), 0};
-    }
-    set_null_bit(column, true);
-    set_[column / 64] |= uint64_t{1} << column % 64;
+    clear(column);
     return *this;
   }
   const auto is = [&](Kind one) { return kind == one; };
@@ -224,6 +241,19 @@ RowBuilder& RowBuilder::set_value(size_t column, const RowValue& value) {
   set_null_bit(column, false);
   set_[column / 64] |= uint64_t{1} << column % 64;
   return *this;
+}
+
+// Sets a column to null.
+void RowBuilder::clear(size_t column) {
+  const RowPlace& place = places_[column];
+  if (const uint32_t fixed = fixed_bytes_of(layout_->columns[column].type); fixed != 0) {
+    std::memset(bytes_.data() + fixed_at_ + place.fixed, 0, fixed);
+  } else {
+    live_bytes_ -= slots_[place.variable].size;
+    slots_[place.variable] = {static_cast<uint32_t>(head_bytes_), 0};
+  }
+  set_null_bit(column, true);
+  set_[column / 64] |= uint64_t{1} << column % 64;
 }
 
 RowBuilder& RowBuilder::put_integer(size_t column, const RowValue& value) {

@@ -59,7 +59,7 @@ Result<RowValue> RowReader::value(std::string_view name) const {
 Result<RowValue> RowReader::value(size_t column) const {
   must_show();
   if (layout_ == nullptr) return empty_reader();
-  if (column >= layout_->columns.size()) return layout_->no_column(column);
+  if (!layout_->has(column)) return layout_->no_column(column);
   const RowPlace& place = places_[column];
   RowValue value;
   if (column >= written_) {
@@ -85,7 +85,7 @@ Result<RowValue> RowReader::value(size_t column) const {
 }
 
 Status RowReader::refuse_conversion(size_t column, const RowValue& value, const char* asked) const {
-  const char* const cpp = rows::cpp_type_of(places_[column].type);
+  const char* const cpp = rows::cpp_type_of(layout_->columns[column].type);
   if (value.is_null())
     return layout_->refuse(column, std::string("it is null, but ") + asked + " was asked for; read it as std::optional<" + cpp +
                                        ">, or ask is_null() first");
@@ -98,6 +98,13 @@ Status RowReader::check() const {
   uint32_t last = 0;
   for (size_t column = 0; column < written_; ++column) {
     const RowPlace& place = places_[column];
+    if (place.type == detail::kDroppedType) {
+      if (fixed_bytes_of(layout_->columns[column].type) != 0) continue;
+      const uint32_t end = elider::get<uint32_t>(ends_ + 4 * place.variable);
+      if (end < last) return corrupt(*layout_, "a column does not end where the next one begins");
+      last = end;
+      continue;
+    }
     const Result<RowValue> its = value(column);
     if (!its.ok()) return its.status();
     const uint32_t fixed = fixed_bytes_of(place.type);

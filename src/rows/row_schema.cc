@@ -4,7 +4,6 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
-#include "elider/described.h"
 #include "elider/row.h"
 #include "rows/json.h"
 #include "rows/layout.h"
@@ -81,17 +80,19 @@ Status RowLayout::refuse(Code code, const std::string& words) const { return Sta
 Status RowLayout::refuse(const std::string& words) const { return refuse(Code::kInvalidArgument, words); }
 Status RowLayout::refuse(size_t column, const std::string& words) const { return Status::invalid_argument(named(column) + ": " + words); }
 Status RowLayout::no_column(size_t column) const {
+  if (column < columns.size())
+    return refuse("column " + std::to_string(column) + " ('" + printable(columns[column].name) + "') was dropped");
   return refuse("column " + std::to_string(column) + " does not exist; the table has " + std::to_string(columns.size()) +
                 " columns, counted from 0");
 }
 
-Status refuse_builder(const RowSchema& schema, const std::string& table_of_builder) {
-  const std::string reason = table_of_builder == schema.table_name() ? "another description of the table, with other columns or limits"
-                                                                     : "table '" + printable(table_of_builder) + '\'';
-  return schema.layout()->refuse("the row was built for " + reason + "; make the RowBuilder from the table that stores the row");
-}
-
 }  // namespace detail
+
+CurrentRowSchema::CurrentRowSchema() {
+  static const RowSchema none;
+  static const std::atomic<const RowSchema*> rows{&none};
+  rows_ = &rows;
+}
 
 RowSchema::RowSchema(std::string table_name) {
   auto layout = std::make_shared<detail::RowLayout>();
@@ -135,19 +136,31 @@ Status encode_default(const std::string& table, const RowColumn& column, const R
 Result<RowSchema> RowSchema::of(const Schema& table) {
   if (table.row_columns.empty()) return Status(Code::kSchemaMismatch, "table '" + printable(table.name) + "' does not have described rows");
   RowSchema schema(table.name);
-  for (const RowColumn& column : table.row_columns) {
-    if (static_cast<size_t>(column.type) >= kRowTypes)
-      return schema.layout_->refuse(Code::kUnsupported,
-                                    "column '" + printable(column.name) + "' has a type that this program does not know");
-    RowColumnOptions options{.nullable = column.nullable, .scale = column.scale};
-    const detail::RowPlace place{.type = column.type, .scale = column.scale, .nullable = column.nullable};
-    if (column.default_bytes && !rows::decode(place, *column.default_bytes, &options.default_value))
-      return schema.layout_->refuse(Code::kCorrupt, "the default of column '" + printable(column.name) + "' is malformed");
-    schema.column(column.name, column.type, options);
-  }
+  for (const RowColumn& column : table.row_columns) schema.column(column);
   schema.row_bytes_max(table.row_bytes).key_index(table.key_index);
   if (!schema.status().ok()) return schema.status();
   return schema;
+}
+
+RowSchema& RowSchema::column(const RowColumn& described) {
+  if (!status().ok()) return *this;
+  const auto refuse = [&](Code code, const char* words) -> RowSchema& {
+    detail::RowLayout& layout = change();
+    layout.status = layout.refuse(code, "column '" + printable(described.name) + "' has " + words);
+    return *this;
+  };
+  if (static_cast<size_t>(described.type) >= kRowTypes) return refuse(Code::kUnsupported, "a type that this program does not know");
+  if (described.dropped) {
+    detail::RowLayout& layout = change();
+    if (layout.columns.size() == kRowColumnsMax) return refuse(Code::kCorrupt, "a position above the maximum");
+    layout.dropped.push_back(static_cast<uint16_t>(layout.columns.size()));
+    return append({described.name, described.type, true, described.scale, {}, true});
+  }
+  RowColumnOptions options{.nullable = described.nullable, .scale = described.scale};
+  const detail::RowPlace place{.type = described.type, .scale = described.scale, .nullable = described.nullable};
+  if (described.default_bytes && !rows::decode(place, *described.default_bytes, &options.default_value))
+    return refuse(Code::kCorrupt, "a malformed default");
+  return column(described.name, described.type, options);
 }
 
 RowSchema& RowSchema::column(std::string name, RowType type, const RowColumnOptions& options) {
@@ -174,16 +187,22 @@ RowSchema& RowSchema::column(std::string name, RowType type, const RowColumnOpti
     }
     column.default_bytes = std::move(bytes);
   }
+  return append(std::move(column));
+}
+
+// Gives the column its place. The column has been checked.
+RowSchema& RowSchema::append(RowColumn column) {
+  detail::RowLayout& layout = change();
   detail::RowPlace& place = layout.places.back();
-  place.type = type;
+  place.type = column.dropped ? detail::kDroppedType : column.type;
   place.scale = column.scale;
   place.nullable = column.nullable;
   detail::RowPlace totals;
-  const uint32_t fixed = fixed_bytes_of(type);
+  const uint32_t fixed = fixed_bytes_of(column.type);
   totals.fixed = static_cast<uint16_t>(place.fixed + fixed);
   totals.variable = static_cast<uint16_t>(place.variable + (fixed == 0 ? 1 : 0));
   layout.places.push_back(totals);
-  layout.positions.emplace(column.name, layout.columns.size());
+  if (!column.dropped) layout.positions.emplace(column.name, layout.columns.size());
   layout.columns.push_back(std::move(column));
   return *this;
 }
@@ -215,9 +234,11 @@ Result<size_t> RowSchema::position(std::string_view name) const {
   if (found != layout_->positions.end()) return found->second;
   constexpr size_t kListedMax = 10;
   std::string words = "column '" + printable(name.substr(0, 64)) + "' does not exist; the columns are";
-  for (size_t i = 0; i < std::min(columns(), kListedMax); ++i) words += (i == 0 ? " '" : ", '") + printable(column(i).name) + '\'';
-  if (columns() > kListedMax) words += " and " + std::to_string(columns() - kListedMax) + " more";
-  return layout_->refuse(columns() == 0 ? "the table does not have columns" : words);
+  size_t listed = 0;
+  for (const RowColumn& each : layout_->columns)
+    if (!each.dropped && listed++ < kListedMax) words += (listed == 1 ? " '" : ", '") + printable(each.name) + '\'';
+  if (listed > kListedMax) words += " and " + std::to_string(listed - kListedMax) + " more";
+  return layout_->refuse(listed == 0 ? "the table does not have columns" : words);
 }
 
 bool RowSchema::same_as(const RowSchema& other) const {

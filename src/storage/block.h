@@ -117,10 +117,14 @@ inline size_t all_bytes(const Layout& layout, Row* row) {
   return bytes;
 }
 
-inline void free_row(Worker& worker, const Layout& layout, Row* row) {
+// Frees the payloads to which the row's cells point.
+inline void free_blocks(Worker& worker, const Layout& layout, Row* row) {
   for (uint32_t g = 0; g < layout.group_count(); ++g)
     if (layout.group(g).block)
       if (Block* block = row->cell(layout, g).block()) free_block(worker, layout, block);
+}
+inline void free_row(Worker& worker, const Layout& layout, Row* row) {
+  free_blocks(worker, layout, row);
   free_row_block(worker, layout, row);
 }
 

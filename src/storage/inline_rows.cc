@@ -26,8 +26,10 @@ InlineRows::InlineRows(Memory& memory, uint64_t groups, size_t place_bytes)
   if (places_ != nullptr && bytes_ < kZeroBytes) std::memset(places_, 0, bytes_);
 }
 
-InlineRows::~InlineRows() {
-  if (places_ != nullptr) allocator_.free(places_, bytes_, MemoryPart::kRows);
+InlineRows::~InlineRows() { free_places(); }
+
+void InlineRows::free_places() {
+  if (places_ != nullptr && !std::exchange(freed_, true)) allocator_.free(places_, bytes_, MemoryPart::kRows);
 }
 
 Row* InlineRows::take(Key key) {

@@ -46,6 +46,8 @@ class InlineRows {
   // key's places are taken.
   Row* take(Key key);
   void give_back(Row* row) { place_of(row)->state.store(kFree, std::memory_order_release); }
+  // Frees all places. Afterwards, only has() may be called.
+  void free_places();
   // Returns true if the block is in one of these places. All other functions with a `row` parameter
   // require this.
   bool has(const Row* row) const {
@@ -107,6 +109,7 @@ class InlineRows {
   const size_t place_bytes_;
   const size_t bytes_;
   std::byte* const places_;  // null if memory is exhausted
+  bool freed_ = false;
 };
 
 }  // namespace elider::storage

@@ -87,6 +87,9 @@ class Snapshots {
   }
   void end_reading(uint32_t worker) { slots_[worker].value.store(kIdle, std::memory_order_release); }  // release: after its reads
 
+  // Returns true if this worker reads a snapshot, or is about to.
+  bool reads(uint32_t worker) const { return slots_[worker].value.load() != kIdle; }
+
   // A commit's step 3. Returns the largest rs < n at which a reader reads or may be about to read,
   // or 0 if there isn't one.
   SnapshotNumber newest_reader_before(SnapshotNumber n, uint32_t workers_used) const {

@@ -6,6 +6,7 @@
 #include "base/key_text.h"
 #include "base/status_words.h"
 #include "base/utf8.h"
+#include "elider/described.h"
 #include "elider/tuple.h"
 
 namespace elider {
@@ -59,6 +60,9 @@ Status check_columns(const Schema& schema) {
 
 Status check_name(const char* what, std::string_view name) {
   bool all_text = true;
+  if (name.size() > kNameBytesMax)
+    return Status::invalid_argument(std::string(what) + " '" + printable(name.substr(0, 64), &all_text) + "...': the name has " +
+                                    std::to_string(name.size()) + " bytes; the maximum is " + std::to_string(kNameBytesMax));
   const std::string shown = printable(name, &all_text);
   if (all_text) return {};
   return Status::invalid_argument(std::string(what) + " '" + shown + "': the name is not UTF-8, or contains control characters");
@@ -110,9 +114,8 @@ Status check_rows(const Schema& schema) {
   if (schema.row_columns.size() > kRowColumnsMax)
     return wrong(schema,
                  std::to_string(schema.row_columns.size()) + " columns are described; the maximum is " + std::to_string(kRowColumnsMax));
-  for (const RowColumn& column : schema.row_columns)
-    if (static_cast<size_t>(column.type) >= kRowTypes || column.scale > kDecimalScaleMax)
-      return wrong(schema, "described column '" + column.name + "' has an unknown type or scale");
+  if (!schema.row_columns.empty())
+    if (auto described = RowSchema::of(schema); !described.ok()) return Status::invalid_argument(described.status().message());
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
       if (column.group != 0)
@@ -182,6 +185,27 @@ std::string difference(size_t place, const RowColumn& a, const RowColumn& b) {
   return named + "has another default";
 }
 
+// Compares the columns that have not been dropped.
+std::string difference_of_row_columns(const std::vector<RowColumn>& a, const std::vector<RowColumn>& b) {
+  if (a.empty() != b.empty()) return a.empty() ? "rows that are not described versus described rows" : "described rows versus other rows";
+  const auto live = [](const std::vector<RowColumn>& columns) {
+    std::vector<const RowColumn*> all;
+    for (const RowColumn& column : columns)
+      if (!column.dropped) all.push_back(&column);
+    return all;
+  };
+  const std::vector<const RowColumn*> stored = live(a), wanted = live(b);
+  for (size_t i = 0; i < std::min(stored.size(), wanted.size()); ++i)
+    if (!(*stored[i] == *wanted[i])) return difference(i, *stored[i], *wanted[i]);
+  if (stored.size() < wanted.size())
+    return "the program describes column '" + wanted[stored.size()]->name +
+           "', which the table does not have; add it with Database::add_column(), or set Options::upgrade";
+  if (stored.size() > wanted.size())
+    return "the table has column '" + stored[wanted.size()]->name +
+           "', which the program does not describe; describe it, or open the table with Database::described_table()";
+  return {};
+}
+
 // Returns "" if no difference can be found.
 std::string difference(size_t place, const SecondaryIndex& a, const SecondaryIndex& b) {
   if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
@@ -214,15 +238,42 @@ std::string difference(const Schema& a, const Schema& b) {
     return std::to_string(a.columns.size()) + " versus " + std::to_string(b.columns.size()) + " columns";
   for (size_t i = 0; i < a.columns.size(); ++i)
     if (!(a.columns[i] == b.columns[i])) return difference(i, a.columns[i], b.columns[i]);
-  if (a.row_columns.size() != b.row_columns.size())
-    return std::to_string(a.row_columns.size()) + " versus " + std::to_string(b.row_columns.size()) + " described columns";
-  for (size_t i = 0; i < a.row_columns.size(); ++i)
-    if (!(a.row_columns[i] == b.row_columns[i])) return difference(i, a.row_columns[i], b.row_columns[i]);
+  if (std::string words = difference_of_row_columns(a.row_columns, b.row_columns); !words.empty()) return words;
   if (a.indexes.size() != b.indexes.size())
     return std::to_string(a.indexes.size()) + " versus " + std::to_string(b.indexes.size()) + " secondary indexes";
   for (size_t i = 0; i < a.indexes.size(); ++i)
     if (std::string what = difference(i, a.indexes[i], b.indexes[i]); !what.empty()) return what;
   return {};
+}
+
+Result<Schema> with_column(const Schema& stored, const RowColumn& column) {
+  const std::string named = "table '" + stored.name + "': ";
+  if (stored.row_columns.empty())
+    return Status::invalid_argument(named + "columns can be changed only in a table of described rows (elider/described.h)");
+  if (stored.row_columns.size() >= kRowColumnsMax)
+    return Status::invalid_argument(named + "it already has " + std::to_string(kRowColumnsMax) +
+                                    " columns, the maximum, which includes dropped columns");
+  for (const RowColumn& other : stored.row_columns)
+    if (!other.dropped && other.name == column.name) return Status::invalid_argument(named + "column '" + column.name + "' already exists");
+  if (!column.nullable && !column.default_bytes)
+    return Status::invalid_argument(named + "column '" + column.name +
+                                    "' needs a default, or must be nullable, because the existing rows do not have a value");
+  Schema changed = stored;
+  changed.row_columns.push_back(column);
+  return changed;
+}
+
+Result<Schema> upgraded(const Schema& stored, const Schema& wanted) {
+  Schema changed = stored;
+  size_t live = 0;
+  for (const RowColumn& column : stored.row_columns) live += column.dropped ? 0 : 1;
+  for (size_t i = live; i < wanted.row_columns.size(); ++i) {
+    Result<Schema> longer = with_column(changed, wanted.row_columns[i]);
+    if (!longer.ok()) return Status(Code::kSchemaMismatch, longer.status().message());
+    changed = *std::move(longer);
+  }
+  if (const std::string what = difference(changed, wanted); !what.empty()) return Status(Code::kSchemaMismatch, what);
+  return changed;
 }
 
 }  // namespace storage
@@ -231,30 +282,41 @@ namespace detail {
 const ColumnSet* compile_columns(TableBase& table, const ColumnSpan* spans, size_t count) { return &table.layout().of_spans(spans, count); }
 const ColumnSet* all_columns(const TableBase& table) { return &table.layout().all(); }
 const Schema& schema_of(const TableBase& table) { return table.schema(); }
+const std::atomic<const RowSchema*>& row_schema_of(const TableBase& table) { return table.versions().rows(); }
+Status check_builder(const TableBase* table, const RowSchema& schema, const RowBuilder& row) {
+  if (table != nullptr && table->versions().has(row.layout())) return {};
+  const std::string reason = row.table_name() == schema.table_name() ? "another description of the table, with other columns or limits"
+                                                                     : "table '" + printable(row.table_name()) + '\'';
+  return schema.layout()->refuse("the row was built for " + reason + "; make the RowBuilder from the table that stores the row");
+}
 KeyShape key_shape_of(const TableBase* table) {
   if (table == nullptr || table->schema().key_kind == KeyKind::kNumbers) return KeyShape::kNumbers;
   return table->schema().key_fields.empty() ? KeyShape::kBytes : KeyShape::kTuples;
 }
 
 Status TableBase::bytes_error(Code code, Cause cause, KeyRef key) const {
-  if (schema_.key_kind == KeyKind::kNumbers) return Status(code, cause, name_id_, number_of(key));  // the caller does not know the bytes
-  return Status(code, cause, name_id_, bytes_of(key).text(), !schema_.key_fields.empty());
+  if (schema().key_kind == KeyKind::kNumbers) return Status(code, cause, name_id(), number_of(key));  // the caller does not know the bytes
+  return Status(code, cause, name_id(), bytes_of(key).text(), !schema().key_fields.empty());
 }
 std::string TableBase::key_text(KeyRef key) const {
-  if (schema_.key_kind == KeyKind::kNumbers) return std::to_string(number_of(key));
-  return schema_.key_fields.empty() ? quoted_key(bytes_of(key).text()) : tuple_to_text(bytes_of(key).span());
+  if (schema().key_kind == KeyKind::kNumbers) return std::to_string(number_of(key));
+  return schema().key_fields.empty() ? quoted_key(bytes_of(key).text()) : tuple_to_text(bytes_of(key).span());
 }
 
 void TableBase::make_zones(Memory& memory) {
-  if (schema_.zones == 0 || byte_keys()) return;
-  zones_ = std::make_unique<storage::Zones>(memory, layout_, storage::zones_wanted(schema_.zones));
+  if (schema().zones == 0 || byte_keys()) return;
+  zones_ = std::make_unique<storage::Zones>(memory, layout_, storage::zones_wanted(schema().zones));
   layout_.set_zones(zones_.get());
 }
 bool TableBase::make_inline_rows(Memory& memory) {
-  if (schema_.inline_rows == 0 || byte_keys()) return true;
-  inline_rows_ = storage::InlineRows::make(memory, layout_, schema_.inline_rows);
+  if (schema().inline_rows == 0 || byte_keys()) return true;
+  inline_rows_ = storage::InlineRows::make(memory, layout_, schema().inline_rows);
   layout_.set_inline_rows(inline_rows_.get());
   return inline_rows_ != nullptr;
+}
+void TableBase::free_places() {
+  if (zones_ != nullptr) zones_->free_extents();
+  if (inline_rows_ != nullptr) inline_rows_->free_places();
 }
 }  // namespace detail
 

@@ -1,5 +1,6 @@
 // TableBase: the schema, the layout and the counters of a table, without its indexes. This header
-// also declares the functions that check schemas. Thread safety: constant, except for the atomics.
+// also declares the functions that check schemas. Thread safety: constant, except for the atomics
+// and the versions of the schema.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include "storage/inline_rows.h"
 #include "storage/layout.h"
 #include "storage/record.h"
+#include "storage/schema_versions.h"
 #include "storage/zones.h"
 
 namespace elider::storage {
@@ -39,7 +41,15 @@ Status check_names(const Schema& schema);
 // of the difference.
 std::string key_difference(const Schema& a, const Schema& b);
 // Returns "" if the two schemas are the same, and otherwise a description of the first difference.
+// `a` is the schema of the table, and `b` the schema of the program.
 std::string difference(const Schema& a, const Schema& b);
+// Returns the table's schema with the columns that only the program's schema has. These must be the
+// last ones, and nothing else may differ.
+//   kSchemaMismatch   the message describes a difference that adding columns does not remove
+Result<Schema> upgraded(const Schema& stored, const Schema& wanted);
+// Returns the table's schema with another column of described rows.
+//   kInvalidArgument  the table does not have described rows, or cannot have this column
+Result<Schema> with_column(const Schema& stored, const RowColumn& column);
 
 }  // namespace elider::storage
 
@@ -50,8 +60,8 @@ class TableBase {
   // protocol_bytes: see storage::Layout.
   TableBase(Schema schema, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes, uint32_t protocol_bytes = 0,
             bool byte_keys = false)
-      : schema_(std::move(schema)), layout_(this, schema_, block_threshold_bytes, protocol_bytes, byte_keys),
-        name_id_(intern_name(schema_.name)), id_(id), database_id_(database_id), writable_in_(database_id) {}
+      : versions_(std::move(schema)), layout_(this, versions_.schema(), block_threshold_bytes, protocol_bytes, byte_keys),
+        id_(id), database_id_(database_id), usable_in_(database_id), writable_in_(database_id) {}
   virtual ~TableBase() = default;
   TableBase(const TableBase&) = delete;
   TableBase& operator=(const TableBase&) = delete;
@@ -61,22 +71,50 @@ class TableBase {
   // Creates the places that Schema::inline_rows requests, if any. Returns false if memory is
   // exhausted.
   bool make_inline_rows(Memory& memory);
+  // Frees the memory of zones or inline places. The table must have been dropped, and its rows must
+  // have been freed.
+  void free_places();
 
-  const Schema& schema() const { return schema_; }
+  // The current schema. The reference remains valid when the schema is changed, but then refers to
+  // an earlier version.
+  const Schema& schema() const { return versions_.schema(); }
+  const storage::SchemaVersions& versions() const { return versions_; }
+  // Replaces the schema by one with another name or other row columns, as of this snapshot number.
+  // One thread at a time may call it.
+  void change_schema(std::unique_ptr<storage::SchemaVersions::Version> version, SnapshotNumber number) noexcept {
+    versions_.add(std::move(version), number);
+  }
   const storage::Layout& layout() const { return layout_; }
   uint32_t id() const { return id_; }  // position in the catalog
-  uint32_t name_id() const { return name_id_; }
+  uint32_t name_id() const { return versions_.current().name_id; }
   uint64_t database_id() const { return database_id_; }
   // True if the table lacks the secondary indexes of its schema, because their key functions are
   // unknown.
-  bool lacks_indexes() const { return storage::lacks_key_functions(schema_); }
+  bool lacks_indexes() const { return storage::lacks_key_functions(schema()); }
+  // The id of the only database in which transactions may read the table. The id is 0, which does
+  // not match any database, if the table is being dropped or has been dropped. relaxed, as for
+  // writable_in(): a thread that reads the old value is within a transaction that dropping awaits
+  // (txn/catalog.h).
+  uint64_t usable_in() const { return usable_in_.load(std::memory_order_relaxed); }
   // The id of the only database in which transactions may write all columns of the table. If the id
-  // is 0, which does not match any database, transactions may write only columns that no index
-  // reads.
-  uint64_t writable_in() const { return writable_in_; }
+  // is 0, transactions may write only columns that no index reads, and only if the table is usable.
+  uint64_t writable_in() const { return writable_in_.load(std::memory_order_relaxed); }
   // Called before any transaction if the table is recovered without its secondary indexes, because
   // writes of indexed columns could not be checked against unique indexes.
-  void restrict_writes() { writable_in_ = 0; }
+  void restrict_writes() {
+    restricted_ = true;
+    writable_in_.store(0, std::memory_order_relaxed);
+  }
+  bool usable() const { return usable_in() != 0; }
+  void set_usable(bool usable) {
+    usable_in_.store(usable ? database_id_ : 0);
+    writable_in_.store(usable && !restricted_ ? database_id_ : 0);
+  }
+  // The snapshot number at which the table was dropped, or kNeverDropped.
+  static constexpr SnapshotNumber kNeverDropped = ~SnapshotNumber{0};
+  SnapshotNumber dropped_at() const { return dropped_at_.load(std::memory_order_acquire); }
+  bool dropped() const { return dropped_at() != kNeverDropped; }
+  void set_dropped(SnapshotNumber number) { dropped_at_.store(number, std::memory_order_release); }
 
   // True if keys are byte strings; otherwise they are numbers.
   bool byte_keys() const { return layout_.byte_keys(); }
@@ -88,7 +126,7 @@ class TableBase {
   }
   Status error(Code code, Cause cause, KeyRef key) const {
     if (byte_keys()) [[unlikely]] return bytes_error(code, cause, key);
-    return Status(code, cause, name_id_, key.number());
+    return Status(code, cause, name_id(), key.number());
   }
   // Returns the key for messages, for example 42 or "acct-eu-000123".
   std::string key_text(KeyRef key) const;
@@ -110,14 +148,16 @@ class TableBase {
  private:
   [[gnu::noinline]] Status bytes_error(Code code, Cause cause, KeyRef key) const;
 
-  const Schema schema_;
+  storage::SchemaVersions versions_;
   storage::Layout layout_;
   std::unique_ptr<storage::InlineRows> inline_rows_;  // null if the table does not have inline places
   std::unique_ptr<storage::Zones> zones_;             // null if the table is not zoned
-  const uint32_t name_id_;
   const uint32_t id_;
+  bool restricted_ = false;  // constant after recovery
   const uint64_t database_id_;
-  uint64_t writable_in_;  // constant after recovery
+  std::atomic<uint64_t> usable_in_;
+  std::atomic<uint64_t> writable_in_;
+  std::atomic<SnapshotNumber> dropped_at_{kNeverDropped};
   std::atomic<uint64_t> version_floor_{0};
   std::atomic<SnapshotNumber> passed_by_{0};
 };

@@ -19,7 +19,9 @@ Zones::Zones(Memory& memory, const Layout& layout, uint32_t zones)
     : layout_(layout), slot_bytes_(sizeof(Key) + layout.block_bytes()), zone_count_(zones), zones_(new CacheLine<Zone>[zones]),
       allocator_(memory) {}
 
-Zones::~Zones() {
+Zones::~Zones() { free_extents(); }
+
+void Zones::free_extents() {
   for (Extent* extent = first_.load(); extent != nullptr;) {
     Extent* const next = extent->next();
     const size_t bytes = extent->bytes_;
@@ -27,6 +29,7 @@ Zones::~Zones() {
     allocator_.free(extent, bytes, MemoryPart::kRows);
     extent = next;
   }
+  first_.store(nullptr);
 }
 
 Row* Zones::take(Worker& worker, Key key) {

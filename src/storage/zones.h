@@ -52,6 +52,8 @@ class Zones {
   // Returns a slot for this key's row block, with all cells absent, or null if memory is exhausted.
   Row* take(Worker& worker, Key key);
   void give_back(Worker& worker, Row* row);
+  // Frees all slots. Afterwards, no function may be called.
+  void free_extents();
 
   // An extent. next() returns the extent that was created after it; more may be created meanwhile.
   class Extent {

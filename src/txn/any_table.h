@@ -112,6 +112,16 @@ class AnyTable : public detail::TableBase {
   // Returns the value in secondary index i of a row with this image.
   uint64_t index_value(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
 
+  // The progress of the sweep of a dropped table (txn/sweep.h).
+  bool swept() const { return swept_.load(std::memory_order_acquire); }
+  uint64_t portions_swept() const { return portions_swept_.load(std::memory_order_relaxed); }  // relaxed: an estimate
+  void note_portion_swept() { portions_swept_.fetch_add(1, std::memory_order_relaxed); }
+  void set_swept() { swept_.store(true, std::memory_order_release); }
+  // True if the row block is in the memory of the table's zones or inline places, which is freed as
+  // a whole.
+  bool places_have(const Row* row) const {
+    return layout().zones() != nullptr || (layout().inline_rows() != nullptr && layout().inline_rows()->has(row));
+  }
   static Row* as_row(index::Handle handle) { return reinterpret_cast<Row*>(handle); }
 
   // -- the key index ------------------------------------------------------------------------------
@@ -126,6 +136,9 @@ class AnyTable : public detail::TableBase {
   // Prefetches the memory in which the index stores these keys, if it can compute the addresses.
   virtual void prefetch(std::span<const Key> keys) const = 0;
   virtual size_t row_blocks() const = 0;
+  // Frees memory that the key index keeps when its last entry has been removed. Afterwards, the
+  // index must not be used.
+  virtual void free_key_index(Worker& worker) = 0;
   virtual std::unique_ptr<index::Cursor> cursor() = 0;
 
   // -- secondary indexes, by position -------------------------------------------------------------
@@ -137,6 +150,11 @@ class AnyTable : public detail::TableBase {
   virtual bool remove_entry(Worker& worker, uint32_t i, const Entry& entry) = 0;
   // Calls f(entry) for each entry, in order, until f returns false.
   virtual void for_each_entry(uint32_t i, FunctionRef<bool(const Entry&)> f) = 0;
+
+  // Makes the secondary indexes of a recovered table, whose key functions were unknown when it was
+  // made. `schema` is the current schema, with key functions. Must be called before any
+  // transaction.
+  virtual void give_key_functions(Schema schema) = 0;
 
   // -- all indexes --------------------------------------------------------------------------------
 
@@ -154,10 +172,14 @@ class AnyTable : public detail::TableBase {
       : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, byte_keys),
         secondary_count_(lacks_indexes() ? 0 : static_cast<uint32_t>(schema().indexes.size())), regions_(regions) {}
 
+  void set_secondary_count(uint32_t count) { secondary_count_ = count; }
+
  private:
-  const uint32_t secondary_count_;
+  uint32_t secondary_count_;  // constant after recovery
   const bool regions_;
   std::atomic<int64_t> recovered_rows_{0};
+  std::atomic<uint64_t> portions_swept_{0};
+  std::atomic<bool> swept_{false};
   alignas(kCacheLineBytes) StaleEntries stale_;  // its mutex is written often, but every operation reads the members before it
 };
 

@@ -4,93 +4,268 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/status_words.h"
 #include "base/test_points.h"
 #include "elider/history.h"
 #include "log/log.h"
+#include "txn/refuse.h"
+#include "txn/sweep.h"
 #include "txn/table_record.h"
 
 namespace elider::txn {
 
-Result<AnyTable*> Catalog::create(const Schema& schema) {
-  if (Status status = storage::check_schema(schema, store_.options.leave_out_indexes); !status.ok()) return status;
-  std::lock_guard one_at_a_time(creation_mutex_);
-  if (AnyTable* there = find(schema.name)) {
-    if (const std::string what = storage::difference(there->schema(), schema); !what.empty())
-      return Status(Code::kSchemaMismatch, "table '" + schema.name + "' already exists with a different schema: " + what);
-    if (there->lacks_indexes() && !storage::lacks_key_functions(schema))
-      return Status(Code::kSchemaMismatch,
-                    "table '" + schema.name + "' was opened without its secondary indexes (Options::leave_out_indexes)");
-    return there;
-  }
+namespace {
+Status not_found(std::string_view name) { return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist"); }
+}  // namespace
+
+// -- tables ---------------------------------------------------------------------------------------
+
+Status Catalog::check_room(const std::string& name) const {
   // Does not need mutex_: only the holder of creation_mutex_ adds tables.
-  if (tables_.size() >= kTablesMax)
-    return Status::invalid_argument("table '" + schema.name + "': the database already has " + std::to_string(kTablesMax) +
-                                    " tables, the maximum");
-  std::unique_ptr<AnyTable> made = maker_.make(schema, static_cast<uint32_t>(tables_.size()), store_, maker_.protocol_bytes);
+  if (slots_.size() < kTablesMax) return {};
+  return Status::invalid_argument("table '" + name + "': the database has already had " + std::to_string(kTablesMax) +
+                                  " tables, the maximum, which includes dropped tables");
+}
+
+Result<std::unique_ptr<AnyTable>> Catalog::make(const Schema& schema) {
+  std::unique_ptr<AnyTable> made = maker_.make(schema, static_cast<uint32_t>(slots_.size()), store_, maker_.protocol_bytes);
   made->make_zones(memory_);
   if (!made->make_inline_rows(memory_))
     return Status(Code::kMemoryLimit,
                   "table '" + schema.name + "': not enough memory for " + std::to_string(schema.inline_rows) + " inline rows");
   made->set_elision(store_.laboratory.elision);
+  return made;
+}
+
+// The sink is called before any thread can find the table, so the history names the table before a
+// transaction uses it. mutex_ is not held during the call, because the sink is the application's
+// code.
+void Catalog::tell_history(const AnyTable& table) {
+  if (store_.options.history != nullptr) store_.options.history->on_table(table.id(), table.schema());
+}
+
+Result<AnyTable*> Catalog::create(const Schema& schema) {
+  if (Status status = storage::check_schema(schema, store_.options.leave_out_indexes); !status.ok()) return status;
+  std::lock_guard one_at_a_time(creation_mutex_);
+  if (AnyTable* there = find_locked(schema.name)) {
+    if (!there->usable())
+      return Status::invalid_argument("table '" + schema.name + "' is being dropped; create it when drop_table() has returned");
+    if (const std::string what = storage::difference(there->schema(), schema); !what.empty()) {
+      const auto differs = [&](const std::string& words) {
+        return Status(Code::kSchemaMismatch, "table '" + schema.name + "' already exists with a different schema: " + words);
+      };
+      if (!store_.options.upgrade) return differs(what);
+      Result<Schema> upgraded = storage::upgraded(there->schema(), schema);
+      if (!upgraded.ok()) return differs(upgraded.status().message());
+      SnapshotNumber number = 0;
+      if (Status status = change_to(*there, *std::move(upgraded), &number); !status.ok()) return status;
+    }
+    if (there->lacks_indexes() && !storage::lacks_key_functions(schema))
+      return Status(Code::kSchemaMismatch,
+                    "table '" + schema.name + "' was opened without its secondary indexes (Options::leave_out_indexes)");
+    return there;
+  }
+  if (Status status = check_room(schema.name); !status.ok()) return status;
+  Result<std::unique_ptr<AnyTable>> made = make(schema);
+  if (!made.ok()) return made.status();
+  AnyTable* const table = made->get();
+  std::vector<std::byte> record;
+  encode_table(table->id(), schema, &record);
+  std::map<std::string, AnyTable*, std::less<>> named;
+  named.emplace(schema.name, table);
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(mutex_);
-    room_alone ? tables_.reserve(tables_.size() + 1) : tables_.push_back(std::move(made));
+    if (room_alone) return slots_.reserve(slots_.size() + 1);
+    slots_.push_back({*std::move(made), 0});
+    names_.merge(named);
   };
   add(true);
-  if (Status status = log_creation(made->id(), schema); !status.ok()) return status;
+  SnapshotNumber number = 0;
+  if (Status status = log_record(record, &number); !status.ok()) return status;
   ELIDER_TEST_POINT("catalog.table_logged");
-  // The sink is called before any thread can find the table, so the history names the table before
-  // a transaction uses it. mutex_ is not held during the call, because the sink is the
-  // application's code. If the sink throws, the table still exists, because the log already records
-  // it.
+  // If the sink throws, the table still exists, because the log already records it.
   try {
-    if (store_.options.history != nullptr) store_.options.history->on_table(made->id(), made->schema());
+    tell_history(*table);
   } catch (...) {
     add(false);
     throw;
   }
   add(false);
-  return tables_.back().get();
+  return table;
 }
 
-// Appends the creation to the log. The caller holds creation_mutex_, so the threads that create
-// tables do not use the log's last worker at the same time.
-Status Catalog::log_creation(uint32_t id, const Schema& schema) {
+// Appends a record to the log. The caller holds creation_mutex_, so the threads that change tables
+// do not use the log's last worker at the same time.
+Status Catalog::log_record(std::span<const std::byte> record, SnapshotNumber* number) {
   log::Log* const log = store_.log;
+  *number = store_.snapshots.current();
   if (log == nullptr) return {};
   const uint32_t worker = store_.workers.workers_max();
-  std::vector<std::byte> bytes;
-  encode_table(id, schema, &bytes);
   std::byte* place = nullptr;
-  if (Status status = log->reserve(worker, bytes.size(), &place); !status.ok()) return status;
+  if (Status status = log->reserve(worker, record.size(), &place); !status.ok()) return status;
   log->begin_commit(worker);
-  std::memcpy(place, bytes.data(), bytes.size());
-  log->publish(worker, store_.snapshots.current(), bytes.size());
+  std::memcpy(place, record.data(), record.size());
+  *number = store_.snapshots.current();
+  log->publish(worker, *number, record.size());
   log->end_commit(worker);
   return {};
 }
 
-AnyTable* Catalog::find(std::string_view name) const {
+AnyTable* Catalog::find_locked(std::string_view name) const {
   std::shared_lock lock(mutex_);
-  for (const auto& table : tables_)
-    if (table->schema().name == name) return table.get();
-  return nullptr;
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : found->second;
+}
+
+AnyTable* Catalog::find(std::string_view name) const {
+  AnyTable* const table = find_locked(name);
+  return table == nullptr || !table->usable() ? nullptr : table;
 }
 
 std::vector<AnyTable*> Catalog::tables() const {
   std::shared_lock lock(mutex_);
   std::vector<AnyTable*> all;
-  for (const auto& table : tables_) all.push_back(table.get());
+  for (const Slot& slot : slots_)
+    if (slot.table != nullptr && !slot.table->dropped()) all.push_back(slot.table.get());
   return all;
 }
 
-std::vector<AnyTable*> Catalog::tables_logged() {
+std::vector<Catalog::TableAt> Catalog::tables_at(SnapshotNumber number) {
   std::unique_lock made(creation_mutex_, std::defer_lock);
   if (!ELIDER_MUTANT(kSkipCreationLock) && !made.try_lock()) {
     ELIDER_TEST_POINT("checkpoint.awaits_table");
     made.lock();
   }
-  return tables();
+  std::shared_lock lock(mutex_);
+  std::vector<TableAt> all;
+  for (uint32_t id = 0; id < slots_.size(); ++id) {
+    const Slot& slot = slots_[id];
+    if (slot.table != nullptr && slot.table->dropped_at() > number) all.push_back({id, slot.table.get(), 0});
+    else all.push_back({id, nullptr, slot.dropped_version});
+  }
+  return all;
+}
+
+// -- changes --------------------------------------------------------------------------------------
+
+Status Catalog::change(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change, SnapshotNumber* number) {
+  std::lock_guard one_at_a_time(creation_mutex_);
+  AnyTable* const table = find(name);
+  if (table == nullptr) return not_found(name);
+  Result<Schema> changed = change(table->schema());
+  return changed.ok() ? change_to(*table, *std::move(changed), number) : changed.status();
+}
+
+// The caller holds creation_mutex_.
+Status Catalog::change_to(AnyTable& table, Schema schema, SnapshotNumber* number) {
+  if (Status status = storage::check_schema(schema, true); !status.ok()) return status;
+  const std::string old_name = table.schema().name;
+  std::string new_name = schema.name;
+  const bool renamed = new_name != old_name;
+  if (renamed && find_locked(new_name) != nullptr) return Status::invalid_argument("table '" + new_name + "' already exists");
+  const uint32_t version = table.versions().current().version + 1;
+  std::vector<std::byte> record;
+  encode_table(table.id(), schema, &record, version);
+  std::unique_ptr<storage::SchemaVersions::Version> made = storage::SchemaVersions::make(std::move(schema), version);
+  if (Status status = log_record(record, number); !status.ok()) return status;
+  ELIDER_TEST_POINT("catalog.change_logged");
+  std::unique_lock lock(mutex_);
+  if (renamed) {
+    auto node = names_.extract(old_name);
+    node.key() = std::move(new_name);
+    names_.insert(std::move(node));
+  }
+  table.change_schema(std::move(made), *number);
+  return {};
+}
+
+Result<AnyTable*> Catalog::begin_drop(std::string_view name) {
+  std::lock_guard one_at_a_time(creation_mutex_);
+  AnyTable* const table = find(name);
+  if (table == nullptr) return not_found(name);
+  table->set_usable(false);
+  return table;
+}
+
+Status Catalog::end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* number) {
+  const auto keep = [&](Status status) {
+    table.set_usable(true);
+    return status;
+  };
+  try {
+    ELIDER_TEST_POINT("catalog.drop_begun");
+    const auto reads = [&](uint32_t worker) { return store_.snapshots.reads(worker); };
+    if (!ELIDER_MUTANT(kDropAtOnce) && !store_.workers.await_inside(now_ns() + 1000 * wait_us, reads))
+      return keep(Status(Code::kDeadline, "table '" + table.schema().name +
+                                              "' was not dropped: a transaction that began before drop_table() is still open after " +
+                                              std::to_string(wait_us / 1000) + " ms; end it, also if it belongs to this thread"));
+    ELIDER_TEST_POINT("catalog.drop_alone");
+    std::lock_guard one_at_a_time(creation_mutex_);
+    const uint32_t version = table.versions().current().version + 1;
+    std::vector<std::byte> record;
+    encode_dropped_table(table.id(), table.schema().name, &record, version);
+    if (Status status = log_record(record, number); !status.ok()) return keep(std::move(status));
+    ELIDER_TEST_POINT("catalog.drop_logged");
+    std::unique_lock lock(mutex_);
+    slots_[table.id()].dropped_version = version;
+    names_.erase(table.schema().name);
+    table.set_dropped(*number);
+  } catch (const std::bad_alloc&) {
+    return keep(Status(Code::kMemoryLimit, Cause::kMemoryLimit));
+  }
+  sweep_soon(table);
+  return {};
+}
+
+// Frees the table's memory now, if no thread reads a snapshot. Otherwise, transactions free it
+// when these readers have ended.
+void Catalog::sweep_soon(AnyTable& table) {
+  if (WorkerLoan worker = lend_worker(store_.workers)) {
+    const Inside inside(*worker);
+    sweep(*worker, table);
+  }
+  for (uint64_t before = ~uint64_t{0}; !table.swept() && table.portions_swept() != before; store_.workers.collect())
+    before = table.portions_swept();
+}
+
+// -- recovery -------------------------------------------------------------------------------------
+
+Result<AnyTable*> Catalog::recover(const Schema& schema, uint32_t version) {
+  if (Status status = storage::check_schema(schema, true); !status.ok()) return status;
+  if (Status status = check_room(schema.name); !status.ok()) return status;
+  Result<std::unique_ptr<AnyTable>> made = make(schema);
+  if (!made.ok()) return made.status();
+  slots_.push_back({*std::move(made), 0});
+  AnyTable& table = *slots_.back().table;
+  if (version != 0) recover_change(table, schema, version);
+  return &table;
+}
+
+void Catalog::recover_dropped(uint32_t version) { slots_.push_back({nullptr, version}); }
+
+void Catalog::recover_change(AnyTable& table, Schema schema, uint32_t version) {
+  table.change_schema(storage::SchemaVersions::make(std::move(schema), version), 0);
+}
+
+void Catalog::recover_drop(AnyTable& table, uint32_t version) {
+  table.set_usable(false);
+  table.set_dropped(0);
+  slots_[table.id()].dropped_version = version;
+}
+
+Status Catalog::name_recovered() {
+  for (const Slot& slot : slots_) {
+    if (slot.table == nullptr) continue;
+    if (slot.table->dropped()) {
+      sweep_soon(*slot.table);
+      continue;
+    }
+    const std::string& name = slot.table->schema().name;
+    if (!names_.emplace(name, slot.table.get()).second) return Status(Code::kCorrupt, "two tables are named '" + name + "'");
+    tell_history(*slot.table);
+  }
+  return {};
 }
 
 }  // namespace elider::txn

@@ -1,17 +1,35 @@
-// Catalog: the tables of a database. It creates them, logs their creation, and finds them by name.
+// Catalog: the tables of a database. It creates, changes and drops them, logs this, and finds
+// tables by name.
 //
-// A table is never dropped, so a pointer to a table is valid as long as the catalog is.
-// Thread safety: all threads may call all functions.
+// A table has an id, its position, which no other table ever gets. The log has one record for each
+// creation, change or removal of a table, with the number of the table's version. The record is
+// logged before any thread can use the new version. So every commit that depends on it has the same
+// snapshot number or a later one, and recovery, which keeps all records up to some number, also
+// keeps the version (docs/design/schema-changes.md).
+//
+// Dropping. (1) The table becomes unusable: operations on it return kNotFound from now on. (2) The
+// call waits until the transactions that began before have ended, because they may still commit
+// writes to the table. Readers of snapshots, which do not write, are not awaited. (3) The removal
+// is logged. Invariant: the number n of this record is at least the number of every commit to the
+// table. So a checkpoint whose number is below n contains the table, and later checkpoints do not
+// need it. (4) The table's rows and indexes are freed after a grace period (txn/sweep.h). The
+// object itself stays, so a pointer to a table is valid as long as the catalog is.
+//
+// Thread safety: all threads may call all functions; functions for recovery must be called before
+// all others, by one thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/memory.h"
+#include "elider/function_ref.h"
 #include "elider/schema.h"
 #include "elider/status.h"
 #include "txn/any_table.h"
@@ -31,29 +49,74 @@ class Catalog {
   // Does not use `store` before the first other call.
   Catalog(Memory& memory, Store& store, TableMaker maker) : memory_(memory), store_(store), maker_(maker) {}
 
-  // Implements Database::create_table(), which describes the errors. The log records the creation
-  // before any commit to the table.
+  // Implements Database::create_table(), which describes the errors.
   Result<AnyTable*> create(const Schema& schema);
-  // Returns the table with this name, or null.
+  // Returns the table with this name, or null. A table that is being dropped is not found.
   AnyTable* find(std::string_view name) const;
-  // Returns all tables, ordered by id.
+  // Returns all tables but those that have been dropped, ordered by id.
   std::vector<AnyTable*> tables() const;
-  // Like tables(), but includes every table that has been logged. It waits for a table that another
-  // thread is creating, because this table may already be logged although no thread can find it.
-  std::vector<AnyTable*> tables_logged();
+  // A table as of a snapshot.
+  struct TableAt {
+    uint32_t id;
+    AnyTable* table;           // null if the table had been dropped
+    uint32_t dropped_version;  // the version of the removal, if it had been dropped
+  };
+  // Returns all tables that had been created or dropped up to this snapshot, and possibly later
+  // ones, ordered by id. The caller's worker must have begun to read the snapshot. Waits for a
+  // thread that is creating, changing or dropping a table, because this may already be logged
+  // although no thread can see it.
+  std::vector<TableAt> tables_at(SnapshotNumber number);
+
+  // Replaces the schema of a table by change(current schema), which may change the name and the row
+  // columns. Sets *number to the snapshot number of the change. Returns the status of change(), or
+  //   kNotFound         no table has this name
+  //   kInvalidArgument  another table has the new name
+  //   kIoError          the log could not be written; the table is unchanged
+  Status change(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change, SnapshotNumber* number);
+
+  // Implements Database::drop_table(), which describes the errors. begin_drop() makes the table
+  // unusable. end_drop() must follow; it waits and logs the removal, or makes the table usable
+  // again.
+  Result<AnyTable*> begin_drop(std::string_view name);
+  Status end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* number);
+
+  // -- recovery -----------------------------------------------------------------------------------
+
+  // Adds a table with the next id, whose indexes may lack their key functions. It is not found by
+  // its name before name_recovered().
+  Result<AnyTable*> recover(const Schema& schema, uint32_t version);
+  // Adds an id whose table has been dropped.
+  void recover_dropped(uint32_t version);
+  // Replaces the schema of a recovered table, or drops the table.
+  void recover_change(AnyTable& table, Schema schema, uint32_t version);
+  void recover_drop(AnyTable& table, uint32_t version);
+  // Makes recovered tables known by name, and frees the memory of dropped ones.
+  //   kCorrupt  two tables have the same name
+  Status name_recovered();
 
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
  private:
-  Status log_creation(uint32_t id, const Schema& schema);
+  struct Slot {
+    std::unique_ptr<AnyTable> table;  // null if the table was dropped before the database was opened
+    uint32_t dropped_version = 0;     // the version of the removal, if the table is dropped
+  };
+  Status change_to(AnyTable& table, Schema schema, SnapshotNumber* number);
+  Status check_room(const std::string& name) const;
+  Result<std::unique_ptr<AnyTable>> make(const Schema& schema);
+  void tell_history(const AnyTable& table);
+  AnyTable* find_locked(std::string_view name) const;
+  Status log_record(std::span<const std::byte> record, SnapshotNumber* number);
+  void sweep_soon(AnyTable& table);
 
   Memory& memory_;
   Store& store_;
   const TableMaker maker_;
-  std::mutex creation_mutex_;        // held by create(); acquired before mutex_
-  mutable std::shared_mutex mutex_;  // guards tables_
-  std::vector<std::unique_ptr<AnyTable>> tables_;
+  std::mutex creation_mutex_;        // held by threads that create, change or drop a table; acquired before mutex_
+  mutable std::shared_mutex mutex_;  // guards the members below
+  std::vector<Slot> slots_;          // by id
+  std::map<std::string, AnyTable*, std::less<>> names_;
 };
 
 }  // namespace elider::txn

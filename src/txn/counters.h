@@ -64,33 +64,58 @@ struct TableCounters {
 };
 
 // An array that other threads may read while its owner adds entries.
+// Entries from kDirect on are rare, so there is no place for them before the first one is added.
 template <class Entry, uint32_t kMax>
 class CounterArray {
  public:
   ~CounterArray() {
-    for (auto& entry : entries_) delete entry.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < kDirect; ++i) delete entries_[i].load(std::memory_order_relaxed);
+    if (Place* const more = more_.load(std::memory_order_relaxed); more != nullptr) {
+      for (uint32_t i = kDirect; i < kMax; ++i) delete more[i - kDirect].load(std::memory_order_relaxed);
+      delete[] more;
+    }
   }
   Entry& operator[](uint32_t i) {
+    if (i >= kDirect) [[unlikely]] return beyond(i);
     Entry* entry = entries_[i].load(std::memory_order_relaxed);  // relaxed: only this thread stores it
-    return entry != nullptr ? *entry : make(i);
+    return entry != nullptr ? *entry : make(entries_[i]);
   }
-  const Entry* find(uint32_t i) const { return entries_[i].load(std::memory_order_acquire); }
+  const Entry* find(uint32_t i) const {
+    if (i < kDirect) return entries_[i].load(std::memory_order_acquire);
+    const Place* const more = more_.load(std::memory_order_acquire);
+    return more == nullptr ? nullptr : more[i - kDirect].load(std::memory_order_acquire);
+  }
 
  private:
+  using Place = std::atomic<Entry*>;
+  static constexpr uint32_t kDirect = kMax < 1024 ? kMax : 1024;
+
   // Creates the entry. Commits call make(), so make() must not fail: if memory is exhausted, it
   // returns a dummy entry whose counts are never reported.
-  [[gnu::noinline]] Entry& make(uint32_t i) {
+  [[gnu::noinline]] Entry& make(Place& place) {
     auto* entry = new (std::nothrow) Entry;
     if (entry == nullptr) return lost_;
-    entries_[i].store(entry, std::memory_order_release);
+    place.store(entry, std::memory_order_release);
     return *entry;
   }
-  std::array<std::atomic<Entry*>, kMax> entries_{};
+  [[gnu::noinline]] Entry& beyond(uint32_t i) {
+    Place* more = more_.load(std::memory_order_relaxed);
+    if (more == nullptr) {
+      more = new (std::nothrow) Place[kMax - kDirect] {};
+      if (more == nullptr) return lost_;
+      more_.store(more, std::memory_order_release);
+    }
+    Entry* const entry = more[i - kDirect].load(std::memory_order_relaxed);
+    return entry != nullptr ? *entry : make(more[i - kDirect]);
+  }
+
+  std::array<Place, kDirect> entries_{};
+  std::atomic<Place*> more_{nullptr};
   Entry lost_;
 };
 
 inline constexpr uint32_t kProceduresMax = 257;  // index 0: procedures without a name
-inline constexpr uint32_t kTablesMax = 1024;
+inline constexpr uint32_t kTablesMax = 65535;
 
 // Counters that are updated only if EngineParts::counted_lookups is set.
 struct LookupCounters {

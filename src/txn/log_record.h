@@ -1,5 +1,5 @@
-// Decodes a log record, which contains either the entries of a commit or the schema of a newly
-// created table.
+// Decodes a log record, which contains either the entries of a commit or the schema of a table
+// that was created, changed or dropped.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,8 +13,9 @@
 
 namespace elider::txn {
 
-// Calls on_table(id, schema) -> Status if the record creates a table, or on_entry(entry) -> Status
-// for each entry of a commit, in order. Stops at the first status that is not ok, and returns it.
+// Calls on_table(TableRecord) -> Status if the record describes a table, or on_entry(entry) ->
+// Status for each entry of a commit, in order. Stops at the first status that is not ok, and
+// returns it.
 // Returns kCorrupt if the record is malformed, and kUnsupported if it uses a feature that this
 // program does not support. The message does not say which record is affected; the caller adds
 // that.
@@ -33,10 +34,9 @@ Status take_record_apart(std::span<const std::byte> bytes, OnTable&& on_table, O
     }
     case RecordKind::kTable:
     case RecordKind::kUntaggedTable: {
-      uint32_t id = 0;
-      Schema schema;
-      if (Status status = decode_table(bytes, &id, &schema); !status.ok()) return status;
-      return on_table(id, std::move(schema));
+      TableRecord record;
+      if (Status status = decode_table(bytes, &record); !status.ok()) return status;
+      return on_table(std::move(record));
     }
   }
   return Status(Code::kCorrupt, "the record is of an unknown kind");

@@ -47,8 +47,13 @@ void retire_memory_of(Worker& worker, Row* row, uint64_t table_address, Reclaim 
   worker.retire(step, row, table_address, storage::all_bytes(layout, row));
 }
 
+// Zones and inline places are freed as a whole when their table has been dropped.
+bool freed_with_places(const AnyTable& table, const Row* row) { return table.dropped() && table.places_have(row); }
+
 void free_row_now(Worker& worker, void* object, uint64_t table_address) {
-  storage::free_row(worker, reinterpret_cast<AnyTable*>(table_address)->layout(), static_cast<Row*>(object));
+  const AnyTable& table = *reinterpret_cast<AnyTable*>(table_address);
+  auto* const row = static_cast<Row*>(object);
+  if (!freed_with_places(table, row)) storage::free_row(worker, table.layout(), row);
 }
 
 // If the table has secondary indexes, the row's memory is freed only after two grace periods. A
@@ -56,8 +61,10 @@ void free_row_now(Worker& worker, void* object, uint64_t table_address) {
 // row, noticed that the row is removed, and removed the entry again. A reader that saw this entry
 // may have entered after the unlinking, but at most one epoch later.
 void free_row(Worker& worker, void* object, uint64_t table_address) {
-  if (reinterpret_cast<AnyTable*>(table_address)->secondary_count() == 0) free_row_now(worker, object, table_address);
-  else retire_memory_of(worker, static_cast<Row*>(object), table_address, free_row_now);
+  const AnyTable& table = *reinterpret_cast<AnyTable*>(table_address);
+  if (table.secondary_count() == 0) free_row_now(worker, object, table_address);
+  else if (!freed_with_places(table, static_cast<Row*>(object)))
+    retire_memory_of(worker, static_cast<Row*>(object), table_address, free_row_now);
 }
 
 // Computes the row's values in secondary indexes `first` to `last` (inclusive). The caller must
@@ -138,6 +145,7 @@ void retire_task(Worker& worker, Reclaim step, Task* task) {
 
 bool unlink_absent_row(Worker& worker, const UnlinkTask& task) {
   auto& [table, row, own_key, absent_word] = task;
+  if (table->dropped()) return true;  // the sweep unlinks the row (txn/sweep.h)
   const KeyRef key = own_key;
   // The lock bit is ignored, because the word may return to its earlier value when it is unlocked.
   return table->find_row(key) != row || (row->cell(table->layout(), 0).load() & ~word::kLocked) != absent_word ||
@@ -161,6 +169,7 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   const KeyRef key = task->key;
   const StaleEntry entry = task->entry;
   const Layout& layout = table->layout();
+  if (table->dropped()) return;  // the sweep removes the entry
   std::lock_guard lock(table->stale().mutex);
   auto found = table->stale().by_row.find(row);
   if (found == table->stale().by_row.end()) return;

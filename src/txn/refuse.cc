@@ -20,7 +20,7 @@ Status refuse_restricted_write(const TableRef& table) {
 const detail::ColumnSet* accept_restricted_write(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::TableBase& base = *table.base();
   const detail::ColumnSet* const chosen = columns.set();
-  if (base.database_id() != database_id || base.writable_in() != 0) return nullptr;
+  if (base.usable_in() != database_id || base.writable_in() != 0) return nullptr;
   if (chosen == nullptr || chosen->table != &base) return nullptr;
   return chosen->whole || (chosen->columns & base.layout().indexed_columns()) != 0 ? nullptr : chosen;
 }
@@ -29,10 +29,15 @@ Status refuse_arguments(uint64_t database_id, const TableRef& table, const Colum
   if (!table) return Status::invalid_argument("the operation was given an empty TableRef");
   const std::string named = "table '" + table.schema().name + "'";
   if (table.base()->database_id() != database_id) return Status::invalid_argument(named + " belongs to another database");
+  if (!table.base()->usable()) return refuse_dropped(*table.base());
   if (columns.set() != nullptr && columns.set()->table == nullptr)
     return Status::invalid_argument("some of the given columns do not belong to " + named);
   if (columns.set() == nullptr || columns.set()->table == table.base()) return refuse_restricted_write(table);
   return Status::invalid_argument("the given columns belong to a table other than " + named.substr(6));
+}
+
+Status refuse_dropped(const detail::TableBase& table) {
+  return Status(Code::kNotFound, "table '" + table.schema().name + "' has been dropped");
 }
 
 Status refuse_pending_edit(const TableRef& table) {
@@ -54,11 +59,11 @@ Status refuse_scan_of_hashed(const TableRef& table) {
 Status refuse_scan_of_rows_in_writing() {
   return Status::invalid_argument("scan_rows reads a snapshot; use it in a read-only transaction");
 }
-Status refuse_view_of_other_size(const detail::TableBase& table, KeyRef key) {
+Status refuse_view_of_other_size(const detail::TableBase& table, detail::KeyRef key) {
   return Status(Code::kInvalidArgument, Cause::kNone, table.error(Code::kInvalidArgument, Cause::kNone, key),
                 "edit(): this transaction has changed the size of the row since it read the view; read the row again");
 }
-Status refuse_version_of_written(const detail::TableBase& table, KeyRef key) {
+Status refuse_version_of_written(const detail::TableBase& table, detail::KeyRef key) {
   return Status(Code::kInvalidArgument, Cause::kNone, table.error(Code::kInvalidArgument, Cause::kNone, key),
                 "version(): this transaction has written the row, whose new version is known only after the commit");
 }
@@ -83,6 +88,7 @@ Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
     const std::string what = named + "cannot add to column '" + column.name + "': ";
     if (column.type == ColumnType::kBytes) return Status::invalid_argument(what + "it is not a number");
     if (column.type != type) return Status::invalid_argument(what + "it is a number of another type");
+    if (!table.base()->usable()) return refuse_dropped(*table.base());
     if (table.base()->writable_in() == 0) return refuse_restricted_write(table);
     return Status::invalid_argument(what + "a secondary index reads it");
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "elider/key.h"
 #include "elider/status.h"
 #include "elider/table.h"
 #include "storage/table.h"
@@ -21,19 +22,20 @@ template <Purpose kPurpose>
 const detail::ColumnSet* accept_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns) {
   const detail::ColumnSet* const chosen = columns.set();
   if (!table) [[unlikely]] return nullptr;
-  const uint64_t of_table = kPurpose == Purpose::kWrite ? table.base()->writable_in() : table.base()->database_id();
+  const uint64_t of_table = kPurpose == Purpose::kWrite ? table.base()->writable_in() : table.base()->usable_in();
   if (of_table != database_id || (chosen != nullptr && chosen->table != table.base())) [[unlikely]]
     return kPurpose == Purpose::kWrite ? accept_restricted_write(database_id, table, columns) : nullptr;
   return chosen != nullptr ? chosen : &table.base()->layout().all();
 }
 Status refuse_arguments(uint64_t database_id, const TableRef& table, const ColumnsRef& columns);
+Status refuse_dropped(const detail::TableBase& table);
 Status refuse_pending_edit(const TableRef& table);
 Status refuse_view(const TableRef& table);
 Status refuse_whole_write(const TableRef& table);
 Status refuse_scan_of_hashed(const TableRef& table);
 Status refuse_scan_of_rows_in_writing();
-Status refuse_view_of_other_size(const detail::TableBase& table, KeyRef key);
-Status refuse_version_of_written(const detail::TableBase& table, KeyRef key);
+Status refuse_view_of_other_size(const detail::TableBase& table, detail::KeyRef key);
+Status refuse_version_of_written(const detail::TableBase& table, detail::KeyRef key);
 inline constexpr unsigned kScanThreadsMax = 256;
 Status refuse_scan_threads(unsigned threads);
 Status refuse_index(const TableRef& table, uint32_t position);

@@ -35,7 +35,7 @@ class Table final : public AnyTable {
       : AnyTable(std::move(described), keys == index::KeyKind::kBytes, Sync::kRegions, id, database_id, block_threshold_bytes,
                  protocol_bytes),
         keys_(schema().key_index, keys, index::RowKey{layout().block_bytes()}) {
-    for (uint32_t i = 0; i < secondary_count(); ++i) secondary_.emplace_back(keys);
+    make_secondary();
   }
 
   KeyIndexType& keys() { return keys_; }
@@ -116,6 +116,18 @@ class Table final : public AnyTable {
     });
   }
 
+  void free_key_index(Worker& worker) override {
+    keys_.visit([&](auto& index) {
+      if constexpr (requires { index.free_buckets(worker); }) index.free_buckets(worker);
+    });
+  }
+  void give_key_functions(Schema schema) override {
+    const storage::SchemaVersions::Version& now = versions().current();
+    change_schema(storage::SchemaVersions::make(std::move(schema), now.version), now.number);
+    set_secondary_count(static_cast<uint32_t>(this->schema().indexes.size()));
+    make_secondary();
+  }
+
   Status verify_indexes() const override {
     const auto verify = [](const auto& index) { return index.verify(); };
     if (Status status = keys_.visit(verify); !status.ok()) return status;
@@ -137,6 +149,11 @@ class Table final : public AnyTable {
   }
 
  private:
+  void make_secondary() {
+    const auto kind = byte_keys() ? index::KeyKind::kBytes : index::KeyKind::kNumbers;
+    secondary_.clear();
+    for (uint32_t i = 0; i < secondary_count(); ++i) secondary_.emplace_back(kind);
+  }
   // Calls f(latch) for each latch of the table's indexes.
   template <class F>
   void for_each_latch(F&& f) {

@@ -27,10 +27,12 @@ enum class Tag : uint64_t {
   kKeyKind = 19,
   kKeyField = 21,
   kRowColumn = 23,
+  kVersion = 25,
+  kDropped = 27,
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
-enum class RowColumnTag : uint64_t { kName = 1, kType = 3, kNullable = 5, kScale = 7, kDefault = 9 };
+enum class RowColumnTag : uint64_t { kName = 1, kType = 3, kNullable = 5, kScale = 7, kDefault = 9, kDropped = 11 };
 enum class KeyFieldTag : uint64_t { kType = 1, kDescending = 3, kNull = 5, kField = 7 };
 
 // The maximum size of an encoded number, including the bytes after it that put_varint() may
@@ -159,7 +161,7 @@ Status take_key_field(Bytes from, size_t depth, KeyField* field) {
 }
 
 Status take_row_column(Bytes from, RowColumn* column) {
-  uint32_t type = 0, nullable = 0, scale = 0;
+  uint32_t type = 0, nullable = 0, scale = 0, dropped = 0;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
     switch (static_cast<RowColumnTag>(tag)) {
       case RowColumnTag::kName: return take(bytes, &column->name);
@@ -171,11 +173,13 @@ Status take_row_column(Bytes from, RowColumn* column) {
       case RowColumnTag::kNullable: return take(bytes, 1, &nullable);
       case RowColumnTag::kScale: return take(bytes, kDecimalScaleMax, &scale);
       case RowColumnTag::kDefault: return take(bytes, &column->default_bytes.emplace());
+      case RowColumnTag::kDropped: return take(bytes, 1, &dropped);
     }
     return unknown("a column of its described rows", tag);
   });
   column->type = static_cast<RowType>(type);
   column->nullable = nullable == 1;
+  column->dropped = dropped == 1;
   column->scale = static_cast<uint8_t>(scale);
   return status;
 }
@@ -251,12 +255,13 @@ struct Seen {
   bool all() const { return id && name && row_bytes; }
 };
 
-Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
+Status take_tagged(Bytes from, TableRecord* record) {
   Seen seen;
-  uint32_t key_index = 0, key_kind = 0, sized_rows = 0;
+  Schema* const schema = &record->schema;
+  uint32_t key_index = 0, key_kind = 0, sized_rows = 0, dropped = 0;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
     switch (static_cast<Tag>(tag)) {
-      case Tag::kId: return seen.id = true, take(bytes, kAny, id);
+      case Tag::kId: return seen.id = true, take(bytes, kAny, &record->id);
       case Tag::kName: return seen.name = true, take(bytes, &schema->name);
       case Tag::kKeyIndex: return take(bytes, std::size(kKeyIndexes) - 1, &key_index);
       case Tag::kRowBytes: return seen.row_bytes = true, take(bytes, kAny, &schema->row_bytes);
@@ -274,11 +279,15 @@ Status take_tagged(Bytes from, uint32_t* id, Schema* schema) {
       case Tag::kRowColumn:
         if (schema->row_columns.size() == kRowColumnsMax) return does_not_fit();
         return take_row_column(bytes, &schema->row_columns.emplace_back());
+      case Tag::kVersion: return take(bytes, kAny, &record->version);
+      case Tag::kDropped: return take(bytes, 1, &dropped);
       case Tag::kZones: return take(bytes, kAny, &schema->zones);
       case Tag::kInlineRows: return take_varint(&bytes, &schema->inline_rows) && bytes.empty() ? Status() : does_not_fit();
     }
     return unknown("the table", tag);
   });
+  record->dropped = dropped == 1;
+  if (record->dropped) seen.row_bytes = true;
   schema->key_kind = static_cast<KeyKind>(key_kind);
   schema->sized_rows = sized_rows == 1;
   schema->key_index = static_cast<KeyIndex>(key_index);
@@ -305,14 +314,33 @@ Fields fields_of(const RowColumn& described) {
   if (described.nullable) column.put(RowColumnTag::kNullable, uint64_t{1});
   if (described.scale != 0) column.put(RowColumnTag::kScale, uint64_t{described.scale});
   if (described.default_bytes) column.put(RowColumnTag::kDefault, *described.default_bytes);
+  if (described.dropped) column.put(RowColumnTag::kDropped, uint64_t{1});
   return column;
 }
 }  // namespace
 
-void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out) {
+namespace {
+Fields begin_table(uint32_t id, const std::string& name, uint32_t version) {
   Fields table;
   table.put(Tag::kId, uint64_t{id});
-  table.put(Tag::kName, schema.name);
+  table.put(Tag::kName, name);
+  if (version != 0) table.put(Tag::kVersion, uint64_t{version});
+  return table;
+}
+void append(const Fields& table, std::vector<std::byte>* out) {
+  out->push_back(static_cast<std::byte>(RecordKind::kTable));
+  table.append_to(out);
+}
+}  // namespace
+
+void encode_dropped_table(uint32_t id, const std::string& name, std::vector<std::byte>* out, uint32_t version) {
+  Fields table = begin_table(id, name, version);
+  table.put(Tag::kDropped, uint64_t{1});
+  append(table, out);
+}
+
+void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out, uint32_t version) {
+  Fields table = begin_table(id, schema.name, version);
   table.put(Tag::kKeyIndex, static_cast<uint64_t>(schema.key_index));
   table.put(Tag::kRowBytes, uint64_t{schema.row_bytes});
   for (const Column& described : schema.columns) {
@@ -337,16 +365,15 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
   for (const RowColumn& column : schema.row_columns) table.put(Tag::kRowColumn, fields_of(column));
   if (schema.inline_rows != 0) table.put(Tag::kInlineRows, schema.inline_rows);
   if (schema.zones != 0) table.put(Tag::kZones, uint64_t{schema.zones});
-  out->push_back(static_cast<std::byte>(RecordKind::kTable));
-  table.append_to(out);
+  append(table, out);
 }
 
-Status decode_table(std::span<const std::byte> bytes, uint32_t* id, Schema* schema) {
-  *schema = {};
+Status decode_table(std::span<const std::byte> bytes, TableRecord* record) {
+  *record = {};
   if (bytes.empty()) return does_not_fit();
   switch (static_cast<RecordKind>(bytes.front())) {
-    case RecordKind::kTable: return take_tagged(bytes.subspan(1), id, schema);
-    case RecordKind::kUntaggedTable: return take_untagged(bytes.subspan(1), id, schema) ? Status() : does_not_fit();
+    case RecordKind::kTable: return take_tagged(bytes.subspan(1), record);
+    case RecordKind::kUntaggedTable: return take_untagged(bytes.subspan(1), &record->id, &record->schema) ? Status() : does_not_fit();
     case RecordKind::kCommit: break;
   }
   return does_not_fit();

@@ -8,6 +8,14 @@
 
 namespace elider::txn {
 namespace {
+Status decode(std::span<const std::byte> bytes, uint32_t* id, Schema* schema) {
+  TableRecord record;
+  Status status = decode_table(bytes, &record);
+  *id = record.id;
+  *schema = std::move(record.schema);
+  return status;
+}
+
 
 std::vector<std::byte> record_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;
@@ -32,7 +40,7 @@ TEST(TableRecord, PlacesOfRowsAreKept) {
   encode_table(7, schema, &bytes);
   uint32_t id = 0;
   Schema read;
-  EXPECT_TRUE(decode_table(bytes, &id, &read).ok());
+  EXPECT_TRUE(decode(bytes, &id, &read).ok());
   EXPECT_EQ(read.inline_rows, 1'000'000u);
 }
 
@@ -47,7 +55,7 @@ TEST(TableRecord, KeyFieldsAreKept) {
   encode_table(7, schema, &bytes);
   uint32_t id = 0;
   Schema read;
-  EXPECT_TRUE(decode_table(bytes, &id, &read).ok());
+  EXPECT_TRUE(decode(bytes, &id, &read).ok());
   EXPECT_EQ(read.key_fields, schema.key_fields);
 }
 
@@ -81,14 +89,14 @@ TEST(TableRecord, TooManyKeyFieldsAreRefused) {
   encode_table(7, schema, &nested);
   uint32_t id = 0;
   Schema read;
-  EXPECT_EQ(decode_table(many, &id, &read).code(), Code::kCorrupt);
-  EXPECT_EQ(decode_table(nested, &id, &read).code(), Code::kCorrupt);
+  EXPECT_EQ(decode(many, &id, &read).code(), Code::kCorrupt);
+  EXPECT_EQ(decode(nested, &id, &read).code(), Code::kCorrupt);
 }
 
 void expect_cars(std::span<const std::byte> bytes) {
   uint32_t id = 0;
   Schema read;
-  const Status status = decode_table(bytes, &id, &read);
+  const Status status = decode(bytes, &id, &read);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(id, 300u);
   EXPECT_EQ(read.name, "cars");
@@ -149,16 +157,16 @@ TEST(TableRecord, WhatIsCutOrFollowedBySomethingIsRefused) {
   Schema decoded;
   std::vector<std::byte> bytes = golden();
   for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_EQ(decode_table(std::span(bytes).first(size), &id, &decoded).code(), Code::kCorrupt) << size;
+    EXPECT_EQ(decode(std::span(bytes).first(size), &id, &decoded).code(), Code::kCorrupt) << size;
   bytes.push_back(std::byte{0});
-  EXPECT_EQ(decode_table(bytes, &id, &decoded).code(), Code::kCorrupt);
+  EXPECT_EQ(decode(bytes, &id, &decoded).code(), Code::kCorrupt);
 }
 
 TEST(TableRecord, WithoutWhatEveryTableHasIsRefused) {
   uint32_t id = 0;
   Schema decoded;
-  EXPECT_EQ(decode_table(record_of({3, 2, 1, 1, 5, 3, 1, 'x'}), &id, &decoded).code(), Code::kCorrupt) << "no size of a row";
-  EXPECT_TRUE(decode_table(record_of({3, 3, 1, 1, 5, 3, 1, 'x', 7, 1, 8}), &id, &decoded).ok());
+  EXPECT_EQ(decode(record_of({3, 2, 1, 1, 5, 3, 1, 'x'}), &id, &decoded).code(), Code::kCorrupt) << "no size of a row";
+  EXPECT_TRUE(decode(record_of({3, 3, 1, 1, 5, 3, 1, 'x', 7, 1, 8}), &id, &decoded).ok());
 }
 
 // Fields that a later version may add. Fields with odd tags must be supported, and others are
@@ -166,13 +174,13 @@ TEST(TableRecord, WithoutWhatEveryTableHasIsRefused) {
 TEST(TableRecord, AFieldThatIsNotKnownIsRefusedByNameOrPassedBy) {
   uint32_t id = 0;
   Schema decoded;
-  const Status status = decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 99, 1, 0}), &id, &decoded);
+  const Status status = decode(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 99, 1, 0}), &id, &decoded);
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_NE(status.message().find("table 'x'"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("99"), std::string::npos) << status.message();
-  EXPECT_TRUE(decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 98, 1, 0}), &id, &decoded).ok());
+  EXPECT_TRUE(decode(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 98, 1, 0}), &id, &decoded).ok());
   // An unknown field of a column.
-  const Status of_column = decode_table(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 9, 4, 1, 21, 1, 0}), &id, &decoded);
+  const Status of_column = decode(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 9, 4, 1, 21, 1, 0}), &id, &decoded);
   EXPECT_EQ(of_column.code(), Code::kUnsupported);
 }
 

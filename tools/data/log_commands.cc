@@ -102,11 +102,22 @@ Json key_of(const files::LoggedChange& change) {
   return utf8;
 }
 
+std::vector<std::string> columns_of(const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Column& column : schema.columns) names.push_back(shown(column.name));
+  for (const RowColumn& column : schema.row_columns)
+    if (!column.dropped) names.push_back(shown(column.name));
+  return names;
+}
+
 void print_text(const files::LoggedRecord& record, const std::string& table) {
   fmt::print("{} {} at {}{}\n", record.number, record.file, record.offset, record.counts ? "" : "  (void)");
   if (record.made_table) {
-    fmt::print("  table #{} '{}', rows of {} bytes:", record.table, shown(record.schema.name), record.schema.row_bytes);
-    for (const Column& column : record.schema.columns) fmt::print(" {}", shown(column.name));
+    fmt::print("  table #{} '{}'", record.table, shown(record.schema.name));
+    if (record.dropped) fmt::print(" dropped");
+    else if (record.table_version != 0) fmt::print(" changed to version {}", record.table_version);
+    if (!record.dropped) fmt::print(", rows of {} bytes:", record.schema.row_bytes);
+    for (const std::string& name : columns_of(record.schema)) fmt::print(" {}", name);
     fmt::print("\n");
   }
   for (const files::LoggedChange& change : record.changes) {
@@ -123,10 +134,12 @@ void print_text(const files::LoggedRecord& record, const std::string& table) {
 void print_json(std::FILE* out, const files::LoggedRecord& record, const std::string& table) {
   Json line = {{"number", record.number}, {"file", shown(record.file)}, {"offset", record.offset}, {"counts", record.counts}};
   if (record.made_table) {
-    Json columns = Json::array();
-    for (const Column& column : record.schema.columns) columns.push_back(shown(column.name));
-    line["table"] = {
-        {"id", record.table}, {"name", shown(record.schema.name)}, {"row_bytes", record.schema.row_bytes}, {"columns", columns}};
+    line["table"] = {{"id", record.table},
+                     {"name", shown(record.schema.name)},
+                     {"version", record.table_version},
+                     {"dropped", record.dropped},
+                     {"row_bytes", record.schema.row_bytes},
+                     {"columns", columns_of(record.schema)}};
   }
   Json changes = Json::array();
   for (const files::LoggedChange& change : record.changes) {

@@ -134,8 +134,10 @@ Status SequenceState::at_least(uint64_t number) {
   return {};
 }
 
+bool is_reserved_name(std::string_view name) { return name.starts_with(kReserved); }
+
 Status check_reserved_name(const Schema& schema) {
-  if (!std::string_view(schema.name).starts_with(kReserved)) return {};
+  if (!is_reserved_name(schema.name)) return {};
   for (const char* const name : kTableNames)
     if (schema.name == name && storage::difference(sequence_schema(name).schema(), schema).empty()) return {};
   return Status::invalid_argument("table '" + schema.name + "': names that begin with '" + std::string(kReserved) +

@@ -85,6 +85,8 @@ class SequenceState {
 // Returns kInvalidArgument if an application creates a table that has a reserved name and whose
 // schema differs from the database's own schema for it.
 Status check_reserved_name(const Schema& schema);
+// Returns true if the name is reserved for tables of the database itself.
+bool is_reserved_name(std::string_view name);
 
 class Sequences {
  public:

@@ -14,7 +14,7 @@ Statistics EngineBase::statistics() const {
   for (uint32_t i = 0; i < s.procedures.size(); ++i) s.procedures[i].name = store_.procedures.name(i);
   const std::vector<txn::AnyTable*> tables = catalog_.tables();
   s.tables.resize(tables.size());
-  for (const txn::AnyTable* table : tables) add_memory(*table, s);
+  for (size_t i = 0; i < tables.size(); ++i) add_memory(*tables[i], s.tables[i], s);
   std::vector<int64_t> rows(s.tables.size());
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = tables[i]->recovered_rows();
   std::vector<txn::ConflictedKeys::Sums> conflicted(s.tables.size());
@@ -41,7 +41,7 @@ Statistics EngineBase::statistics() const {
       }
     }
     for (uint32_t i = 0; i < s.tables.size(); ++i) {
-      const txn::TableCounters* of = counters.tables.find(i);
+      const txn::TableCounters* of = counters.tables.find(tables[i]->id());
       if (of == nullptr) continue;
       rows[i] += of->rows.get();
       s.tables[i].commits += static_cast<uint64_t>(of->commits.get());
@@ -83,7 +83,7 @@ Statistics EngineBase::statistics() const {
 // Sets the table's name and memory figures. Row blocks and index nodes that are unlinked and wait
 // for their grace period are counted only in Statistics::Memory, except for row blocks of different
 // sizes, which count until they are freed.
-void EngineBase::add_memory(const txn::AnyTable& table, Statistics& s) const {
+void EngineBase::add_memory(const txn::AnyTable& table, Statistics::Table& its, Statistics& s) const {
   // A sum may be negative, because its counters are not read at one instant.
   const auto counted = [](int64_t sum) { return static_cast<uint64_t>(std::max<int64_t>(sum, 0)); };
   const storage::Layout& layout = table.layout();
@@ -93,7 +93,6 @@ void EngineBase::add_memory(const txn::AnyTable& table, Statistics& s) const {
   if (layout.inline_rows() != nullptr || !layout.plain_rows()) row_blocks = counted(apart.outside.bytes());
   if (layout.inline_rows() != nullptr) row_blocks += memory_.bytes_taken(layout.inline_rows()->bytes());
 
-  Statistics::Table& its = s.tables[table.id()];
   its.name = table.schema().name;
   its.row_bytes = row_blocks + counted(apart.blocks.bytes());
   its.version_bytes = counted(apart.versions.bytes());

@@ -113,6 +113,7 @@ constexpr option_entry::Entry<Member> kOptionEntries[] = {
     {number("recovery_threads", "threads", 1, 64, "Threads that recover the database when it opens", "one per processor, at most 16"),
      &Options::recovery_threads},
     {number("recover_to", "", 0, kAny, "Recover the state as of this commit number and discard later commits"), &Options::recover_to},
+    {flag("upgrade", "Add the columns that the program's descriptions have and the tables of described rows lack"), &Options::upgrade},
     {flag("leave_out_indexes", "Open tables whose schemas are not given, but without their secondary indexes"),
      &Options::leave_out_indexes},
 };

@@ -100,6 +100,20 @@ bool HashTable<Sync, KeyType>::add_segment(Worker& worker, size_t index) {
   return true;
 }
 
+template <sync::Policy Sync, class KeyType>
+void HashTable<Sync, KeyType>::free_buckets(Worker& worker) {
+  Bucket** const directory = directory_.load(std::memory_order_acquire);
+  int64_t freed = 0;
+  const auto free = [&](void* memory, size_t bytes) {
+    worker.free(memory, bytes, MemoryPart::kIndexes);
+    freed += static_cast<int64_t>(bytes);
+  };
+  for (unsigned segment = 1; segment <= segment_of(bucket_count() - 1); ++segment)
+    free(directory[segment], buckets_of(segment) * sizeof(Bucket));
+  if (directory != first_directory_.data()) free(directory, directory_size_ * sizeof(Bucket*));
+  counts_.add(worker.id(), 0, -freed);
+}
+
 // Performs one step, from n buckets to n + 1.
 template <sync::Policy Sync, class KeyType>
 auto HashTable<Sync, KeyType>::split_bucket(size_t n) -> StepAttempt {

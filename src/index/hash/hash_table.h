@@ -106,6 +106,9 @@ class HashTable {
   // bucket_count(). Other threads may write meanwhile. An entry that is present throughout is
   // appended once; other entries may or may not be appended.
   void read_bucket(size_t index, size_t n, Entries* entries) const;
+  // Frees the memory of all buckets but the first ones. The table must be empty. Afterwards, only
+  // the destructor may be called.
+  void free_buckets(Worker& worker);
 
   // Checks every invariant. No thread may write meanwhile. The message names the damaged bucket and
   // what is wrong with it.

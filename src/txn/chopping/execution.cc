@@ -193,6 +193,18 @@ Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, 
   return {};
 }
 
+std::string procedure_that_uses(const Execution& execution, uint32_t table_id) {
+  const auto declares = [&](const DeclaredOperation& operation) {
+    if (table_id >= operation.tables.size()) return false;
+    const DeclaredTable& may = operation.tables[table_id];
+    return (may.reads | may.writes | may.adds | may.scans).declared || may.inserts || may.removes;
+  };
+  for (const ExecutableProcedure& procedure : execution.procedures)
+    for (const auto* part : {&procedure.head, &procedure.core, &procedure.tail, &procedure.deferred})
+      if (std::any_of(part->begin(), part->end(), declares)) return procedure.name;
+  return {};
+}
+
 void add_sites(const ElisionPolicy& policy, Execution* execution) {
   execution->elision = policy;
   execution->elision.conflict_aborts_max = std::min(policy.conflict_aborts_max, 10u);

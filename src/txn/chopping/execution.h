@@ -57,6 +57,9 @@ struct Execution {
 Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, std::span<const TableRef> tables,
                       const InstallOptions& options, Execution* execution);
 
+// Returns the name of a procedure that declares the table with this id, or "".
+std::string procedure_that_uses(const Execution& execution, uint32_t table_id);
+
 // Makes calls run in hardware transactions. A hardware transaction is retried at most 10 times
 // after conflicts, once after capacity aborts, and 3 times at a locked row; the policy may set
 // lower limits. The limits are low because an abort discards an entire call. `execution` must not

@@ -1,0 +1,114 @@
+// The member functions of Database and Engine that change and drop tables. All engines share them.
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/utf8.h"
+#include "elider/row_schema.h"
+#include "engine/engine.h"
+#include "storage/table.h"
+
+namespace elider {
+
+namespace detail {
+
+// A chopped procedure must be able to run its later pieces when the first one has committed. So a
+// table that it declares cannot be dropped. install_mutex_ is held until the table is unusable, and
+// later installations therefore do not find it.
+Status Engine::drop(std::string_view name, uint64_t wait_us) {
+  TableBase* table = nullptr;
+  {
+    const std::lock_guard lock(install_mutex_);
+    if (execution_made_ != nullptr)
+      if (const TableBase* const found = find_table(name); found != nullptr)
+        if (const std::string procedure = txn::procedure_that_uses(*execution_made_, found->id()); !procedure.empty())
+          return Status::invalid_argument("table '" + std::string(name) + "' cannot be dropped: procedure '" + procedure +
+                                          "', which runs in pieces, declares it");
+    Result<TableBase*> begun = begin_drop(name);
+    if (!begun.ok()) return begun.status();
+    table = *begun;
+  }
+  return end_drop(*table, wait_us);
+}
+
+namespace {
+
+Status check_changeable(std::string_view name) {
+  if (!is_reserved_name(name)) return {};
+  return Status::invalid_argument("table '" + std::string(name) + "' belongs to the database itself, and cannot be changed");
+}
+
+// Returns the row columns with the position of the live column of this name.
+Result<size_t> find_column(const Schema& schema, std::string_view name) {
+  for (size_t i = 0; i < schema.row_columns.size(); ++i)
+    if (!schema.row_columns[i].dropped && schema.row_columns[i].name == name) return i;
+  if (schema.row_columns.empty())
+    return Status::invalid_argument("table '" + schema.name +
+                                    "': columns can be changed only in a table of described rows (elider/described.h)");
+  return Status(Code::kNotFound, "table '" + schema.name + "' does not have a column named '" + printable(name) + "'");
+}
+
+}  // namespace
+
+}  // namespace detail
+
+Status Database::drop_table(std::string_view name, uint64_t wait_us) {
+  if (Status status = refuse_unusable(); !status.ok()) return status;
+  if (Status status = detail::check_changeable(name); !status.ok()) return status;
+  return engine_->drop(name, wait_us);
+}
+
+Status Database::rename_table(std::string_view name, std::string_view new_name) {
+  if (Status status = refuse_unusable(); !status.ok()) return status;
+  if (Status status = detail::check_changeable(name); !status.ok()) return status;
+  if (Status status = detail::check_changeable(new_name); !status.ok()) return status;
+  if (new_name.empty()) return Status::invalid_argument("a table needs a name");
+  return engine_->change_table(name, [&](const Schema& now) -> Result<Schema> {
+    Schema changed = now;
+    changed.name = new_name;
+    if (now.name == new_name) return Status::invalid_argument("table '" + now.name + "' already has this name");
+    if (Status status = storage::check_names(changed); !status.ok()) return status;
+    return changed;
+  });
+}
+
+Status Database::add_column(std::string_view table, std::string_view name, RowType type, const RowColumnOptions& options) {
+  if (Status status = refuse_unusable(); !status.ok()) return status;
+  RowSchema alone{std::string(table)};
+  alone.column(std::string(name), type, options);
+  if (!alone.status().ok()) return alone.status();
+  return engine_->change_table(table, [&](const Schema& now) { return storage::with_column(now, alone.column(0)); });
+}
+
+Status Database::rename_column(std::string_view table, std::string_view name, std::string_view new_name) {
+  if (Status status = refuse_unusable(); !status.ok()) return status;
+  return engine_->change_table(table, [&](const Schema& now) -> Result<Schema> {
+    const Result<size_t> position = detail::find_column(now, name);
+    if (!position.ok()) return position.status();
+    Schema changed = now;
+    changed.row_columns[*position].name = new_name;
+    if (detail::find_column(now, new_name).ok())
+      return Status::invalid_argument("table '" + now.name + "' already has a column named '" + printable(new_name) + "'");
+    const Result<RowSchema> described = RowSchema::of(changed);
+    return described.ok() ? Result<Schema>(std::move(changed)) : Status::invalid_argument(described.status().message());
+  });
+}
+
+Status Database::drop_column(std::string_view table, std::string_view name) {
+  if (Status status = refuse_unusable(); !status.ok()) return status;
+  return engine_->change_table(table, [&](const Schema& now) -> Result<Schema> {
+    const Result<size_t> position = detail::find_column(now, name);
+    if (!position.ok()) return position.status();
+    Schema changed = now;
+    RowColumn& column = changed.row_columns[*position];
+    column.dropped = true;
+    column.default_bytes.reset();
+    size_t left = 0;
+    for (const RowColumn& each : changed.row_columns) left += each.dropped ? 0 : 1;
+    if (left == 0)
+      return Status::invalid_argument("table '" + now.name + "': column '" + column.name + "' is the last one; drop the table instead");
+    return changed;
+  });
+}
+
+}  // namespace elider

@@ -1,0 +1,260 @@
+// Changes of tables and columns in data folders: after opening again, at an earlier number, beside
+// checkpoints, and in programs of two versions that take turns.
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/test_points.h"
+#include "elider/described.h"
+#include "tests/support/data_folder_test.h"
+
+namespace elider::test {
+namespace {
+
+// All tables with their columns and rows: "orders(customer, note): 1 Ada -, 2 Bob x; ".
+std::string all_of(Database& db) {
+  std::string words;
+  for (const TableRef& found : db.tables()) {
+    const Schema& schema = found.schema();
+    words += schema.name;
+    if (schema.row_columns.empty()) {
+      const auto table = db.table<Account>(schema.name);
+      EXPECT_OK(table);
+      words += ":";
+      read(db, [&](Transaction& txn) {
+        EXPECT_OK(txn.scan(*table, KeyRange{}, {}, [&](Key key, const View<Account>&) { words += ' ' + std::to_string(key); }));
+      });
+    } else {
+      const auto table = db.described_table(schema.name);
+      EXPECT_OK(table);
+      const RowSchema& rows = table->row_schema();
+      words += '(';
+      for (size_t i = 0; i < rows.columns(); ++i)
+        if (!rows.column(i).dropped) words += rows.column(i).name + ' ';
+      words.back() = ')';
+      read(db, [&](Transaction& txn) {
+        EXPECT_OK(txn.scan(*table, KeyRange{}, {}, [&](Key key, const RowReader& row) {
+          words += ' ' + std::to_string(key);
+          for (size_t i = 0; i < rows.columns(); ++i)
+            if (!rows.column(i).dropped) words += ' ' + row.value(i)->to_text();
+          return true;
+        }));
+      });
+    }
+    words += "; ";
+  }
+  return words;
+}
+
+RowSchema orders(const std::string& name = "orders") {
+  return RowSchema(name).column("customer", RowType::kText).column("note", RowType::kText, {.nullable = true});
+}
+
+void put(Database& db, const std::string& table, Key key, const std::string& customer, SnapshotNumber* number = nullptr) {
+  const auto found = db.described_table(table);
+  ASSERT_OK(found);
+  RowBuilder row(*found);
+  RunPolicy policy;
+  policy.commit_number = number;
+  ASSERT_OK(db.run([&](Transaction& txn) { return txn.put(*found, key, row.begin().set(0, customer)); }, policy));
+}
+
+class SchemaChangeFolderTest : public DataFolderTest {
+ protected:
+  void SetUp() override {
+    DataFolderTest::SetUp();
+    options_.durability = Durability::kAsync;  // closing brings it to the disk
+  }
+  void TearDown() override { TestPoints::clear(); }
+  // Opens a copy of the folder as of this number.
+  std::string state_at(SnapshotNumber number) {
+    const auto copy = folder_ / "copy";
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(folder_ / "data", copy);
+    Options options = options_for(copy);
+    options.recover_to = number;
+    auto db = Database::open(options);
+    if (!db.ok()) return db.status().message();
+    return all_of(*db);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Policies, SchemaChangeFolderTest, durable_combinations(), combination_name);
+
+TEST_P(SchemaChangeFolderTest, ChangesAreRecovered) {
+  std::string expected;
+  {
+    Database db = open();
+    ASSERT_OK(db.create_table(orders()));
+    ASSERT_OK(db.create_table(account_schema(KeyIndex::kOrdered)));
+    put(db, "orders", 1, "Ada");
+    ASSERT_OK(db.add_column("orders", "state", RowType::kText, {.default_value = "new"}));
+    put(db, "orders", 2, "Bob");
+    ASSERT_OK(db.drop_column("orders", "note"));
+    ASSERT_OK(db.add_column("orders", "note", RowType::kInt64, {.nullable = true}));
+    ASSERT_OK(db.rename_column("orders", "customer", "client"));
+    ASSERT_OK(db.drop_table("accounts"));
+    ASSERT_OK(db.rename_table("orders", "sales"));
+    ASSERT_OK(db.create_table(orders()));
+    put(db, "orders", 7, "Eve");
+    ASSERT_OK(db.create_table(account_schema(KeyIndex::kHashed, "accounts"))) << "of another kind";
+    ASSERT_OK(db.drop_table("accounts"));
+    ASSERT_OK(db.create_table(account_schema(KeyIndex::kOrdered)));
+    expected = all_of(db);
+    EXPECT_EQ(expected,
+              "sales(client state note) 1 \"Ada\" \"new\" null 2 \"Bob\" \"new\" null; orders(customer note) 7 \"Eve\" null; "
+              "accounts:; ");
+  }
+  for (int round = 0; round < 4; ++round) {
+    Database db = open();
+    EXPECT_EQ(all_of(db), expected) << round;
+    EXPECT_OK(db.verify());
+    if (round == 1) {
+      ASSERT_OK(db.checkpoint());
+    }
+    if (round == 2) {
+      ASSERT_OK(db.rename_column("sales", "client", "buyer"));
+      ASSERT_OK(db.drop_table("orders"));
+      put(db, "sales", 3, "Joe");
+      expected = all_of(db);
+    }
+  }
+}
+
+TEST_P(SchemaChangeFolderTest, EarlierNumbersHaveEarlierTables) {
+  std::vector<std::pair<SnapshotNumber, std::string>> moments;
+  {
+    Database db = open();
+    ASSERT_OK(db.create_table(orders()));
+    Key key = 0;
+    const auto note = [&](const std::string& table) {
+      SnapshotNumber number = 0;
+      put(db, table, ++key, "c" + std::to_string(key), &number);
+      moments.emplace_back(number, all_of(db));
+      ASSERT_OK(db.wait_durable());
+      static_cast<void>(db.hold_snapshot());  // the next change has a later number
+    };
+    note("orders");
+    ASSERT_OK(db.add_column("orders", "state", RowType::kText, {.default_value = "new"}));
+    note("orders");
+    ASSERT_OK(db.rename_table("orders", "sales"));
+    note("sales");
+    ASSERT_OK(db.drop_column("sales", "note"));
+    note("sales");
+    ASSERT_OK(db.create_table(orders()));
+    ASSERT_OK(db.drop_table("sales"));
+    note("orders");
+  }
+  for (const auto& [number, state] : moments) EXPECT_EQ(state_at(number), state) << number;
+}
+
+// A checkpoint stores the tables as of its number, although a change comes before it has written
+// them. So its number can still be recovered to.
+TEST_P(SchemaChangeFolderTest, ACheckpointHasTheSchemasOfItsSnapshot) {
+  if (!TestPoints::enabled()) GTEST_SKIP() << "built without test points";
+  if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
+  std::string before, after;
+  SnapshotNumber number = 0;
+  {
+    Database db = open();
+    ASSERT_OK(db.create_table(orders()));
+    ASSERT_OK(db.create_table(orders("other")));
+    put(db, "orders", 1, "Ada");
+    put(db, "other", 1, "Eve");
+    before = all_of(db);
+    TestStop stop("checkpoint.tables_listed");
+    std::thread taker([&] { EXPECT_OK(db.checkpoint()); });
+    stop.wait_until_reached();
+    EXPECT_OK(db.rename_table("orders", "sales"));
+    EXPECT_OK(db.drop_column("sales", "note"));
+    EXPECT_OK(db.drop_table("other"));
+    put(db, "sales", 2, "Bob");
+    after = all_of(db);
+    stop.go();
+    taker.join();
+    number = db.statistics().checkpoints.snapshot;
+  }
+  ASSERT_NE(number, 0u);
+  EXPECT_EQ(state_at(number), before);
+  Database db = open();
+  EXPECT_EQ(db.recovery().checkpoint, number);
+  EXPECT_EQ(all_of(db), after);
+}
+
+TEST_P(SchemaChangeFolderTest, DroppingAwaitsWriters) {
+  if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
+  {
+    Database db = open();
+    auto table = db.create_table(account_schema(KeyIndex::kOrdered));
+    ASSERT_OK(table);
+    auto writer = begin(db);
+    ASSERT_OK(writer->insert(*table, 1, Account{}));
+    EXPECT_REFUSED(Code::kDeadline, "still open", db.drop_table("accounts", 1000)) << "its commit would come after the drop";
+    ASSERT_OK(writer.commit());
+  }
+  {
+    Database db = open();
+    EXPECT_EQ(all_of(db), "accounts: 1; ");
+    ASSERT_OK(db.drop_table("accounts"));
+  }
+  Database db = open();
+  EXPECT_EQ(all_of(db), "");
+}
+
+// A row is removed, and its table dropped, before the row is unlinked.
+TEST_P(SchemaChangeFolderTest, RemovedRowsOfADroppedTableAreFreedOnce) {
+  if (!GetParam().races()) GTEST_SKIP() << "one thread at a time";
+  Database db = open();
+  auto table = db.create_table(indexed_account_schema(KeyIndex::kHashed));
+  ASSERT_OK(table);
+  transact(db, [&](Transaction& txn) {
+    for (Key key = 0; key < 1000; ++key) ASSERT_OK(txn.insert(*table, key, Account{key, 0, uint32_t(key % 7), 0}));
+  });
+  auto held = db.hold_snapshot();  // the rows are unlinked only when it has ended
+  ASSERT_OK(held);
+  transact(db, [&](Transaction& txn) {
+    for (Key key = 0; key < 500; ++key) ASSERT_OK(txn.remove(*table, key));
+    for (Key key = 500; key < 700; ++key) ASSERT_OK(txn.put(*table, key, Account{key + 5000, 0, 9, 0}));
+  });
+  ASSERT_OK(db.drop_table("accounts"));
+  *held = HeldSnapshot();
+  db.collect_garbage();
+  EXPECT_EQ(db.statistics().retired_objects, 0u);
+  EXPECT_LT(db.statistics().memory.rows, 65536u);
+  EXPECT_OK(db.verify());
+}
+
+// Version 1 knows two columns, and version 2 three. They take turns on a folder.
+TEST_P(SchemaChangeFolderTest, ProgramsOfTwoVersionsTakeTurns) {
+  const auto version_1 = [&](Key key) -> Status {
+    auto db = Database::open(options_);
+    if (!db.ok()) return db.status();
+    auto table = db->create_table(orders());
+    if (!table.ok()) return table.status();
+    RowBuilder row(*table);
+    return db->run([&](Transaction& txn) { return txn.put(*table, key, row.begin().set("customer", "one")); });
+  };
+  const auto version_2 = [&](Key key, bool upgrade) -> Status {
+    Options options = options_;
+    options.upgrade = upgrade;
+    options.schemas = {*orders().column("state", RowType::kText, {.default_value = "new"}).table_schema()};
+    auto db = Database::open(options);
+    if (!db.ok()) return db.status();
+    auto table = db->described_table("orders");
+    if (!table.ok()) return table.status();
+    RowBuilder row(*table);
+    return db->run([&](Transaction& txn) { return txn.put(*table, key, row.begin().set("customer", "two").set("state", "sent")); });
+  };
+  ASSERT_OK(version_1(1));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'state', which the table does not have; add it with Database::add_column()",
+                 version_2(2, false));
+  ASSERT_OK(version_1(2));
+  ASSERT_OK(version_2(3, true));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'state', which the program does not describe", version_1(4));
+  ASSERT_OK(version_2(4, false));
+  Database db = open();
+  EXPECT_EQ(all_of(db), "orders(customer note state) 1 \"one\" null \"new\" 2 \"one\" null \"new\" 3 \"two\" null \"sent\" 4 \"two\" null "
+                        "\"sent\"; ");
+}
+
+}  // namespace
+}  // namespace elider::test
