@@ -47,8 +47,8 @@ namespace elider {
 template <class KeyType>
 class DescribedTable;
 
-// The largest row that the codec builds and reads. A table accepts rows of at most kRowBytesMax.
-inline constexpr uint32_t kDescribedRowBytesMax = 16u << 20;
+// The largest row that the codec builds and reads, and that a table accepts.
+inline constexpr uint32_t kDescribedRowBytesMax = kSizedRowBytesMax;
 
 struct RowColumnOptions {
   bool nullable = false;
@@ -129,8 +129,7 @@ class RowSchema {
   RowSchema& ordered() { return key_index(KeyIndex::kOrdered); }
   RowSchema& hashed() { return key_index(KeyIndex::kHashed); }
   RowSchema& radix() { return key_index(KeyIndex::kRadix); }
-  // The maximum size of a row, up to kDescribedRowBytesMax. kRowBytesMax by default, which is also
-  // the maximum for rows of a table.
+  // The maximum size of a row, up to kDescribedRowBytesMax. kRowBytesMax by default.
   RowSchema& row_bytes_max(uint32_t bytes);
 
   // Returns the first mistake in the description.

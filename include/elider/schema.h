@@ -60,6 +60,7 @@ inline constexpr uint32_t kNameBytesMax = 255;  // of tables, columns and indexe
 inline constexpr uint32_t kColumnsMax = 64;
 inline constexpr uint32_t kColumnGroupsMax = 4;
 inline constexpr uint32_t kRowBytesMax = 1u << 20;
+inline constexpr uint32_t kSizedRowBytesMax = 16u << 20;  // Schema::sized_rows
 inline constexpr uint32_t kRowAlignmentMax = 16;
 inline constexpr uint32_t kInlineRowBytesMax = 256;
 inline constexpr uint64_t kInlineRowsMax = uint64_t{1} << 33;

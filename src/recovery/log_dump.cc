@@ -38,7 +38,7 @@ class Catalog {
     known->schema = std::move(record.schema);
     known->version = record.version;
     known->schema.indexes.clear();  // the layout does not depend on the indexes
-    known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kRowBytesMax + 1);
+    known->layout = std::make_unique<storage::Layout>(nullptr, known->schema, kSizedRowBytesMax + 1);
     tables_[id] = std::move(known);
   }
   void add_checkpoint(io::Folder& folder, const log::DatabaseId& database, const log::CheckpointName& name) {

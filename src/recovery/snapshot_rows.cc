@@ -120,31 +120,46 @@ void SnapshotRows::set_tables(std::vector<Catalog::TableAt> tables) {
 }
 
 bool SnapshotRows::next(size_t bytes, size_t room, StoredRows* rows) {
-  index::Entries entries;
-  for (size_t at; (at = table_.load(std::memory_order_relaxed)) < passages_.size();) {  // relaxed: a hint where to start
+  for (;;) {
+    if (rows->at < rows->entries.size()) {
+      // The entries of one call to the cursor may have more bytes than a block should have.
+      store_rows(bytes, room, rows);
+      if (rows->at == rows->entries.size()) leave(*static_cast<Passage*>(rows->passage));
+      if (rows->count != 0) return true;
+      continue;
+    }
+    size_t at = table_.load(std::memory_order_relaxed);  // relaxed: a hint where to start
+    if (at >= passages_.size()) return false;
     Passage& passage = *passages_[at];
-    AnyTable& table = passage.cursor.table();
     passage.threads.fetch_add(1);
-    const bool more = passage.cursor.next(rows_in(table.layout(), bytes), &entries);
-    if (more) store_rows(table, entries, room, rows);
-    else passage.ended.store(true);
-    // The last thread to leave the passage sees that it has ended, because a thread sets `ended`
-    // before it decrements the count.
-    if (passage.threads.fetch_sub(1) == 1 && passage.ended.load()) table.set_passed_by(number_);
+    rows->passage = &passage;
+    rows->at = 0;
+    const bool more = passage.cursor.next(rows_in(passage.cursor.table().layout(), bytes), &rows->entries);
+    if (!more) passage.ended.store(true);
+    if (rows->entries.empty()) leave(passage);
     if (!more) table_.compare_exchange_strong(at, at + 1, std::memory_order_relaxed);  // relaxed: a hint
-    else if (rows->count != 0) return true;
   }
-  return false;
 }
 
-void SnapshotRows::store_rows(const AnyTable& table, const index::Entries& entries, size_t room, StoredRows* rows) const {
+// The last thread to leave the passage sees that it has ended, because a thread sets `ended` before
+// it decrements the count.
+void SnapshotRows::leave(Passage& passage) {
+  if (passage.threads.fetch_sub(1) == 1 && passage.ended.load()) passage.cursor.table().set_passed_by(number_);
+}
+
+// Stores rows of rows->entries, beginning with rows->at, until they have about `bytes` bytes.
+void SnapshotRows::store_rows(size_t bytes, size_t room, StoredRows* rows) const {
   constexpr size_t kAhead = 8;
+  const index::Entries& entries = rows->entries;
+  const AnyTable& table = static_cast<Passage*>(rows->passage)->cursor.table();
   const Layout& layout = table.layout();
+  const bool varying = layout.sized_rows() || layout.byte_keys();
   rows->table = &table;
   rows->count = 0;
   rows->used = room;
-  if (!layout.sized_rows() && !layout.byte_keys()) make_room(entries.size() * stored_row_bytes(layout), rows);
-  for (size_t i = 0; i < entries.size(); ++i) {
+  if (!varying) make_room(entries.size() * stored_row_bytes(layout), rows);
+  for (; rows->at < entries.size() && !(varying && rows->used >= bytes + room); ++rows->at) {
+    const size_t i = rows->at;
     if (i + kAhead < entries.size())
       for (uint32_t line : layout.all().lines) __builtin_prefetch(reinterpret_cast<const std::byte*>(entries[i + kAhead].second) + line);
     Row& row = *AnyTable::as_row(entries[i].second);

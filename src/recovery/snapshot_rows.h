@@ -42,12 +42,10 @@ inline size_t stored_header_bytes(const Layout& layout) {
 // Returns the size of a stored row. For variable-size rows, this is an upper bound.
 inline size_t stored_row_bytes(const Layout& layout) { return stored_header_bytes(layout) + layout.row_bytes(); }
 // Returns how many stored rows have a total size of about `bytes` bytes. Variable-size rows and
-// byte keys are assumed to be small, but even rows of the maximum size fit into a block.
+// byte keys are assumed to be small.
 inline size_t rows_in(const Layout& layout, size_t bytes) {
-  constexpr size_t kSizedGuess = 256, kBytesMax = 32u << 20;
-  if (!layout.sized_rows() && !layout.byte_keys()) return bytes / stored_row_bytes(layout) + 1;
-  const size_t row_bytes_max = stored_row_bytes(layout) + (layout.byte_keys() ? sizeof(uint16_t) + kKeyBytesMax : 0);
-  return std::clamp<size_t>(kBytesMax / row_bytes_max, 1, bytes / kSizedGuess + 1);
+  constexpr size_t kSizedGuess = 256;
+  return bytes / (layout.sized_rows() || layout.byte_keys() ? kSizedGuess : stored_row_bytes(layout)) + 1;
 }
 
 // Rows of one table in the format of a checkpoint's block, after some free bytes for the block's
@@ -56,6 +54,10 @@ struct StoredRows {
   const AnyTable* table = nullptr;
   uint32_t count = 0;
   std::vector<std::byte> bytes;  // may be larger than necessary
+  // The entries that were taken from the table's cursor, and the next one to store.
+  index::Entries entries;
+  size_t at = 0;
+  void* passage = nullptr;
   size_t used = 0;
 };
 
@@ -87,7 +89,8 @@ class SnapshotRows {
 
   SnapshotRows(Store& store, WorkerLoan worker);
   void set_tables(std::vector<Catalog::TableAt> tables);
-  void store_rows(const AnyTable& table, const index::Entries& entries, size_t room, StoredRows* rows) const;
+  void leave(Passage& passage);
+  void store_rows(size_t bytes, size_t room, StoredRows* rows) const;
 
   Store& store_;
   const WorkerLoan worker_;

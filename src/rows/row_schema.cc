@@ -246,9 +246,6 @@ bool RowSchema::same_as(const RowSchema& other) const {
 }
 
 Result<Schema> RowSchema::complete(Schema schema) const {
-  if (layout_->bytes_max > kRowBytesMax)
-    return layout_->refuse("row_bytes_max is " + std::to_string(layout_->bytes_max) + ", but a row of a table has at most " +
-                           std::to_string(kRowBytesMax) + " bytes");
   if (layout_->columns.empty()) return layout_->refuse("described rows need at least one column");
   const detail::RowPlace& totals = layout_->places.back();
   size_t blank = detail::fixed_part_of(columns()) + totals.fixed + 4 * size_t{totals.variable};

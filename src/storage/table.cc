@@ -81,9 +81,8 @@ Status check_names(const Schema& schema) {
 
 Status check_rows(const Schema& schema) {
   if (schema.name.empty()) return Status::invalid_argument("a table needs a name");
-  if (schema.row_bytes == 0 || schema.row_bytes > kRowBytesMax)
-    return wrong(schema,
-                 "a row has " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(kRowBytesMax) + " are possible");
+  if (const uint32_t most = schema.sized_rows ? kSizedRowBytesMax : kRowBytesMax; schema.row_bytes == 0 || schema.row_bytes > most)
+    return wrong(schema, "a row has " + std::to_string(schema.row_bytes) + " bytes; 1 to " + std::to_string(most) + " are possible");
   if (static_cast<size_t>(schema.key_index) >= std::size(kKeyIndexes)) return wrong(schema, "its key index has an unknown kind");
   if (schema.key_kind > KeyKind::kBytes) return wrong(schema, "its keys have an unknown kind");
   if (schema.key_kind == KeyKind::kBytes) {

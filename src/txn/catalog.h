@@ -5,7 +5,7 @@
 // creation, change or removal of a table, with the number of the table's version. The record is
 // logged before any thread can use the new version. So every commit that depends on it has the same
 // snapshot number or a later one, and recovery, which keeps all records up to some number, also
-// keeps the version (docs/design/schema-changes.md).
+// keeps the version (docs/schema-changes.md).
 //
 // Dropping. (1) The table becomes unusable: operations on it return kNotFound from now on. (2) The
 // call waits until the transactions that began before have ended, because they may still commit

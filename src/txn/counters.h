@@ -64,7 +64,7 @@ struct TableCounters {
 };
 
 // An array that other threads may read while its owner adds entries.
-// Entries from kDirect on are rare, so there is no place for them before the first one is added.
+// The places for entries from kDirect on, which are rare, are allocated with the first of them.
 template <class Entry, uint32_t kMax>
 class CounterArray {
  public:
