@@ -193,7 +193,8 @@ class Database {
 
   // The following functions change tables while transactions run (docs/schema-changes.md). Each
   // change is one step: it happens or it does not, also if the process crashes. It is durable when
-  // a commit with Options::durability would be. All of these functions may also return
+  // a commit with Options::durability would be. Changes are not part of transactions. All of these
+  // functions may also return
   //   kNotFound         the table, or the column, does not exist
   //   kInvalidArgument  an argument is invalid, or the table belongs to the database itself; the
   //                     message says why

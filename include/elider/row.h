@@ -300,8 +300,9 @@ class RowBuilder {
  public:
   // Refers to the schema as it is now. Begins a row.
   explicit RowBuilder(const RowSchema& schema);
-  // Builds rows of a table (elider/described.h). After a change of the table's columns, begin()
-  // adopts the new ones. A row that was begun before can still be finished and written.
+  // Builds rows of a table (elider/described.h), whose database must stay open. After a change of
+  // the table's columns, begin() and edit() adopt the new ones. A row that was begun before can
+  // still be finished and written.
   explicit RowBuilder(const CurrentRowSchema& table);
 
   // Begins a new row. Each column has its default or, without one, is null. A column that has
@@ -361,7 +362,8 @@ class RowBuilder {
   };
   static constexpr uint32_t kDefault = ~uint32_t{0};
 
-  void adopt(std::shared_ptr<const detail::RowLayout> layout);
+  explicit RowBuilder(std::shared_ptr<const detail::RowLayout> layout);
+  bool adopt(std::shared_ptr<const detail::RowLayout> layout);
   RowBuilder& begin_blank();
   void clear(size_t column);
   void clear_dropped();

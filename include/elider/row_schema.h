@@ -74,6 +74,9 @@ inline constexpr RowType kDroppedType{255};
 struct RowLayout : std::enable_shared_from_this<RowLayout> {
   RowLayout() = default;
   RowLayout(const RowLayout&) = default;
+  // Returns true if both describe rows of one table of a database, perhaps at different times.
+  bool is_of_same_table(const RowLayout& other) const { return family != nullptr && family == other.family; }
+  const void* family = nullptr;  // the table's versions; null if the description does not come from a table
   std::string table;
   std::vector<RowColumn> columns;
   std::vector<RowPlace> places{RowPlace()};
@@ -120,7 +123,8 @@ class RowSchema {
   explicit RowSchema(std::string table_name);
   // Returns the description of a table that has one.
   //   kSchemaMismatch  the table does not have described rows
-  static Result<RowSchema> of(const Schema& table);
+  static Result<RowSchema> of(const Schema& table) { return of(table, nullptr); }
+  static Result<RowSchema> of(const Schema& table, const void* family);  // for the engine
 
   // Appends a column. Its name has 1 to kRowColumnNameBytesMax bytes of UTF-8.
   RowSchema& column(std::string name, RowType type, const RowColumnOptions& options = {});

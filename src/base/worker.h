@@ -47,8 +47,9 @@ class alignas(kCacheLinePairBytes) Worker {
   // reclaimed before leave(). Not reentrant.
   [[gnu::always_inline]] inline void enter() {
     inside_ = true;
-    // relaxed: only an estimated time for statistics.
-    entered_ticks_.store(ticks(), std::memory_order_relaxed);
+    // release: a thread that sees the time of this call sees everything before the previous leave()
+    // (Workers::await_inside).
+    entered_ticks_.store(ticks(), std::memory_order_release);
     announce();
     // acquire: pairs with the claimer's release, after which retired_ belongs to this thread again.
     if (claimed_.load(std::memory_order_acquire)) [[unlikely]]

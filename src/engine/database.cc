@@ -181,10 +181,13 @@ Status check_schema_of_new(const Schema& schema) {
   return status.ok() ? check_reserved_name(schema) : status;
 }
 
-// Creates the tables that are missing, and checks that the existing ones match their schemas.
-Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas) {
+// Creates the tables that are missing, if `create` is true, and checks or upgrades the existing
+// ones.
+Status make_missing_tables(Engine& engine, const std::vector<Schema>& schemas, bool create) {
   for (const Schema& schema : schemas) {
-    if (engine.find_table(schema.name) == nullptr)
+    const bool missing = engine.find_table(schema.name) == nullptr;
+    if (missing && !create) continue;
+    if (missing)
       if (Status status = check_schema_of_new(schema); !status.ok()) return status;
     if (auto table = engine.create_table(schema); !table.ok()) return table.status();
   }
@@ -200,7 +203,7 @@ Status open_combination(const Combination& combination, const Options& options, 
     if (Status status = (*engine)->prefault(options.prefault_bytes); !status.ok()) return status;
     bool may_skip = false;
     Status status = (*engine)->open_data(how, &may_skip);
-    if (status.ok() && !how.read_only && !how.for_tools && options.create_if_missing) return make_missing_tables(**engine, options.schemas);
+    if (status.ok() && !how.read_only && !how.for_tools) return make_missing_tables(**engine, options.schemas, options.create_if_missing);
     if (!may_skip) return status;
     how.skipped.push_back(status.message());
     engine->reset();  // the old engine holds the lock of the folders

@@ -23,6 +23,8 @@ EngineBase::EngineBase(const Options& options, const OfPolicy& of_policy, Worker
 EngineBase::~EngineBase() = default;
 
 Result<TableRef> EngineBase::create_table(const Schema& schema) {
+  if (store_.options.upgrade)
+    if (Status status = upgrade(schema); !status.ok()) return status;
   Result<txn::AnyTable*> made = catalog_.create(schema);
   if (!made.ok()) return made.status();
   return TableRef(*made);
@@ -58,15 +60,33 @@ Result<TableBase*> EngineBase::begin_drop(std::string_view name) {
 }
 
 Status EngineBase::end_drop(TableBase& table, uint64_t wait_us) {
+  // Dropping reclaims memory, which a single-threaded policy allows only to one thread at a time.
+  if (!threads_.may_begin()) {
+    catalog_.cancel_drop(static_cast<txn::AnyTable&>(table));
+    return refuse_other_thread();
+  }
+  const ThreadCheck::Begun begun(threads_);
   give_turn_back(store_.id);
   SnapshotNumber number = 0;
   Status status = catalog_.end_drop(static_cast<txn::AnyTable&>(table), wait_us, &number);
   return status.ok() ? await_change(number) : status;
 }
 
+// Adds the columns that an existing table lacks (Options::upgrade). Leaves other differences to
+// Catalog::create(), which reports them.
+Status EngineBase::upgrade(const Schema& wanted) {
+  const txn::AnyTable* const table = catalog_.find(wanted.name);
+  if (table == nullptr || storage::difference(table->schema(), wanted).empty()) return {};
+  if (!storage::upgraded(table->schema(), wanted).ok()) return {};
+  Status status = change_table(wanted.name, [&](const Schema& now) { return storage::upgraded(now, wanted); });
+  const bool reported_by_create = status.code() == Code::kSchemaMismatch || status.not_found();
+  return reported_by_create ? Status() : status;
+}
+
 std::vector<TableRef> EngineBase::tables() const {
   std::vector<TableRef> all;
-  for (txn::AnyTable* const table : catalog_.tables()) all.emplace_back(table);
+  for (txn::AnyTable* const table : catalog_.tables())
+    if (table->usable()) all.emplace_back(table);
   return all;
 }
 

@@ -98,6 +98,7 @@ class EngineBase : public Engine {
  private:
   class Hold;
   Status may_change_tables() const;
+  Status upgrade(const Schema& wanted);
   Status await_change(SnapshotNumber number) const;
   void end_hold(EngineWorker& worker);
   void add_elision(Statistics& statistics) const;

@@ -50,7 +50,8 @@ Status DataFolder::open(const OpenHow& how, bool* may_skip) {
   if (!writes && !how.for_tools && options.create_if_missing && status.not_found()) return {};  // a missing database is not created
   if (!status.ok()) return status;
   {
-    Replay replay(source_.catalog, store.workers, *directory_, options, {source_.one_thread, how.skipped.size(), how.for_tools});
+    const Replay::How how_to_replay{source_.one_thread, how.skipped.size(), how.read_only, how.for_tools};
+    Replay replay(source_.catalog, store.workers, *directory_, options, how_to_replay);
     status = replay.run(&recovery_);
     *may_skip = replay.may_skip();
     if (!status.ok()) return status;

@@ -137,8 +137,8 @@ const Schema* Replay::given(const Schema& described) const {
   return nullptr;
 }
 
-// Creates a table. If the program's schema is already known to match, it is used from the start,
-// because it says how many zones and inline rows the program wants. complete_table() does the rest.
+// Creates a table. If the program's schema is already known to match, it says how many zones and
+// inline rows the program wants. complete_table() does the rest.
 Status Replay::make_table(const Described& table) {
   const auto& [record, where] = table;
   if (record.id != tables_.size())
@@ -148,8 +148,11 @@ Status Replay::make_table(const Described& table) {
     catalog_.recover_dropped(record.version);
     tables_.push_back(nullptr);
   } else {
-    const Schema* const own = given(record.schema);
-    Schema schema = own != nullptr && storage::difference(record.schema, *own).empty() ? *own : record.schema;
+    Schema schema = record.schema;
+    if (const Schema* const own = given(record.schema); own != nullptr && storage::difference(record.schema, *own).empty()) {
+      schema.zones = own->zones;
+      schema.inline_rows = own->inline_rows;
+    }
     auto made = catalog_.recover(schema, record.version);
     if (!made.ok() && made.status().code() == Code::kMemoryLimit && schema.inline_rows != 0) {
       schema.inline_rows = 0;  // inline rows only make reads faster
@@ -220,9 +223,13 @@ Status Replay::complete_table(uint32_t id) {
   if (own != nullptr) {
     const std::string what = storage::difference(stored, *own);
     // create_table() upgrades the table when the database is open.
-    if (!what.empty() && !(options_.upgrade && storage::upgraded(stored, *own).ok()))
+    if (!what.empty() && !(options_.upgrade && !how_.read_only && storage::upgraded(stored, *own).ok()))
       return Status(Code::kSchemaMismatch, "table '" + stored.name + "' has a different schema in Options::schemas: " + what);
-    if (!stored.indexes.empty() && table.schema().indexes.front().key == nullptr) table.give_key_functions(*own);
+    if (!stored.indexes.empty()) {
+      Schema schema = table.schema();
+      for (size_t i = 0; i < schema.indexes.size(); ++i) schema.indexes[i].key = own->indexes[i].key;
+      catalog_.recover_key_functions(table, std::move(schema));
+    }
   }
   if (table.lacks_indexes()) table.restrict_writes();
   return {};

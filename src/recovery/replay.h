@@ -38,6 +38,7 @@ class Replay {
   struct How {
     bool one_thread = false;       // because the indexes do not support several threads
     size_t skipped = 0;            // how many of the newest checkpoints are damaged and must be skipped
+    bool read_only = false;        // the files are not changed
     bool without_indexes = false;  // for tools, which lack key functions: tables are created without secondary indexes
   };
   // Creates the tables in `catalog`. Its threads borrow workers.

@@ -70,8 +70,8 @@ class SnapshotRows {
   SnapshotRows& operator=(const SnapshotRows&) = delete;
 
   SnapshotNumber number() const { return number_; }
-  // Returns the tables that existed at the snapshot, and possibly later ones, ordered by id. Of the
-  // tables that had been dropped, it returns the ids.
+  // Returns the tables that existed at the snapshot, ordered by id. Of the tables that had been
+  // dropped, it returns the ids.
   const std::vector<Catalog::TableAt>& tables() const { return tables_; }
   // Reads the next rows of one table, about `bytes` bytes in total, and stores them after `room`
   // free bytes. Returns false if all tables have been read.

@@ -19,7 +19,7 @@ bool decode(const detail::RowPlace& place, std::string_view bytes, RowValue* val
 // Checks text or JSON. Returns "", or a sentence that says what is wrong. The check of other types
 // always succeeds.
 std::string mistake_in(RowType type, std::string_view text);
-// Returns true if both describe the same rows, whatever the names of the tables.
+// Returns true if both describe the same rows of tables with the same name.
 bool same_columns(const detail::RowLayout& a, const detail::RowLayout& b);
 
 }  // namespace elider::rows

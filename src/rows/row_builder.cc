@@ -15,18 +15,24 @@ namespace elider {
 using detail::RowLayout;
 using detail::RowPlace;
 
-RowBuilder::RowBuilder(const RowSchema& schema) {
-  adopt(schema.layout());
-  begin();
-}
-RowBuilder::RowBuilder(const CurrentRowSchema& table) : follows_(table.rows_) {
-  adopt(table.row_schema().layout());
-  begin();
+RowBuilder::RowBuilder(const RowSchema& schema) : RowBuilder(schema.layout()) {}
+RowBuilder::RowBuilder(const CurrentRowSchema& table) : RowBuilder(table.row_schema().layout()) { follows_ = table.rows_; }
+
+// Prepares the builder for another description of its table. Returns false if memory is exhausted;
+// the builder then keeps its description, and records the error.
+bool RowBuilder::adopt(std::shared_ptr<const RowLayout> layout) {
+  try {
+    RowBuilder prepared(std::move(layout));
+    prepared.follows_ = follows_;
+    *this = std::move(prepared);
+    return true;
+  } catch (const std::bad_alloc&) {
+    fail(layout_->refuse(Code::kMemoryLimit, "the builder could not be prepared for the table's changed columns"));
+    return false;
+  }
 }
 
-// Prepares the builder for another description. May throw std::bad_alloc.
-void RowBuilder::adopt(std::shared_ptr<const RowLayout> layout) {
-  layout_ = std::move(layout);
+RowBuilder::RowBuilder(std::shared_ptr<const RowLayout> layout) : layout_(std::move(layout)) {
   places_ = layout_->places.data();
   columns_ = layout_->columns.size();
   fixed_at_ = detail::fixed_part_of(columns_);
@@ -60,11 +66,12 @@ void RowBuilder::adopt(std::shared_ptr<const RowLayout> layout) {
       required_[i / 64] |= uint64_t{1} << i % 64;
     }
   }
+  begin_blank();
 }
 
 RowBuilder& RowBuilder::begin() {
   if (follows_ != nullptr)
-    if (const auto& now = follows_->load(std::memory_order_acquire)->layout(); now != layout_) [[unlikely]] adopt(now);
+    if (const auto& now = follows_->load(std::memory_order_acquire)->layout(); now != layout_ && !adopt(now)) [[unlikely]] return *this;
   return begin_blank();
 }
 
@@ -118,8 +125,8 @@ RowBuilder& RowBuilder::edit(const RowReader& row) {
     return again.ok() ? edit(*again) : fail(again.status());
   }
   status_ = Status();
-  if (follows_ != nullptr && row.layout_ != layout_.get() && row.layout_->table == layout_->table) [[unlikely]]
-    adopt(row.layout_->shared_from_this());  // the columns of the table have changed
+  if (follows_ != nullptr && row.layout_ != layout_.get() && row.layout_->is_of_same_table(*layout_)) [[unlikely]]
+    if (!adopt(row.layout_->shared_from_this())) return *this;  // the columns of the table have changed
   if (row.layout_ != layout_.get() && !has_columns_of(*row.layout_))
     return fail(layout_->refuse("edit() was given a row of table '" + row.layout_->table + "' or of another description of this table"));
   try {

@@ -133,11 +133,12 @@ Status encode_default(const std::string& table, const RowColumn& column, const R
 
 }  // namespace
 
-Result<RowSchema> RowSchema::of(const Schema& table) {
+Result<RowSchema> RowSchema::of(const Schema& table, const void* family) {
   if (table.row_columns.empty()) return Status(Code::kSchemaMismatch, "table '" + printable(table.name) + "' does not have described rows");
   RowSchema schema(table.name);
   for (const RowColumn& column : table.row_columns) schema.column(column);
   schema.row_bytes_max(table.row_bytes).key_index(table.key_index);
+  schema.change().family = family;
   if (!schema.status().ok()) return schema.status();
   return schema;
 }

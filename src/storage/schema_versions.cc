@@ -7,10 +7,10 @@
 
 namespace elider::storage {
 
-std::unique_ptr<SchemaVersions::Version> SchemaVersions::make(Schema schema, uint32_t version) {
+std::unique_ptr<SchemaVersions::Version> SchemaVersions::prepare(Schema schema, uint32_t version) const {
   auto made = std::make_unique<Version>();
   if (!schema.row_columns.empty()) {
-    Result<RowSchema> rows = RowSchema::of(schema);
+    Result<RowSchema> rows = RowSchema::of(schema, this);
     ELIDER_CHECK(rows.ok(), "the columns of described rows are checked before a table is made");
     made->rows = *std::move(rows);
   }
@@ -20,7 +20,7 @@ std::unique_ptr<SchemaVersions::Version> SchemaVersions::make(Schema schema, uin
   return made;
 }
 
-SchemaVersions::SchemaVersions(Schema first) : current_(make(std::move(first), 0).release()), rows_(&current().rows) {}
+SchemaVersions::SchemaVersions(Schema first) : current_(prepare(std::move(first), 0).release()), rows_(&current().rows) {}
 
 SchemaVersions::~SchemaVersions() {
   // A loop frees the list, because nested destructors could exhaust the stack.
@@ -32,12 +32,6 @@ const SchemaVersions::Version& SchemaVersions::at(SnapshotNumber number) const {
   const Version* version = &current();
   while (version->number > number && version->previous != nullptr) version = version->previous.get();
   return *version;
-}
-
-bool SchemaVersions::has(const detail::RowLayout& layout) const {
-  for (const Version* version = &current(); version != nullptr; version = version->previous.get())
-    if (version->rows.layout().get() == &layout) return true;
-  return false;
 }
 
 void SchemaVersions::add(std::unique_ptr<Version> version, SnapshotNumber number) noexcept {

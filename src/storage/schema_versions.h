@@ -28,7 +28,7 @@ class SchemaVersions {
   };
   // Prepares a version. The row columns of the schema must have been checked (check_rows). May
   // throw std::bad_alloc.
-  static std::unique_ptr<Version> make(Schema schema, uint32_t version);
+  std::unique_ptr<Version> prepare(Schema schema, uint32_t version) const;
 
   explicit SchemaVersions(Schema first);
   ~SchemaVersions();
@@ -41,14 +41,16 @@ class SchemaVersions {
   const std::atomic<const RowSchema*>& rows() const { return rows_; }
   // Returns the newest version whose number is at most `number`, or the oldest one.
   const Version& at(SnapshotNumber number) const;
-  // Returns true if one of the versions has this description.
-  bool has(const detail::RowLayout& layout) const;
-
   void add(std::unique_ptr<Version> version, SnapshotNumber number) noexcept;
+  // The snapshot number of the table's creation; 0 if the table was recovered. set_created() must
+  // be called before other threads can find the table.
+  SnapshotNumber created() const { return created_; }
+  void set_created(SnapshotNumber number) { created_ = number; }
 
  private:
   std::atomic<const Version*> current_;  // owned
   std::atomic<const RowSchema*> rows_;
+  SnapshotNumber created_ = 0;
 };
 
 }  // namespace elider::storage

@@ -79,6 +79,8 @@ class Snapshots {
     slots_[worker].value.store(rs, std::memory_order_release);  // release: a commit that does not see rs sees "starting", and keeps more
     return rs;
   }
+  // Announces a reader at a snapshot that another worker holds.
+  void begin_reading_held(uint32_t worker, SnapshotNumber held) { slots_[worker].value.store(held); }
   // Returns true if no call is listed at rs or below. A reader must have announced rs. Once the
   // result is true, it remains true, because a call that is listed later gets a larger number.
   bool is_closed(SnapshotNumber rs) const { return calls_ == nullptr || ELIDER_MUTANT(kReadHalfACall) || !call_before(rs, kNoWorker); }

@@ -283,7 +283,7 @@ const ColumnSet* all_columns(const TableBase& table) { return &table.layout().al
 const Schema& schema_of(const TableBase& table) { return table.schema(); }
 const std::atomic<const RowSchema*>& row_schema_of(const TableBase& table) { return table.versions().rows(); }
 Status check_builder(const TableBase* table, const RowSchema& schema, const RowBuilder& row) {
-  if (table != nullptr && table->versions().has(row.layout())) return {};
+  if (table != nullptr && row.layout().is_of_same_table(*schema.layout())) return {};
   const std::string reason = row.table_name() == schema.table_name() ? "another description of the table, with other columns or limits"
                                                                      : "table '" + printable(row.table_name()) + '\'';
   return schema.layout()->refuse("the row was built for " + reason + "; make the RowBuilder from the table that stores the row");

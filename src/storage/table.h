@@ -84,6 +84,7 @@ class TableBase {
   void change_schema(std::unique_ptr<storage::SchemaVersions::Version> version, SnapshotNumber number) noexcept {
     versions_.add(std::move(version), number);
   }
+  void set_created(SnapshotNumber number) { versions_.set_created(number); }
   const storage::Layout& layout() const { return layout_; }
   uint32_t id() const { return id_; }  // position in the catalog
   uint32_t name_id() const { return versions_.current().name_id; }
@@ -105,6 +106,7 @@ class TableBase {
     restricted_ = true;
     writable_in_.store(0, std::memory_order_relaxed);
   }
+  bool restricted() const { return restricted_; }
   bool usable() const { return usable_in() != 0; }
   void set_usable(bool usable) {
     usable_in_.store(usable ? database_id_ : 0);

@@ -55,11 +55,7 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
       const auto differs = [&](const std::string& words) {
         return Status(Code::kSchemaMismatch, "table '" + schema.name + "' already exists with a different schema: " + words);
       };
-      if (!store_.options.upgrade) return differs(what);
-      Result<Schema> upgraded = storage::upgraded(there->schema(), schema);
-      if (!upgraded.ok()) return differs(upgraded.status().message());
-      SnapshotNumber number = 0;
-      if (Status status = change_to(*there, *std::move(upgraded), &number); !status.ok()) return status;
+      return differs(store_.options.upgrade ? storage::upgraded(there->schema(), schema).status().message() : what);
     }
     if (there->lacks_indexes() && !storage::lacks_key_functions(schema))
       return Status(Code::kSchemaMismatch,
@@ -83,6 +79,7 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
   add(true);
   SnapshotNumber number = 0;
   if (Status status = log_record(record, &number); !status.ok()) return status;
+  table->set_created(number);
   ELIDER_TEST_POINT("catalog.table_logged");
   // If the sink throws, the table still exists, because the log already records it.
   try {
@@ -141,6 +138,7 @@ std::vector<Catalog::TableAt> Catalog::tables_at(SnapshotNumber number) {
   std::vector<TableAt> all;
   for (uint32_t id = 0; id < slots_.size(); ++id) {
     const Slot& slot = slots_[id];
+    if (slot.table != nullptr && slot.table->versions().created() > number) break;  // like all later ones
     if (slot.table != nullptr && slot.table->dropped_at() > number) all.push_back({id, slot.table.get(), 0});
     else all.push_back({id, nullptr, slot.dropped_version});
   }
@@ -167,7 +165,7 @@ Status Catalog::change_to(AnyTable& table, Schema schema, SnapshotNumber* number
   const uint32_t version = table.versions().current().version + 1;
   std::vector<std::byte> record;
   encode_table(table.id(), schema, &record, version);
-  std::unique_ptr<storage::SchemaVersions::Version> made = storage::SchemaVersions::make(std::move(schema), version);
+  std::unique_ptr<storage::SchemaVersions::Version> made = table.versions().prepare(std::move(schema), version);
   if (Status status = log_record(record, number); !status.ok()) return status;
   ELIDER_TEST_POINT("catalog.change_logged");
   std::unique_lock lock(mutex_);
@@ -195,8 +193,9 @@ Status Catalog::end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* numb
   };
   try {
     ELIDER_TEST_POINT("catalog.drop_begun");
+    const uint64_t now = now_ns(), deadline_ns = wait_us > (~uint64_t{0} - now) / 1000 ? ~uint64_t{0} : now + 1000 * wait_us;
     const auto reads = [&](uint32_t worker) { return store_.snapshots.reads(worker); };
-    if (!ELIDER_MUTANT(kDropAtOnce) && !store_.workers.await_inside(now_ns() + 1000 * wait_us, reads))
+    if (!ELIDER_MUTANT(kDropAtOnce) && !store_.workers.await_inside(deadline_ns, reads))
       return keep(Status(Code::kDeadline, "table '" + table.schema().name +
                                               "' was not dropped: a transaction that began before drop_table() is still open after " +
                                               std::to_string(wait_us / 1000) + " ms; end it, also if it belongs to this thread"));
@@ -245,13 +244,18 @@ Result<AnyTable*> Catalog::recover(const Schema& schema, uint32_t version) {
 void Catalog::recover_dropped(uint32_t version) { slots_.push_back({nullptr, version}); }
 
 void Catalog::recover_change(AnyTable& table, Schema schema, uint32_t version) {
-  table.change_schema(storage::SchemaVersions::make(std::move(schema), version), 0);
+  table.change_schema(table.versions().prepare(std::move(schema), version), 0);
 }
 
 void Catalog::recover_drop(AnyTable& table, uint32_t version) {
   table.set_usable(false);
   table.set_dropped(0);
   slots_[table.id()].dropped_version = version;
+}
+
+void Catalog::recover_key_functions(AnyTable& table, Schema schema) {
+  table.give_key_functions(std::move(schema));
+  table.set_elision(store_.laboratory.elision);
 }
 
 Status Catalog::name_recovered() {

@@ -61,8 +61,8 @@ class Catalog {
     AnyTable* table;           // null if the table had been dropped
     uint32_t dropped_version;  // the version of the removal, if it had been dropped
   };
-  // Returns all tables that had been created or dropped up to this snapshot, and possibly later
-  // ones, ordered by id. The caller's worker must have begun to read the snapshot. Waits for a
+  // Returns all tables that had been created or dropped up to this snapshot, ordered by id. The
+  // caller's worker must have begun to read the snapshot. Waits for a
   // thread that is creating, changing or dropping a table, because this may already be logged
   // although no thread can see it.
   std::vector<TableAt> tables_at(SnapshotNumber number);
@@ -75,9 +75,10 @@ class Catalog {
   Status change(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change, SnapshotNumber* number);
 
   // Implements Database::drop_table(), which describes the errors. begin_drop() makes the table
-  // unusable. end_drop() must follow; it waits and logs the removal, or makes the table usable
-  // again.
+  // unusable. Then end_drop(), which waits and logs the removal, or cancel_drop() must follow. If
+  // end_drop() fails, the table is usable again.
   Result<AnyTable*> begin_drop(std::string_view name);
+  void cancel_drop(AnyTable& table) { table.set_usable(true); }
   Status end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* number);
 
   // -- recovery -----------------------------------------------------------------------------------
@@ -90,6 +91,8 @@ class Catalog {
   // Replaces the schema of a recovered table, or drops the table.
   void recover_change(AnyTable& table, Schema schema, uint32_t version);
   void recover_drop(AnyTable& table, uint32_t version);
+  // Makes the secondary indexes of a recovered table. `schema` has their key functions.
+  void recover_key_functions(AnyTable& table, Schema schema);
   // Makes recovered tables known by name, and frees the memory of dropped ones.
   //   kCorrupt  two tables have the same name
   Status name_recovered();

@@ -47,6 +47,7 @@ struct TableCounters {
 
   Counter rows;
   Counter commits;  // commits that wrote to the table
+  uint64_t counted_in = 0;  // the last commit that was counted, by Counters::commits_counted
   std::array<Counter, kCauseCount> aborts;
 
  private:
@@ -126,6 +127,7 @@ struct Counters {
   CounterArray<ProcedureCounters, kProceduresMax> procedures;
   CounterArray<TableCounters, kTablesMax> tables;
   Counter read_only_commits;
+  uint64_t commits_counted = 0;  // commits that wrote to tables without a bit of their own (WriteSet)
   LookupCounters lookups;
 };
 

@@ -32,7 +32,8 @@ Status refuse_arguments(uint64_t database_id, const TableRef& table, const Colum
   if (!table.base()->usable()) return refuse_dropped(*table.base());
   if (columns.set() != nullptr && columns.set()->table == nullptr)
     return Status::invalid_argument("some of the given columns do not belong to " + named);
-  if (columns.set() == nullptr || columns.set()->table == table.base()) return refuse_restricted_write(table);
+  if (columns.set() == nullptr || columns.set()->table == table.base())  // a table that is not restricted was just being dropped
+    return table.base()->restricted() ? refuse_restricted_write(table) : refuse_dropped(*table.base());
   return Status::invalid_argument("the given columns belong to a table other than " + named.substr(6));
 }
 
@@ -88,8 +89,8 @@ Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {
     const std::string what = named + "cannot add to column '" + column.name + "': ";
     if (column.type == ColumnType::kBytes) return Status::invalid_argument(what + "it is not a number");
     if (column.type != type) return Status::invalid_argument(what + "it is a number of another type");
-    if (!table.base()->usable()) return refuse_dropped(*table.base());
-    if (table.base()->writable_in() == 0) return refuse_restricted_write(table);
+    if (table.base()->restricted()) return refuse_restricted_write(table);
+    if (table.base()->writable_in() == 0) return refuse_dropped(*table.base());
     return Status::invalid_argument(what + "a secondary index reads it");
   }
   return Status::invalid_argument(named + "no column begins at offset " + std::to_string(offset));

@@ -43,6 +43,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   // for this reader are not freed.
   void begin(uint32_t attempt, uint32_t procedure) {
     this->begin_attempt(attempt, procedure);
+    if (held_ != 0) store_.snapshots.begin_reading_held(worker_.id(), held_);
     snapshot_ = held_ == 0 ? store_.snapshots.begin_reading(worker_.id()) : held_;
     // Once all commits up to this number are durable, everything that the transaction reads is
     // durable.
@@ -223,7 +224,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   }
 
   void end(bool committed, Cause cause) {
-    if (held_ == 0) [[likely]] store_.snapshots.end_reading(worker_.id());
+    store_.snapshots.end_reading(worker_.id());
     this->end_attempt();
     this->recorder_.end({committed, true, cause, snapshot_, 0, this->attempt_, this->procedure_}, nullptr, nullptr);
   }
@@ -231,7 +232,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   using Base::store_;
   using Base::worker_;
   SnapshotNumber snapshot_ = 0;
-  SnapshotNumber held_ = 0;  // the number of a held snapshot, which another reader's slot protects; 0: use this transaction's own slot
+  SnapshotNumber held_ = 0;  // the number of a held snapshot, which another reader protects; 0: the newest snapshot
 };
 
 }  // namespace elider::txn

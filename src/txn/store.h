@@ -91,9 +91,9 @@ struct Store {
   }
   Status await_durable(SnapshotNumber number, bool read_only) const;
 
-  // The number of workers in addition to Options::workers_max. collect_garbage(), a checkpoint and
-  // a backup use these workers.
-  static constexpr uint32_t kOwnWorkers = 3;
+  // The number of workers in addition to Options::workers_max. collect_garbage(), a checkpoint, a
+  // backup and the drop of a table use these workers.
+  static constexpr uint32_t kOwnWorkers = 4;
 
   // Constant after construction.
   const Options options;

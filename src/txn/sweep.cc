@@ -20,7 +20,6 @@ class Sweep {
   // Returns false when everything has been freed.
   bool next(Worker& worker) {
     ELIDER_TEST_POINT("sweep.portion");
-    table_.note_portion_swept();
     if (index_ < table_.secondary_count()) return sweep_entries(worker), true;
     if (sweep_rows(worker)) return true;
     table_.free_key_index(worker);
@@ -28,6 +27,8 @@ class Sweep {
     table_.set_swept();
     return false;
   }
+
+  void note_portion() { table_.note_portion_swept(); }
 
  private:
   void sweep_entries(Worker& worker) {
@@ -66,6 +67,7 @@ void step(Worker& worker, void* object, uint64_t) {
   std::unique_ptr<Sweep> its(static_cast<Sweep*>(object));
   try {
     if (!its->next(worker)) return;
+    its->note_portion();
   } catch (const std::bad_alloc&) {
     // The next portion tries again.
   }

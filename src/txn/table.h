@@ -123,7 +123,7 @@ class Table final : public AnyTable {
   }
   void give_key_functions(Schema schema) override {
     const storage::SchemaVersions::Version& now = versions().current();
-    change_schema(storage::SchemaVersions::make(std::move(schema), now.version), now.number);
+    change_schema(versions().prepare(std::move(schema), now.version), now.number);
     set_secondary_count(static_cast<uint32_t>(this->schema().indexes.size()));
     make_secondary();
   }

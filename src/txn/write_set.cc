@@ -1,7 +1,6 @@
 #include "txn/write_set.h"
 
 #include <algorithm>
-#include <bitset>
 #include <cassert>
 #include <cstring>
 #include <functional>
@@ -92,12 +91,12 @@ void WriteSet::sort_by_address() {
 }
 
 void WriteSet::count_other_tables(Counters& counters) const {
-  std::bitset<kTablesMax> counted;  // on the stack, because memory allocation may fail, and nothing may fail after the commit
+  const uint64_t commit = ++counters.commits_counted;
   for (const WriteEntry& write : entries_) {
     const uint32_t id = write.table->id();
-    if (id < kTablesWithBit || counted[id]) continue;
-    counted[id] = true;
-    counters.tables[id].commits.add(1);
+    if (id < kTablesWithBit) continue;
+    TableCounters& its = counters.tables[id];
+    if (std::exchange(its.counted_in, commit) != commit) its.commits.add(1);
   }
 }
 

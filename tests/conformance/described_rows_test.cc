@@ -114,22 +114,6 @@ TEST_P(DescribedRowsTest, RowsOfAnotherDescriptionAreRefused) {
   EXPECT_EQ(text(1), "none");
 }
 
-TEST_P(DescribedRowsTest, ColumnsThatAreAppendedReadAsDefaults) {
-  insert(1, "Ada");
-  RowSchema more = schema();
-  more.column("city", RowType::kText, {.default_value = "Paris"});
-  EXPECT_REFUSED(Code::kSchemaMismatch, "3 versus 4 described columns", db_.create_table(more));
-  const DescribedTable<> table(orders_.base(), more);
-  RowBuilder row(table);
-  transact(db_, [&](Transaction& txn) {
-    const auto order = txn.get(table, 1);
-    ASSERT_OK(order);
-    EXPECT_EQ(*order->get<std::string_view>("city"), "Paris");
-    EXPECT_OK(txn.update(table, 1, row, [&](RowBuilder& change) { change.set(quantity_, 3); }));
-    EXPECT_REFUSED(Code::kSchemaMismatch, "a row has 4 columns, but only 3 are described", txn.get(orders_, 1));
-  });
-}
-
 TEST_P(DescribedRowsTest, AnUpdateWhoseChangeWritesTheRowIsRefused) {
   insert(1, "Ada");
   transact(db_, [&](Transaction& txn) {

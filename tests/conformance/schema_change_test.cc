@@ -109,6 +109,31 @@ TEST_P(SchemaChangeTest, ARowThatWasBegunBeforeAChangeIsAccepted) {
   });
 }
 
+// A builder that has not begun a row since the columns changed edits a row of the new columns.
+TEST_P(SchemaChangeTest, ABuilderEditsRowsOfLaterDescriptions) {
+  insert(1, "Ada");
+  RowBuilder early(orders_), late(orders_);
+  ASSERT_OK(db_.add_column("orders", "note", RowType::kText, {.nullable = true}));
+  ASSERT_OK(db_.add_column("orders", "city", RowType::kText, {.default_value = "Paris"}));
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_OK(txn.update(orders_, 1, late, [](RowBuilder& change) { change.set("note", "a longer note"); }));
+  });
+  const auto update = [&](RowBuilder& row, int32_t quantity) {
+    transact(db_, [&](Transaction& txn) {
+      EXPECT_OK(txn.update(orders_, 1, row, [&](RowBuilder& change) { change.set("quantity", quantity); }));
+    });
+  };
+  update(early, 7);
+  EXPECT_EQ(text(1), "customer='Ada' quantity=7 note='a longer note' city='Paris'");
+  ASSERT_OK(db_.rename_table("orders", "sales"));
+  update(early, 8);
+  EXPECT_EQ(text(1), "customer='Ada' quantity=8 note='a longer note' city='Paris'");
+  ASSERT_OK(db_.drop_column("sales", "note"));
+  update(early, 9);
+  update(late, 10);
+  EXPECT_EQ(text(1), "customer='Ada' quantity=10 city='Paris'");
+}
+
 TEST_P(SchemaChangeTest, NamesChangeAndHandlesStay) {
   insert(1, "Ada");
   ASSERT_OK(db_.rename_table("orders", "sales"));

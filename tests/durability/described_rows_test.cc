@@ -73,6 +73,45 @@ TEST_P(DescribedFolderTest, ADatabaseThatOpensAgainKnowsTheDescription) {
   }
 }
 
+TEST_P(DescribedFolderTest, RowsOfSixteenMegabytesAreRecovered) {
+  const std::string most(kDescribedRowBytesMax - 20, 'x');
+  const auto schema = [] { return RowSchema("files").column("contents", RowType::kBytes).row_bytes_max(kDescribedRowBytesMax); };
+  options_.memory_limit_bytes = 400u << 20;
+  const auto put = [&](Database& db, Key key, const std::string& contents) {
+    auto table = db.create_table(schema());
+    ASSERT_OK(table);
+    RowBuilder row(*table);
+    ASSERT_OK(db.run([&](Transaction& txn) { return txn.put(*table, key, row.begin().set(0, std::as_bytes(std::span(contents)))); }));
+  };
+  {
+    auto db = open();
+    for (Key key = 0; key < 3; ++key) put(db, key, most);
+    for (Key key = 10; key < 2000; ++key) put(db, key, "small");
+    RowBuilder row(schema());
+    const std::string more(kDescribedRowBytesMax, 'x');
+    row.set(0, std::as_bytes(std::span(more)));
+    EXPECT_REFUSED(Code::kInvalidArgument, "maximum is 16777216", row.finish());
+  }
+  for (const bool checkpointed : {false, true}) {
+    auto db = open();
+    auto table = db.described_table("files");
+    ASSERT_OK(table);
+    size_t rows = 0;
+    read(db, [&](Transaction& txn) {
+      rows = 0;
+      ASSERT_OK(txn.scan(*table, KeyRange{}, {}, [&](Key key, const RowReader& row) {
+        EXPECT_EQ(row.get<Bytes>(0)->size(), key < 3 ? most.size() : 5u);
+        ++rows;
+        return true;
+      }));
+    });
+    EXPECT_EQ(rows, 1993u);
+    if (!checkpointed) {
+      ASSERT_OK(db.checkpoint());
+    }
+  }
+}
+
 TEST_P(DescribedFolderTest, AnotherDescriptionIsRefused) {
   {
     auto db = open();

@@ -128,7 +128,8 @@ TEST_P(SchemaChangeFolderTest, EarlierNumbersHaveEarlierTables) {
     Key key = 0;
     const auto note = [&](const std::string& table) {
       SnapshotNumber number = 0;
-      put(db, table, ++key, "c" + std::to_string(key), &number);
+      ++key;
+      put(db, table, key, "c" + std::to_string(key), &number);
       moments.emplace_back(number, all_of(db));
       ASSERT_OK(db.wait_durable());
       static_cast<void>(db.hold_snapshot());  // the next change has a later number
@@ -221,6 +222,68 @@ TEST_P(SchemaChangeFolderTest, RemovedRowsOfADroppedTableAreFreedOnce) {
   EXPECT_EQ(db.statistics().retired_objects, 0u);
   EXPECT_LT(db.statistics().memory.rows, 65536u);
   EXPECT_OK(db.verify());
+}
+
+TEST_P(SchemaChangeFolderTest, ProgramsThatGiveSchemasKeepDroppedColumns) {
+  const auto without_note = [] {
+    return RowSchema("orders").column("customer", RowType::kText).column("state", RowType::kText, {.nullable = true});
+  };
+  std::string expected;
+  {
+    Database db = open();
+    ASSERT_OK(db.create_table(orders()));
+    put(db, "orders", 1, "Ada");
+    ASSERT_OK(db.drop_column("orders", "note"));
+    ASSERT_OK(db.add_column("orders", "state", RowType::kText, {.nullable = true}));
+    put(db, "orders", 2, "Bob");
+    expected = all_of(db);
+  }
+  options_.schemas = {*without_note().table_schema()};
+  for (int round = 0; round < 3; ++round) {
+    Database db = open();
+    EXPECT_EQ(all_of(db), expected) << round;
+    EXPECT_TRUE(db.described_table("orders")->row_schema().column(1).dropped);
+    ASSERT_OK(db.create_table(without_note()));
+    if (round == 0) {
+      ASSERT_OK(db.checkpoint());
+    }
+  }
+}
+
+// The program's key functions belong to the table of their name, whatever its earlier names were.
+TEST_P(SchemaChangeFolderTest, RenamedTablesHaveTheIndexesOfTheirNames) {
+  {
+    Database db = open();
+    for (const char* const name : {"first", "second"}) {
+      auto table = db.create_table(indexed_account_schema(KeyIndex::kOrdered, name));
+      ASSERT_OK(table);
+      transact(db, [&](Transaction& txn) {
+        for (Key key = 0; key < 20; ++key) ASSERT_OK(txn.insert(*table, key, Account{key, 0, uint32_t(key % 3), 0}));
+      });
+    }
+    ASSERT_OK(db.rename_table("first", "third"));
+    ASSERT_OK(db.rename_table("second", "first"));
+  }
+  const Options plain = options_;
+  options_.leave_out_indexes = true;
+  for (const char* const name : {"first", "third", "fourth"}) {
+    options_.schemas = {indexed_account_schema(KeyIndex::kOrdered, name)};
+    options_.create_if_missing = false;
+    Database db = open();
+    EXPECT_EQ(db.recovery().indexes_left_out.size(), name == std::string("fourth") ? 4u : 2u) << name;
+    EXPECT_OK(db.verify());
+  }
+  options_ = plain;
+  options_.schemas = {indexed_account_schema(KeyIndex::kOrdered, "first"), indexed_account_schema(KeyIndex::kOrdered, "third")};
+  Database db = open();
+  auto table = db.table<Account>("third");
+  ASSERT_OK(table);
+  size_t found = 0;
+  read(db, [&](Transaction& txn) {
+    found = 0;
+    EXPECT_OK(txn.scan(*db.index(*table, "by_branch"), IndexRange{1, 1}, {}, [&](Key, const View<Account>&) { ++found; }));
+  });
+  EXPECT_EQ(found, 7u);
 }
 
 // Version 1 knows two columns, and version 2 three. They take turns on a folder.

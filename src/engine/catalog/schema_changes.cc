@@ -1,5 +1,6 @@
 // The member functions of Database and Engine that change and drop tables. All engines share them.
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -13,22 +14,20 @@ namespace elider {
 namespace detail {
 
 // A chopped procedure must be able to run its later pieces when the first one has committed. So a
-// table that it declares cannot be dropped. install_mutex_ is held until the table is unusable, and
-// later installations therefore do not find it.
+// table that it declares cannot be dropped. Procedures that are installed after begin_drop() do not
+// find the table.
 Status Engine::drop(std::string_view name, uint64_t wait_us) {
-  TableBase* table = nullptr;
+  const Result<TableBase*> table = begin_drop(name);
+  if (!table.ok()) return table.status();
+  std::string procedure;
   {
     const std::lock_guard lock(install_mutex_);
-    if (execution_made_ != nullptr)
-      if (const TableBase* const found = find_table(name); found != nullptr)
-        if (const std::string procedure = txn::procedure_that_uses(*execution_made_, found->id()); !procedure.empty())
-          return Status::invalid_argument("table '" + std::string(name) + "' cannot be dropped: procedure '" + procedure +
-                                          "', which runs in pieces, declares it");
-    Result<TableBase*> begun = begin_drop(name);
-    if (!begun.ok()) return begun.status();
-    table = *begun;
+    if (execution_made_ != nullptr) procedure = txn::procedure_that_uses(*execution_made_, (*table)->id());
   }
-  return end_drop(*table, wait_us);
+  if (procedure.empty()) return end_drop(**table, wait_us);
+  (*table)->set_usable(true);
+  return Status::invalid_argument("table '" + std::string(name) + "' cannot be dropped: procedure '" + procedure +
+                                  "', which runs in pieces, declares it");
 }
 
 namespace {
@@ -55,7 +54,11 @@ Result<size_t> find_column(const Schema& schema, std::string_view name) {
 Status Database::drop_table(std::string_view name, uint64_t wait_us) {
   if (Status status = refuse_unusable(); !status.ok()) return status;
   if (Status status = detail::check_changeable(name); !status.ok()) return status;
-  return engine_->drop(name, wait_us);
+  try {
+    return engine_->drop(name, wait_us);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
 }
 
 Status Database::rename_table(std::string_view name, std::string_view new_name) {
