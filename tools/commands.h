@@ -23,4 +23,10 @@ void add_restore(Command app);
 void add_check(Command app);
 void add_recover(Command app);
 
+// Commands for the rows of a database that is not open (tools/rows).
+void add_tables(Command app);
+void add_schema(Command app);
+void add_rows(Command app);
+void add_export(Command app);
+
 }  // namespace elider::tools

@@ -69,6 +69,10 @@ int run(int argc, char** argv) {
   add_checkpoint(app);
   add_recover(app);
   add_log(app);
+  add_tables(app);
+  add_schema(app);
+  add_rows(app);
+  add_export(app);
   program.examples(kExamples);
   if (argc > 1 && std::string(argv[1]) == "bench") return become_bench(argv + 1);
   return program.run({argv + 1, argv + argc});

@@ -4,12 +4,12 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "elider/files.h"
 #include "tools/commands.h"
 #include "tools/common/json.h"
 #include "tools/common/values.h"
+#include "tools/data/progress_line.h"
 
 namespace elider::tools {
 
@@ -21,40 +21,6 @@ struct DataChosen {
   uint64_t to_snapshot = files::kNewest;
   bool dry_run = false;
   std::string json;  // the argument of --json: a file, or "-" for standard output; empty without --json
-};
-
-const char* name_of(RecoveryProgress::Step step) {
-  switch (step) {
-    case RecoveryProgress::Step::kJudge: return "checking the log";
-    case RecoveryProgress::Step::kCheckpoint: return "loading the checkpoint";
-    case RecoveryProgress::Step::kLog: return "applying the log";
-    case RecoveryProgress::Step::kIndexes: return "building indexes";
-  }
-  return "";
-}
-
-// A progress line that overwrites itself. It is printed only on a terminal.
-class ProgressLine {
- public:
-  files::Tell tell() {
-    if (::isatty(STDERR_FILENO) == 0) return {};
-    return [this](const RecoveryProgress& progress) {
-      const uint64_t percent = progress.all == 0 ? 100 : 100 * progress.done / progress.all;
-      if (percent == percent_ && progress.step == step_) return;
-      percent_ = percent;
-      step_ = progress.step;
-      fmt::print(stderr, "\r{:<28}{:>4}%", name_of(progress.step), percent);
-      shown_ = true;
-    };
-  }
-  ~ProgressLine() {
-    if (shown_) fmt::print(stderr, "\r{:33}\r", "");
-  }
-
- private:
-  RecoveryProgress::Step step_ = RecoveryProgress::Step::kJudge;
-  uint64_t percent_ = ~uint64_t{0};
-  bool shown_ = false;
 };
 
 double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }

@@ -1,0 +1,78 @@
+// Values of columns as text and as JSON, and values that are read from text.
+//
+//   type                    text                                        JSON
+//   bool                    true, false                                 the same
+//   integers, decimal       digits: -5, 12.50                           the same, as a number
+//   float, double           the shortest digits that are read as the    a number; text for nan and inf
+//                           same number: 0.1, 1.0, 1e+30, inf, nan
+//   timestamp               2026-11-29T22:16:20.000000Z                 text
+//   uuid                    0e37df36-f698-11e6-8dd4-cb9ced3df976        text
+//   text                    itself                                      text
+//   json                    itself                                      the value, or text in a dump
+//   bytes                   0x01ff                                      text
+//   bytes of a struct, byte keys, rows without columns:
+//                           themselves if they are text, otherwise      text
+//                           0x01ff
+//
+// Each text is read as the value that it was written for. A NaN with unusual bits is nan(0x...),
+// and a time that is not in the years 1 to 9999 is timestamp(microseconds).
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "elider/row_column.h"
+#include "elider/row_value.h"
+#include "elider/schema.h"
+#include "elider/status.h"
+
+namespace elider::tools {
+
+// How a column's values are written and read.
+struct ValueType {
+  enum class Form : uint8_t {
+    kPlain,   // as RowType says
+    kPadded,  // bytes of a struct's column: text that fills the column with zero bytes, or hexadecimal
+    kOpen,    // bytes of any size: text or hexadecimal
+  };
+  RowType type = RowType::kInt64;
+  uint8_t scale = 0;       // kDecimal
+  Form form = Form::kPlain;
+  uint32_t size = 0;       // kPadded
+};
+ValueType value_type_of(const Column& column);
+ValueType value_type_of(const RowColumn& column);
+std::string type_name(const ValueType& type);  // "int32", "decimal(2)", "bytes(16)"
+// Returns false if the name, such as "decimal(2)", is not a type of described rows.
+bool parse_type(std::string_view name, ValueType* type);
+
+// Appends the value as text. Null appends nothing.
+void append_text(std::string& out, const ValueType& type, const RowValue& value);
+// Appends the value as JSON. With `exact`, a JSON document is written as a string, so that its
+// spaces and its null are preserved.
+void append_json(std::string& out, const ValueType& type, const RowValue& value, bool exact);
+void append_json_string(std::string& out, std::string_view text);
+// Bytes that are not UTF-8 are appended as themselves. shown() replaces them and control characters
+// by \xNN.
+std::string shown(std::string_view text);
+
+// Appends bytes as text, or as 0x... if they are not text or begin with 0x. Control characters are
+// not text, except for tabs and ends of lines if `lines` is true.
+void append_bytes(std::string& out, std::string_view bytes, bool lines);
+// Reads bytes that append_bytes() has written.
+//   kInvalidArgument  the text begins with 0x, but is not hexadecimal
+Result<std::string_view> parse_bytes_text(std::string_view text, std::string& storage);
+// Reads "..." with the escapes \", \\ and \xNN.
+//   kInvalidArgument  the text does not end with a quotation mark, or contains another escape
+Result<std::string_view> parse_quoted(std::string_view text, std::string& storage);
+
+// Reads a value that is not null. The value refers to `text` or to `storage`.
+//   kInvalidArgument  the text is not a value of this type; the message says why
+Result<RowValue> parse_value(const ValueType& type, std::string_view text, std::string& storage);
+
+// Returns true if two values of one column are equal. All NaNs are equal, and so are both zeros.
+bool same_value(const RowValue& a, const RowValue& b);
+
+}  // namespace elider::tools
