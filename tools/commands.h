@@ -28,5 +28,10 @@ void add_tables(Command app);
 void add_schema(Command app);
 void add_rows(Command app);
 void add_export(Command app);
+void add_set(Command app);
+void add_delete(Command app);
+void add_import(Command app);
+void add_dump(Command app);
+void add_load(Command app);
 
 }  // namespace elider::tools

@@ -73,6 +73,11 @@ int run(int argc, char** argv) {
   add_schema(app);
   add_rows(app);
   add_export(app);
+  add_set(app);
+  add_delete(app);
+  add_import(app);
+  add_dump(app);
+  add_load(app);
   program.examples(kExamples);
   if (argc > 1 && std::string(argv[1]) == "bench") return become_bench(argv + 1);
   return program.run({argv + 1, argv + argc});

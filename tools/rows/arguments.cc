@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include "tools/rows/status_words.h"
 
 namespace elider::tools {
 
@@ -24,7 +25,7 @@ Result<std::vector<FieldText>> parse_field_texts(const TableFields& fields, cons
 Result<RowValue> value_of(const TableFields& fields, const FieldText& argument, std::string& storage) {
   if (argument.null) return RowValue();
   const Field& field = *argument.field;
-  const auto refuse = [&](const Status& why) { return Status::invalid_argument(fmt::format("{}: {}", fields.named(field), why.message())); };
+  const auto refuse = [&](const Status& why) { return with_place(fields.named(field), why); };
   std::string_view text = argument.text;
   std::string unquoted;
   // A JSON document may itself be a text in quotation marks.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "elider/tuple.h"
+#include "tools/rows/status_words.h"
 #include "tools/rows/values.h"
 
 namespace elider::tools {
@@ -45,7 +46,7 @@ class TupleParser {
     skip_spaces();
     if (!rest_.empty()) return refuse("text follows the closing parenthesis");
     const Result<size_t> size = writer_.finish();
-    if (!size.ok()) return refuse(size.status().message());
+    if (!size.ok()) return refuse(words_of(size.status()));
     return Bytes(bytes_.data(), *size);
   }
 
@@ -100,13 +101,13 @@ class TupleParser {
     std::string_view text = token;
     if (token.starts_with('"')) {
       const Result<std::string_view> unquoted = parse_quoted(token, unquoted_);
-      if (!unquoted.ok()) return refuse(unquoted.status().message());
+      if (!unquoted.ok()) return refuse(words_of(unquoted.status()));
       text = *unquoted;
     } else if (field.type == KeyFieldType::kFloat && text.ends_with('f') && !text.ends_with("inf")) {
       text.remove_suffix(1);
     }
     const Result<RowValue> parsed = parse_value({.type = row_type_of(field.type)}, text, storage);
-    if (!parsed.ok()) return refuse(fmt::format("field {} ({}): {}", position, name_of(field.type), parsed.status().message()));
+    if (!parsed.ok()) return refuse(fmt::format("field {} ({}): {}", position, name_of(field.type), words_of(parsed.status())));
     fill(field.type, *parsed, &value);
     writer_.add(value);
     return {};

@@ -15,6 +15,7 @@
 #include "tools/rows/output_file.h"
 #include "tools/rows/scan.h"
 #include "tools/rows/schema_json.h"
+#include "tools/rows/status_words.h"
 
 namespace elider::tools {
 
@@ -152,7 +153,7 @@ Status print_rows(Database& db, const TableFields& table, const RowsChosen& chos
     failed = passes.status();
     if (failed.ok() && *passes) failed = printer->print(row);
     if (!failed.ok()) {
-      failed = Status(failed.code(), fmt::format("{} (the row with the key {})", failed.message(), shown(key_text(table.schema(), key))));
+      failed = Status(failed.code(), fmt::format("{} (the row with the key {})", words_of(failed), shown(key_text(table.schema(), key))));
       return false;
     }
     if (!*passes) return true;

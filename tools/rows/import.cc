@@ -1,0 +1,225 @@
+#include "tools/rows/import.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tools/data/progress_line.h"
+#include "tools/rows/status_words.h"
+
+namespace elider::tools {
+
+namespace {
+
+bool is_wanted(const ImportOptions& options, const std::string& name) {
+  return options.columns.empty() || std::find(options.columns.begin(), options.columns.end(), name) != options.columns.end();
+}
+
+// Finds the fields of the file's columns, and writes record after record.
+class Import {
+ public:
+  Import(Database& db, const TableFields& table, const ImportOptions& options, RecordReader& reader)
+      : db_(db), table_(table), options_(options), reader_(reader), key_name_(options.key.empty() ? table.key().name : options.key),
+        editor_(table), writer_(db, table, options.on_conflict) {}
+
+  Status run() {
+    ProgressLine line;
+    for (uint64_t rows = 0;; ++rows) {
+      const Result<bool> found = reader_.next();
+      if (!found.ok()) return found.status();
+      if (!*found) return flush();
+      if (Status status = add_record(); !status.ok()) return status;
+      if (rows % 1024 == 0) line.show("importing", reader_.percent());
+    }
+  }
+  Imported imported() const { return {writer_.written() + updated_, writer_.skipped()}; }
+
+ private:
+  Status refuse(uint64_t line, const Status& why) const { return with_place(reader_.where(line), why); }
+  Status refuse(const std::string& why) const { return refuse(reader_.line(), Status::invalid_argument(why)); }
+
+  // Finds the fields of names that have not been seen before.
+  Status find_fields() {
+    for (size_t i = fields_.size(); i < reader_.names().size(); ++i) {
+      const std::string& name = reader_.names()[i];
+      const Field* field = nullptr;
+      if (name == key_name_) {
+        field = &table_.key();
+      } else if (is_wanted(options_, name)) {
+        const Result<const Field*> found = table_.find(name);
+        if (!found.ok()) return refuse(words_of(found.status()) + "; --columns chooses columns of the file");
+        if ((*found)->kind == Field::Kind::kKey)
+          return refuse(fmt::format("both '{}' and '{}' are keys; --columns chooses columns of the file", shown(key_name_), shown(name)));
+        field = *found;
+      }
+      fields_.push_back(field);
+    }
+    return {};
+  }
+
+  Status add_record() {
+    if (Status status = find_fields(); !status.ok()) return status;
+    OwnedKey key;
+    bool has_key = false;
+    values_.clear();
+    storages_.resize(fields_.size());
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Cell& cell = reader_.cells()[i];
+      const Field* const field = fields_[i];
+      if (field == nullptr || cell.kind == Cell::Kind::kAbsent) continue;
+      if (field->kind == Field::Kind::kKey) {
+        Result<OwnedKey> parsed = parse_key(table_.schema(), cell.text);
+        if (!parsed.ok()) return refuse(fmt::format("column '{}': {}", shown(key_name_), words_of(parsed.status())));
+        key = *std::move(parsed);
+        has_key = true;
+        continue;
+      }
+      const Result<RowValue> value = value_of(*field, cell, false, storages_[i]);
+      if (!value.ok()) return refuse(fmt::format("{}: {}", table_.named(*field), words_of(value.status())));
+      values_.emplace_back(field, *value);
+    }
+    if (!has_key) return refuse(fmt::format("the column '{}' with the key is missing; --key names another column", shown(key_name_)));
+    return add_row(key);
+  }
+
+  Status add_row(const OwnedKey& key) {
+    if (options_.on_conflict == OnConflict::kUpdate) {
+      const Result<bool> inserted = update_row(db_, table_, editor_, key.key(), values_);
+      if (!inserted.ok()) return refuse(reader_.line(), inserted.status());
+      ++updated_;
+      return {};
+    }
+    editor_.begin();
+    for (const auto& [field, value] : values_)
+      if (Status status = editor_.set(*field, value); !status.ok()) return refuse(reader_.line(), status);
+    const Result<std::span<const std::byte>> row = editor_.finish();
+    if (!row.ok()) return refuse(reader_.line(), row.status());
+    Status status = writer_.add(key, *row, reader_.line());
+    return status.ok() ? status : refuse(writer_.failed_line(), status);
+  }
+  Status flush() {
+    Status status = writer_.flush();
+    return status.ok() ? status : refuse(writer_.failed_line(), status);
+  }
+
+  Database& db_;
+  const TableFields& table_;
+  const ImportOptions& options_;
+  RecordReader& reader_;
+  const std::string key_name_;
+  RowEditor editor_;
+  RowWriter writer_;
+  std::vector<const Field*> fields_;  // by the positions of the file's columns; null for columns that are not imported
+  std::vector<FieldValue> values_;
+  std::vector<std::string> storages_;
+  uint64_t updated_ = 0;
+};
+
+// What the values of a column have in common: the first of these types that can hold all of them.
+constexpr RowType kInferred[] = {RowType::kBool, RowType::kInt64, RowType::kUInt64, RowType::kDouble, RowType::kTimestamp, RowType::kUuid};
+struct Inferred {
+  bool any = false;
+  bool nested = false;
+  bool json_text = false;  // a text of JSON lines, which is never another type than text, a time or a UUID
+  bool possible[std::size(kInferred)] = {true, true, true, true, true, true};
+
+  void see(const Cell& cell) {
+    if (cell.kind == Cell::Kind::kAbsent || cell.kind == Cell::Kind::kNull) return;
+    any = true;
+    nested = nested || cell.kind == Cell::Kind::kNested;
+    const bool from_json = !cell.json.empty();
+    json_text = json_text || (from_json && cell.kind == Cell::Kind::kText);
+    std::string storage;
+    for (size_t i = 0; i < std::size(kInferred); ++i) {
+      if (!possible[i]) continue;
+      const bool word = cell.text == "true" || cell.text == "false";
+      possible[i] = (kInferred[i] != RowType::kBool || word) && parse_value({.type = kInferred[i]}, cell.text, storage).ok();
+    }
+  }
+  RowType type() const {
+    if (nested) return RowType::kJson;
+    if (!any) return RowType::kText;
+    for (size_t i = json_text ? 4 : 0; i < std::size(kInferred); ++i)
+      if (possible[i]) return kInferred[i];
+    return RowType::kText;
+  }
+  bool numbers() const { return any && possible[2]; }
+};
+
+struct GivenType {
+  ValueType type;
+  bool nullable = false;
+};
+Result<std::map<std::string, GivenType>> parse_types(const std::vector<std::string>& types) {
+  std::map<std::string, GivenType> given;
+  for (const std::string& one : types) {
+    const size_t colon = one.rfind(':');
+    GivenType type;
+    std::string name = colon == std::string::npos ? "" : one.substr(colon + 1);
+    if (type.nullable = name.ends_with('?'); type.nullable) name.pop_back();
+    if (colon == std::string::npos || colon == 0 || !parse_type(name, &type.type))
+      return Status::invalid_argument(fmt::format("--types: '{}' is not of the form COLUMN:TYPE or COLUMN:TYPE?, for example price:decimal(2)?; "
+                                                  "docs/described-rows.md lists the types",
+                                                  shown(one)));
+    given[one.substr(0, colon)] = type;
+  }
+  return given;
+}
+
+}  // namespace
+
+Status import_file(Database& db, const TableFields& table, const ImportOptions& options, Imported* imported) {
+  const Result<std::unique_ptr<RecordReader>> reader = RecordReader::open(options.file, options.format);
+  if (!reader.ok()) return reader.status();
+  Import import(db, table, options, **reader);
+  Status status = import.run();
+  *imported = import.imported();
+  return status;
+}
+
+Result<Schema> infer_schema(const std::string& table, const ImportOptions& options, const std::vector<std::string>& types) {
+  Result<std::map<std::string, GivenType>> given = parse_types(types);
+  if (!given.ok()) return given.status();
+  const Result<std::unique_ptr<RecordReader>> reader = RecordReader::open(options.file, options.format);
+  if (!reader.ok()) return reader.status();
+  std::vector<Inferred> columns;
+  ProgressLine line;
+  for (uint64_t rows = 0;; ++rows) {
+    const Result<bool> found = (*reader)->next();
+    if (!found.ok()) return found.status();
+    if (!*found) break;
+    columns.resize((*reader)->names().size());
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].see((*reader)->cells()[i]);
+    if (rows % 1024 == 0) line.show("finding the types", (*reader)->percent());
+  }
+  const std::vector<std::string>& names = (*reader)->names();
+  columns.resize(names.size());
+  const std::string key = options.key.empty() ? "key" : options.key;
+  const auto key_at = static_cast<size_t>(std::find(names.begin(), names.end(), key) - names.begin());
+  if (key_at == names.size())
+    return Status::invalid_argument(
+        fmt::format("{}: the column '{}' with the key is missing; --key names another column", (*reader)->where(1), shown(key)));
+  RowSchema schema(table);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i == key_at || !is_wanted(options, names[i])) continue;
+    const auto found = given->find(names[i]);
+    if (found != given->end()) schema.column(names[i], found->second.type.type, {.nullable = found->second.nullable, .scale = found->second.type.scale});
+    else schema.column(names[i], columns[i].type(), {.nullable = true});
+    if (found != given->end()) given->erase(found);
+  }
+  // The type of the key may be given, so that a file whose first keys are digits can have text.
+  const auto key_type = given->find(key);
+  const bool numbers = key_type == given->end() ? columns[key_at].numbers() : key_type->second.type.type == RowType::kUInt64;
+  if (key_type != given->end()) {
+    if (!numbers && key_type->second.type.type != RowType::kText && key_type->second.type.type != RowType::kBytes)
+      return Status::invalid_argument(fmt::format("--types: the key '{}' must be uint64, text or bytes", shown(key)));
+    given->erase(key_type);
+  }
+  if (!given->empty())
+    return Status::invalid_argument(fmt::format("--types: {} does not have a column '{}'", (*reader)->where(1), shown(given->begin()->first)));
+  return numbers ? schema.table_schema() : schema.table_schema<Bytes>();
+}
+
+}  // namespace elider::tools
