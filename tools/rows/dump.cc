@@ -23,9 +23,8 @@ Status check_names(const TableFields& table) {
   for (const Field& field : table.fields()) valid = valid && utf8_end(field.name) == field.name.size();
   for (const SecondaryIndex& index : table.schema().indexes) valid = valid && utf8_end(index.name) == index.name.size();
   if (valid) return {};
-  return Status::invalid_argument(
-      fmt::format("table '{}': its name, or the name of a column or an index, is not UTF-8, so a dump cannot contain it",
-                  shown(table.schema().name)));
+  return Status::invalid_argument(fmt::format(
+      "table '{}': its name, or the name of a column or an index, is not UTF-8, so a dump cannot contain it", shown(table.schema().name)));
 }
 
 Status append_row(std::string& out, const TableFields& table, const std::string& prefix, RowFields& row) {
@@ -85,7 +84,8 @@ namespace {
 
 // A table that is being loaded.
 struct LoadedTable {
-  LoadedTable(Database& db, TableFields its_fields, OnConflict mode) : fields(std::move(its_fields)), editor(fields), writer(db, fields, mode) {}
+  LoadedTable(Database& db, TableFields its_fields, OnConflict mode)
+      : fields(std::move(its_fields)), editor(fields), writer(db, fields, mode) {}
   TableFields fields;
   RowEditor editor;
   RowWriter writer;
@@ -111,9 +111,7 @@ class Load {
   }
 
  private:
-  Status refuse(uint64_t line, const Status& why) const {
-    return with_place(fmt::format("{}, line {}", in_.name(), line), why);
-  }
+  Status refuse(uint64_t line, const Status& why) const { return with_place(fmt::format("{}, line {}", in_.name(), line), why); }
   Status refuse(const std::string& why) const { return refuse(line_, Status::invalid_argument(why)); }
 
   bool read_line(std::string_view* text) {
@@ -154,7 +152,8 @@ class Load {
     if (!table.ok()) return refuse(line_, table.status());
     Result<TableFields> fields = TableFields::of(*table);
     if (!fields.ok()) return refuse(line_, fields.status());
-    tables_.emplace(schema->name, std::make_unique<LoadedTable>(db_, *std::move(fields), merge_ ? OnConflict::kReplace : OnConflict::kFail));
+    tables_.emplace(schema->name,
+                    std::make_unique<LoadedTable>(db_, *std::move(fields), merge_ ? OnConflict::kReplace : OnConflict::kFail));
     return {};
   }
 

@@ -1,13 +1,13 @@
 // dump_database(), load_database(): a whole database as JSON lines, and back.
 //
 //   {"elider_dump": 1}
-//   {"schema": {...}}                                          for each table (tools/rows/schema_json.h)
-//   {"table": "orders", "key": 17, "row": {"price": 12.50}}    for each row, in the order of the keys
-//   {"end": {"tables": 1, "rows": 1}}                          so that an incomplete dump is detected
+//   {"schema": {...}}                                        for each table
+//   {"table": "orders", "key": 17, "row": {"price": 12.50}}  for each row, in the order of the keys
+//   {"end": {"tables": 1, "rows": 1}}                        without it, the dump is incomplete
 //
-// A row contains all bytes of the row (tools/rows/fields.h), so that the loaded rows are the same.
-// Sequences are a table. Key functions of indexes are not in a dump; the loaded database has the
-// indexes' descriptions, like a backup.
+// tools/rows/schema_json.h describes the schemas. A row contains all bytes of the row
+// (tools/rows/fields.h), so that the loaded rows are the same. Sequences are a table. Key functions
+// of indexes are not in a dump; the loaded database has the indexes' descriptions, like a backup.
 // Thread safety: only main's thread.
 #pragma once
 

@@ -67,10 +67,11 @@ void add_load(Command app) {
   add_folders(command, chosen->place);
   command.option("FILE", chosen->file, "The file; standard input if missing or -");
   command.flag("--merge", chosen->merge, "Tables may exist, with the same schemas; loaded rows replace rows with the same keys");
-  command.footer(std::string("  elider load copy data.jsonl\n  gunzip -c data.jsonl.gz | elider load copy\n\n"
-                             "Secondary indexes whose key functions belong to the program are described in the new database, and built when the\n"
-                             "program opens it. If the load fails, the rows that were loaded before stay in the folder.\n") +
-                 kDataExitCodes);
+  command.footer(
+      std::string("  elider load copy data.jsonl\n  gunzip -c data.jsonl.gz | elider load copy\n\n"
+                  "Secondary indexes whose key functions belong to the program are described in the new database, and built when the\n"
+                  "program opens it. If the load fails, the rows that were loaded before stay in the folder.\n") +
+      kDataExitCodes);
   command.runs([chosen] { static_cast<void>(finish(run_load(*chosen))); });
 }
 

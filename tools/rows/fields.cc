@@ -71,14 +71,15 @@ Result<TableFields> TableFields::of(const TableRef& table) {
     fields.described_ = *std::move(described);
   } else {
     for (const Column& column : schema.columns)
-      fields.fields_.push_back(
-          {.kind = Field::Kind::kStruct, .name = column.name, .type = value_type_of(column), .offset = column.offset});
+      fields.fields_.push_back({.kind = Field::Kind::kStruct, .name = column.name, .type = value_type_of(column), .offset = column.offset});
     fields.add_bytes();
   }
   Field& key = fields.fields_[0];
   key.name = fields.free_name("key");
-  if (table.byte_keys()) key.type = {.type = RowType::kBytes, .form = ValueType::Form::kOpen};
-  else key.type = {.type = RowType::kUInt64};
+  if (table.byte_keys())
+    key.type = {.type = RowType::kBytes, .form = ValueType::Form::kOpen};
+  else
+    key.type = {.type = RowType::kUInt64};
   return fields;
 }
 
@@ -96,8 +97,10 @@ void TableFields::add_bytes() {
   if (schema.sized_rows)
     fields_.push_back({.kind = Field::Kind::kRest, .name = free_name(columns.empty() ? "value" : "rest"), .type = bytes});
   if (!padding_.empty())
-    fields_.push_back(
-        {.kind = Field::Kind::kPadding, .name = free_name(columns.empty() ? "value" : "padding"), .type = bytes, .hidden = !columns.empty()});
+    fields_.push_back({.kind = Field::Kind::kPadding,
+                       .name = free_name(columns.empty() ? "value" : "padding"),
+                       .type = bytes,
+                       .hidden = !columns.empty()});
 }
 
 std::string TableFields::free_name(std::string name) const {
@@ -142,7 +145,8 @@ Status RowFields::show(const RowKey& key, const RawView& row) {
     if (!reader.ok()) return reader.status();
     reader_ = *reader;
   } else if (size_ < fields_.columns_end()) {
-    return Status(Code::kCorrupt, fmt::format("table '{}': a row of {} bytes ends before its columns", shown(fields_.schema().name), size_));
+    return Status(Code::kCorrupt,
+                  fmt::format("table '{}': a row of {} bytes ends before its columns", shown(fields_.schema().name), size_));
   }
   return {};
 }
@@ -155,8 +159,7 @@ Result<RowValue> RowFields::value(const Field& field) {
     case Field::Kind::kRest: return RowValue(Bytes(bytes_ + fields_.columns_end(), size_ - fields_.columns_end()));
     case Field::Kind::kPadding:
       joined_.clear();
-      for (const ByteSpan& span : fields_.padding())
-        joined_.append(reinterpret_cast<const char*>(bytes_) + span.offset, span.size);
+      for (const ByteSpan& span : fields_.padding()) joined_.append(reinterpret_cast<const char*>(bytes_) + span.offset, span.size);
       return RowValue(Bytes(joined_));
   }
   return RowValue();
@@ -174,8 +177,10 @@ RowEditor::RowEditor(const TableFields& fields) : fields_(fields) {
 }
 
 void RowEditor::begin() {
-  if (builder_.has_value()) builder_->begin();
-  else image_.assign(fields_.schema().sized_rows ? fields_.columns_end() : fields_.schema().row_bytes, std::byte{0});
+  if (builder_.has_value())
+    builder_->begin();
+  else
+    image_.assign(fields_.schema().sized_rows ? fields_.columns_end() : fields_.schema().row_bytes, std::byte{0});
 }
 
 Status RowEditor::edit(const RawView& row) {
@@ -200,8 +205,8 @@ Status RowEditor::set(const Field& field, const RowValue& value) {
     case Field::Kind::kRest: {
       const std::string_view bytes = value.text();
       if (fields_.columns_end() + bytes.size() > fields_.schema().row_bytes)
-        return refuse(fmt::format("{} bytes are too many; a row has at most {}", fields_.columns_end() + bytes.size(),
-                                  fields_.schema().row_bytes));
+        return refuse(
+            fmt::format("{} bytes are too many; a row has at most {}", fields_.columns_end() + bytes.size(), fields_.schema().row_bytes));
       image_.resize(fields_.columns_end());
       const auto* from = reinterpret_cast<const std::byte*>(bytes.data());
       image_.insert(image_.end(), from, from + bytes.size());

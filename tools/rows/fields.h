@@ -2,8 +2,8 @@
 // RowFields reads the values of a row, and RowEditor makes a row from values.
 //
 //   row                       fields after the key
-//   struct                    its columns; `padding`, the bytes that no column describes, which only
-//                             dumps contain, and only if one of them is not zero
+//   struct                    its columns; `padding`, the bytes that no column describes, which
+//                             only dumps contain, and only if one of them is not zero
 //   struct without columns    `value`, all bytes
 //   sized row                 its columns; `rest`, the bytes after the last column; `padding`
 //   sized row without columns `value`, all bytes
@@ -39,9 +39,9 @@ struct Field {
   std::string name;
   ValueType type;
   bool nullable = false;
-  uint32_t offset = 0;   // kStruct: in the row
-  size_t position = 0;   // kDescribed: in the description
-  bool hidden = false;   // shown only on request
+  uint32_t offset = 0;  // kStruct: in the row
+  size_t position = 0;  // kDescribed: in the description
+  bool hidden = false;  // shown only on request
 };
 
 // Some bytes of a row.
@@ -65,7 +65,7 @@ class TableFields {
 
   //   kInvalidArgument  the table does not have such a field; the message lists them
   Result<const Field*> find(std::string_view name) const;
-  // Returns the fields with these names or, if there are none, all fields that are not hidden.
+  // Returns the fields with these names or, without names, all fields that are not hidden.
   Result<std::vector<const Field*>> select(const std::vector<std::string>& names) const;
   // "table 'orders', column 'price' (decimal(2))"
   std::string named(const Field& field) const;

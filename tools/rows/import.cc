@@ -21,8 +21,13 @@ bool is_wanted(const ImportOptions& options, const std::string& name) {
 class Import {
  public:
   Import(Database& db, const TableFields& table, const ImportOptions& options, RecordReader& reader)
-      : db_(db), table_(table), options_(options), reader_(reader), key_name_(options.key.empty() ? table.key().name : options.key),
-        editor_(table), writer_(db, table, options.on_conflict) {}
+      : db_(db),
+        table_(table),
+        options_(options),
+        reader_(reader),
+        key_name_(options.key.empty() ? table.key().name : options.key),
+        editor_(table),
+        writer_(db, table, options.on_conflict) {}
 
   Status run() {
     ProgressLine line;
@@ -160,9 +165,10 @@ Result<std::map<std::string, GivenType>> parse_types(const std::vector<std::stri
     std::string name = colon == std::string::npos ? "" : one.substr(colon + 1);
     if (type.nullable = name.ends_with('?'); type.nullable) name.pop_back();
     if (colon == std::string::npos || colon == 0 || !parse_type(name, &type.type))
-      return Status::invalid_argument(fmt::format("--types: '{}' is not of the form COLUMN:TYPE or COLUMN:TYPE?, for example price:decimal(2)?; "
-                                                  "docs/described-rows.md lists the types",
-                                                  shown(one)));
+      return Status::invalid_argument(
+          fmt::format("--types: '{}' is not of the form COLUMN:TYPE or COLUMN:TYPE?, for example price:decimal(2)?; "
+                      "docs/described-rows.md lists the types",
+                      shown(one)));
     given[one.substr(0, colon)] = type;
   }
   return given;
@@ -205,8 +211,10 @@ Result<Schema> infer_schema(const std::string& table, const ImportOptions& optio
   for (size_t i = 0; i < names.size(); ++i) {
     if (i == key_at || !is_wanted(options, names[i])) continue;
     const auto found = given->find(names[i]);
-    if (found != given->end()) schema.column(names[i], found->second.type.type, {.nullable = found->second.nullable, .scale = found->second.type.scale});
-    else schema.column(names[i], columns[i].type(), {.nullable = true});
+    if (found != given->end())
+      schema.column(names[i], found->second.type.type, {.nullable = found->second.nullable, .scale = found->second.type.scale});
+    else
+      schema.column(names[i], columns[i].type(), {.nullable = true});
     if (found != given->end()) given->erase(found);
   }
   // The type of the key may be given, so that a file whose first keys are digits can have text.
@@ -218,7 +226,8 @@ Result<Schema> infer_schema(const std::string& table, const ImportOptions& optio
     given->erase(key_type);
   }
   if (!given->empty())
-    return Status::invalid_argument(fmt::format("--types: {} does not have a column '{}'", (*reader)->where(1), shown(given->begin()->first)));
+    return Status::invalid_argument(
+        fmt::format("--types: {} does not have a column '{}'", (*reader)->where(1), shown(given->begin()->first)));
   return numbers ? schema.table_schema() : schema.table_schema<Bytes>();
 }
 

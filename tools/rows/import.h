@@ -13,9 +13,9 @@
 namespace elider::tools {
 
 struct ImportOptions {
-  std::string file, format;           // format: csv or jsonl
-  std::string key;                    // the file's column that has the keys; empty for the name of the table's key
-  std::vector<std::string> columns;   // the file's columns to import; all if empty
+  std::string file, format;          // format: csv or jsonl
+  std::string key;                   // the file's column that has the keys; empty for the name of the table's key
+  std::vector<std::string> columns;  // the file's columns to import; all if empty
   OnConflict on_conflict = OnConflict::kFail;
 };
 struct Imported {
@@ -29,8 +29,9 @@ struct Imported {
 Status import_file(Database& db, const TableFields& table, const ImportOptions& options, Imported* imported);
 
 // Reads the whole file, and describes a table of described rows whose columns can hold all of its
-// values. `types` has "column:type" or, for nullable columns, "column:type?" for columns whose types
-// are given. All other columns are nullable. Keys are numbers if all of them are, otherwise text.
+// values. `types` gives the types of columns, as "column:type" or, for nullable columns,
+// "column:type?". All other columns are nullable. Keys are numbers if all of them are numbers,
+// and otherwise text.
 //   kInvalidArgument  the file does not have a column for the keys, or a type is unknown
 Result<Schema> infer_schema(const std::string& table, const ImportOptions& options, const std::vector<std::string>& types);
 

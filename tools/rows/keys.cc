@@ -276,8 +276,10 @@ void append_key_text(std::string& out, const Schema& schema, const RowKey& key) 
 }
 
 void append_key_json(std::string& out, const Schema& schema, const RowKey& key) {
-  if (schema.key_kind == KeyKind::kNumbers) append_key_text(out, schema, key);
-  else append_json_string(out, key_text(schema, key));
+  if (schema.key_kind == KeyKind::kNumbers)
+    append_key_text(out, schema, key);
+  else
+    append_json_string(out, key_text(schema, key));
 }
 
 std::string key_text(const Schema& schema, const RowKey& key) {

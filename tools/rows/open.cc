@@ -30,8 +30,9 @@ Result<TableFields> find_fields(const Database& db, const std::string& table) {
   }
   const std::string similar = suggestion(table, names);
   return Status(Code::kNotFound, fmt::format("table '{}' does not exist{}", shown(table),
-                                             !similar.empty() ? similar : list.empty() ? "; the database does not have tables"
-                                                                                       : "; the tables are " + list));
+                                             !similar.empty() ? similar
+                                             : list.empty()   ? "; the database does not have tables"
+                                                              : "; the tables are " + list));
 }
 
 Status refuse_internal_table(const std::string& table) {

@@ -13,7 +13,7 @@
 namespace elider::tools {
 
 enum class Access {
-  kRead,    // the files are not changed
+  kRead,  // the files are not changed
   kWrite,
   kCreate,  // like kWrite; creates a folder that does not exist
 };

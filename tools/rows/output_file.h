@@ -59,7 +59,8 @@ class RowPrinter {
   virtual void end(uint64_t /*rows*/) {}
 };
 // All arguments must outlive the printer.
-std::unique_ptr<RowPrinter> make_printer(RowFormat format, const TableFields& table, const std::vector<const Field*>& fields, OutputFile& out);
+std::unique_ptr<RowPrinter> make_printer(RowFormat format, const TableFields& table, const std::vector<const Field*>& fields,
+                                         OutputFile& out);
 
 // Appends `"<name>": <value>` for a field of the row, whose key is also a value. `exact` is as in
 // append_json().

@@ -66,11 +66,12 @@ bool InputFile::more() {
 
 // -- JSON -----------------------------------------------------------------------------------------
 
-// Receives the parser's events. Only the members of the outermost object are recorded; values within
-// them are skipped.
+// Receives the parser's events. Records the members of the outermost object, and skips the values
+// within them.
 class JsonObject::Handler {
  public:
-  Handler(JsonObject& object, const rapidjson::MemoryStream& stream, std::string_view text) : object_(object), stream_(stream), text_(text) {}
+  Handler(JsonObject& object, const rapidjson::MemoryStream& stream, std::string_view text)
+      : object_(object), stream_(stream), text_(text) {}
 
   bool Null() { return add(Cell::Kind::kNull, {}); }
   bool Bool(bool value) { return add(Cell::Kind::kBool, value ? "true" : "false"); }
@@ -131,7 +132,8 @@ Status JsonObject::parse(std::string_view text) {
   rapidjson::MemoryStream stream(text.data(), text.size());
   rapidjson::Reader reader;
   Handler handler(*this, stream, text);
-  constexpr unsigned kFlags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+  constexpr unsigned kFlags =
+      rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
   if (result.IsError() && result.Code() != rapidjson::kParseErrorTermination)
     return Status::invalid_argument(fmt::format("column {}: {}", result.Offset() + 1, rapidjson::GetParseError_En(result.Code())));
@@ -191,7 +193,8 @@ class CsvReader : public RecordReader {
 
   // Returns the byte at this offset from the beginning of the record, or -1 at the end of the file.
   int at(size_t offset) {
-    if (offset < file_.size() || file_.more()) [[likely]] return static_cast<unsigned char>(file_.data()[offset]);
+    if (offset < file_.size() || file_.more()) [[likely]]
+      return static_cast<unsigned char>(file_.data()[offset]);
     return -1;
   }
 
@@ -211,14 +214,16 @@ class CsvReader : public RecordReader {
       }
       int c = at(end);
       if (c == '\r' && quoted && at(end + 1) == '\n') c = at(++end);
-      if (c >= 0 && c != ',' && c != '\n') return refuse(line_, fmt::format("field {}: text follows the closing quotation mark", places_.size()));
+      if (c >= 0 && c != ',' && c != '\n')
+        return refuse(line_, fmt::format("field {}: text follows the closing quotation mark", places_.size()));
       last = c != ',';
       if (c == '\n') ++line_;
       if (c >= 0) ++end;
     }
     if (!file_.status().ok()) return file_.status();
     for (const Place& place : places_)
-      cells_.push_back({place.quoted || place.size != 0 ? Cell::Kind::kText : Cell::Kind::kNull, {file_.data() + place.begin, place.size}, {}});
+      cells_.push_back(
+          {place.quoted || place.size != 0 ? Cell::Kind::kText : Cell::Kind::kNull, {file_.data() + place.begin, place.size}, {}});
     consumed_later_ = end;  // the cells refer to the record until the next call
     return true;
   }

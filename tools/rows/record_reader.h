@@ -106,7 +106,7 @@ class RecordReader {
   InputFile file_;
   std::vector<std::string> names_;
   std::vector<Cell> cells_;
-  uint64_t line_ = 1;         // of the next byte
+  uint64_t line_ = 1;  // of the next byte
   uint64_t record_line_ = 0;
 };
 

@@ -34,7 +34,8 @@ class CsvPrinter : public RowPrinter {
         append_quoted(text, key_);
       } else {
         const Result<RowValue> value = row.value(*field);
-        if (!value.ok()) [[unlikely]] return value.status();
+        if (!value.ok()) [[unlikely]]
+          return value.status();
         append_field(text, *field, *value);
       }
       text += ',';
@@ -47,8 +48,10 @@ class CsvPrinter : public RowPrinter {
   static void append_field(std::string& text, const Field& field, const RowValue& value) {
     switch (value.kind()) {
       case RowValue::Kind::kText:
-        if (value.text().empty() && field.nullable) text += "\"\"";
-        else append_quoted(text, value.text());
+        if (value.text().empty() && field.nullable)
+          text += "\"\"";
+        else
+          append_quoted(text, value.text());
         break;
       case RowValue::Kind::kBytes: {
         std::string bytes;
@@ -115,8 +118,10 @@ class TablePrinter : public RowPrinter {
       } else {
         const Result<RowValue> value = row.value(*field);
         if (!value.ok()) return value.status();
-        if (value->is_null()) cell = "null";
-        else append_text(cell, field->type, *value);
+        if (value->is_null())
+          cell = "null";
+        else
+          append_text(cell, field->type, *value);
       }
       cells.push_back(shortened(shown(cell)));
     }
@@ -193,7 +198,8 @@ Status append_member(std::string& out, const TableFields& table, const Field& fi
     return {};
   }
   const Result<RowValue> value = row.value(field);
-  if (!value.ok()) [[unlikely]] return value.status();
+  if (!value.ok()) [[unlikely]]
+    return value.status();
   append_json(out, field.type, *value, exact);
   return {};
 }

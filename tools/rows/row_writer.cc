@@ -9,7 +9,8 @@ Result<RowValue> value_of(const Field& field, const Cell& cell, bool exact, std:
   if (cell.kind == Cell::Kind::kNull) {
     if (field.nullable) return RowValue();
     if (json && !cell.json.empty() && !exact) return RowValue(cell.json);
-    if (cell.json.empty() && (field.type.type == RowType::kText || field.type.form != ValueType::Form::kPlain)) return parse_value(field.type, "", storage);
+    if (cell.json.empty() && (field.type.type == RowType::kText || field.type.form != ValueType::Form::kPlain))
+      return parse_value(field.type, "", storage);
     return Status::invalid_argument(cell.json.empty() ? "the field is empty, but the column cannot be null" : "the column cannot be null");
   }
   if (json && !exact && !cell.json.empty()) return RowValue(cell.json);
@@ -21,7 +22,8 @@ Status explain(const TableFields& table, const Status& status) {
   if (status.code() != Code::kUnsupported || table.schema().indexes.empty()) return status;
   std::string indexes;
   for (const SecondaryIndex& index : table.schema().indexes)
-    indexes += fmt::format("{}'{}' of {}", indexes.empty() ? "" : ", ", shown(index.name), shown(fmt::format("{}", fmt::join(index.columns, ", "))));
+    indexes += fmt::format("{}'{}' of {}", indexes.empty() ? "" : ", ", shown(index.name),
+                           shown(fmt::format("{}", fmt::join(index.columns, ", "))));
   return Status(Code::kUnsupported,
                 fmt::format("table '{}': only the program can insert and remove rows and change indexed columns, because its key functions "
                             "are not in the files (index {})",
@@ -48,8 +50,7 @@ Status write_columns(Database& db, Transaction& txn, const TableFields& table, c
                      std::span<const std::byte> row) {
   std::vector<std::string> names;
   for (const auto& [field, value] : values) {
-    if (field->kind != Field::Kind::kStruct)
-      return Status(Code::kUnsupported, fmt::format("{} cannot be changed", table.named(*field)));
+    if (field->kind != Field::Kind::kStruct) return Status(Code::kUnsupported, fmt::format("{} cannot be changed", table.named(*field)));
     names.push_back(field->name);
   }
   if (names.empty()) return {};
@@ -68,8 +69,10 @@ Result<bool> update_row(Database& db, const TableFields& table, RowEditor& edito
     Status found = table.table().byte_keys() ? txn.get(table.table(), key.bytes, {}, &old) : txn.get(table.table(), key.number, {}, &old);
     inserted = found.code() == Code::kNotFound;
     if (!found.ok() && !inserted) return found;
-    if (inserted) editor.begin();
-    else if (Status edited = editor.edit(old); !edited.ok()) return edited;
+    if (inserted)
+      editor.begin();
+    else if (Status edited = editor.edit(old); !edited.ok())
+      return edited;
     if (Status set = set_all(editor, values); !set.ok()) return set;
     const Result<std::span<const std::byte>> row = editor.finish();
     if (!row.ok()) return row.status();

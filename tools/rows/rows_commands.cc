@@ -113,9 +113,10 @@ void print_schema(const TableFields& table) {
   }
   print_lines(lines);
   for (const SecondaryIndex& index : schema.indexes)
-    fmt::print("\nindex    {}{} of {}; its order is known only to the program, so that rows cannot be found by it, and these columns\n"
-               "         cannot be changed\n",
-               shown(index.name), index.unique ? " (unique)" : "", shown(fmt::format("{}", fmt::join(index.columns, ", "))));
+    fmt::print(
+        "\nindex    {}{} of {}; its order is known only to the program, so that rows cannot be found by it, and these columns\n"
+        "         cannot be changed\n",
+        shown(index.name), index.unique ? " (unique)" : "", shown(fmt::format("{}", fmt::join(index.columns, ", "))));
 }
 
 Status run_schema(const RowsChosen& chosen) {
@@ -187,7 +188,8 @@ void add_selection(Command command, RowsChosen& chosen) {
   const auto set = [](std::optional<std::string>& key) { return [&key](const std::string& text) { key = text; }; };
   command.option("--from", set(chosen.bounds.from), "Only keys from this one on").type("KEY");
   command.option("--to", set(chosen.bounds.to), "Only keys up to this one, inclusive").type("KEY");
-  command.option("--prefix", set(chosen.bounds.prefix), "Only keys that begin with this text or, for tuples, with these fields").type("KEY");
+  command.option("--prefix", set(chosen.bounds.prefix), "Only keys that begin with this text or, for tuples, with these fields")
+      .type("KEY");
   command.option("--where", chosen.where, "Only rows with this value; repeat for several columns").one_at_a_time().type("COLUMN=VALUE");
   command.option("--columns", chosen.columns, "Only these columns, in this order").between_commas().type("COLUMN,...");
 }
@@ -242,10 +244,12 @@ void add_export(Command app) {
   add_table(command, *chosen);
   command.option("FILE", chosen->file, "The file; standard output if missing or -");
   add_selection(command, *chosen);
-  command.option("--format", chosen->format, "csv or jsonl; by default as the file's name says, and otherwise csv").one_of({"csv", "jsonl"});
-  command.footer(std::string("  elider export data orders orders.csv\n  elider export data orders --format jsonl | gzip >orders.jsonl.gz\n\n"
-                             "The first column is the key. In CSV, null is an empty field, and empty text in a nullable column is \"\".\n") +
-                 kDataExitCodes);
+  command.option("--format", chosen->format, "csv or jsonl; by default as the file's name says, and otherwise csv")
+      .one_of({"csv", "jsonl"});
+  command.footer(
+      std::string("  elider export data orders orders.csv\n  elider export data orders --format jsonl | gzip >orders.jsonl.gz\n\n"
+                  "The first column is the key. In CSV, null is an empty field, and empty text in a nullable column is \"\".\n") +
+      kDataExitCodes);
   command.runs([chosen] {
     const std::string format = chosen->format.empty() ? format_of_file(chosen->file, "csv") : chosen->format;
     static_cast<void>(finish(run_rows(*chosen, *parse_format(format, false))));

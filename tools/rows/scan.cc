@@ -40,8 +40,10 @@ Status visit_sorted(Database& db, const RunPolicy& policy, const TableRef& table
             read = txn.multi_get(table, bytes.data(), size, {}, rows.data());
           }
           for (size_t i = 0; i < size && read.ok() && wanted; ++i) {
-            if constexpr (std::is_same_v<K, Key>) wanted = visit({keys[begin + i], {}}, rows[i]);
-            else wanted = visit({0, bytes[i]}, rows[i]);
+            if constexpr (std::is_same_v<K, Key>)
+              wanted = visit({keys[begin + i], {}}, rows[i]);
+            else
+              wanted = visit({0, bytes[i]}, rows[i]);
           }
           return read;
         },

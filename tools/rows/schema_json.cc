@@ -105,9 +105,7 @@ Result<Schema> struct_from_json(const Json& json) {
 
 }  // namespace
 
-const char* row_kind(const Schema& schema) {
-  return !schema.row_columns.empty() ? "described" : schema.sized_rows ? "sized" : "struct";
-}
+const char* row_kind(const Schema& schema) { return !schema.row_columns.empty() ? "described" : schema.sized_rows ? "sized" : "struct"; }
 
 std::string default_text(const TableFields& table, const Field& field) {
   std::string text;
@@ -117,7 +115,10 @@ std::string default_text(const TableFields& table, const Field& field) {
 
 Json schema_to_json(const TableFields& table) {
   const Schema& schema = table.schema();
-  Json json = {{"name", schema.name}, {"key", schema.key_kind == KeyKind::kNumbers ? "number" : schema.key_fields.empty() ? "bytes" : "tuple"}};
+  Json json = {{"name", schema.name},
+               {"key", schema.key_kind == KeyKind::kNumbers ? "number"
+                       : schema.key_fields.empty()          ? "bytes"
+                                                            : "tuple"}};
   if (!schema.key_fields.empty()) json["key_fields"] = fields_to_json(schema.key_fields);
   json["key_index"] = std::string(name_of(schema.key_index));
   json["row"] = row_kind(schema);

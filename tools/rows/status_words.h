@@ -16,8 +16,6 @@ inline std::string words_of(const Status& status) {
 }
 
 // Returns a status with the same code and the message "<where>: <words>".
-inline Status with_place(const std::string& where, const Status& status) {
-  return Status(status.code(), where + ": " + words_of(status));
-}
+inline Status with_place(const std::string& where, const Status& status) { return Status(status.code(), where + ": " + words_of(status)); }
 
 }  // namespace elider::tools

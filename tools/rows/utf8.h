@@ -17,8 +17,10 @@ inline size_t utf8_end(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {
     uint64_t word = 0;
-    if (text.size() - at >= sizeof word) std::memcpy(&word, text.data() + at, sizeof word);
-    else word = ~uint64_t{0};
+    if (text.size() - at >= sizeof word)
+      std::memcpy(&word, text.data() + at, sizeof word);
+    else
+      word = ~uint64_t{0};
     if ((word & 0x8080808080808080) == 0) {
       at += sizeof word;
     } else if (static_cast<unsigned char>(text[at]) < 0x80) {

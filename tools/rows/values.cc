@@ -73,9 +73,12 @@ void append_float(std::string& out, Float number) {
   using Bits = FloatBits<Float>;
   if (std::isnan(number)) {
     const auto bits = std::bit_cast<typename Bits::Word>(number);
-    if (bits == Bits::kNan) out += "nan";
-    else if (bits == (Bits::kNan | Bits::kSign)) out += "-nan";
-    else out += fmt::format("nan(0x{:x})", bits);
+    if (bits == Bits::kNan)
+      out += "nan";
+    else if (bits == (Bits::kNan | Bits::kSign))
+      out += "-nan";
+    else
+      out += fmt::format("nan(0x{:x})", bits);
     return;
   }
   const size_t begin = out.size();
@@ -165,8 +168,10 @@ bool parse_time(std::string_view text, int64_t* us) {
     if (take(text, '.')) {
       size_t digits = 0;
       for (int64_t digit = 0; take_digits(text, 1, &digit); ++digits) {
-        if (digits < 6) fraction = fraction * 10 + digit;
-        else if (digit != 0) return false;
+        if (digits < 6)
+          fraction = fraction * 10 + digit;
+        else if (digit != 0)
+          return false;
       }
       if (digits == 0) return false;
       for (; digits < 6; ++digits) fraction *= 10;
@@ -329,8 +334,10 @@ void append_text(std::string& out, const ValueType& type, const RowValue& value)
     case RowValue::Kind::kNull: break;
     case RowValue::Kind::kBool: out += value.boolean() ? "true" : "false"; break;
     case RowValue::Kind::kInteger:
-      if (value.negative()) append_number(out, static_cast<int64_t>(value.word()));
-      else append_number(out, value.word());
+      if (value.negative())
+        append_number(out, static_cast<int64_t>(value.word()));
+      else
+        append_number(out, value.word());
       break;
     case RowValue::Kind::kFloat: append_float(out, static_cast<float>(value.number())); break;
     case RowValue::Kind::kDouble: append_float(out, value.number()); break;
@@ -357,7 +364,8 @@ void append_json_string(std::string& out, std::string_view text) {
   size_t copied = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') [[likely]] continue;
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') [[likely]]
+      continue;
     out.append(text, copied, i - copied);
     copied = i + 1;
     switch (c) {
@@ -396,7 +404,7 @@ void append_json(std::string& out, const ValueType& type, const RowValue& value,
     case RowValue::Kind::kText:
       if (type.type != RowType::kJson || exact) {
         append_json_string(out, value.text());
-      } else {  // In a document, ends of lines occur only between tokens, where they are spaces.
+      } else {  // a document contains ends of lines only between tokens, so they can be spaces
         for (const char c : value.text()) out += c == '\n' || c == '\r' ? ' ' : c;
       }
       break;
@@ -414,8 +422,10 @@ std::string shown(std::string_view text) {
   while (!text.empty()) {
     const size_t valid = utf8_end(text);
     for (const char c : text.substr(0, valid)) {
-      if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) out += c;
-      else append_hex(out += "\\x", std::string_view(&c, 1));
+      if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)
+        out += c;
+      else
+        append_hex(out += "\\x", std::string_view(&c, 1));
     }
     text.remove_prefix(valid);
     if (text.empty()) break;
@@ -454,9 +464,12 @@ Result<std::string_view> parse_quoted(std::string_view text, std::string& storag
       storage += text[i];
       continue;
     }
-    if (++i < text.size() && (text[i] == '"' || text[i] == '\\')) storage += text[i];
-    else if (i + 2 < text.size() && text[i] == 'x' && parse_hex(text.substr(i + 1, 2), storage)) i += 2;
-    else return refuse("after a backslash, write \", \\ or xNN");
+    if (++i < text.size() && (text[i] == '"' || text[i] == '\\'))
+      storage += text[i];
+    else if (i + 2 < text.size() && text[i] == 'x' && parse_hex(text.substr(i + 1, 2), storage))
+      i += 2;
+    else
+      return refuse("after a backslash, write \", \\ or xNN");
   }
   return refuse("the closing quotation mark is missing");
 }

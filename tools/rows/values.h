@@ -1,18 +1,19 @@
 // Values of columns as text and as JSON, and values that are read from text.
 //
-//   type                    text                                        JSON
-//   bool                    true, false                                 the same
-//   integers, decimal       digits: -5, 12.50                           the same, as a number
-//   float, double           the shortest digits that are read as the    a number; text for nan and inf
-//                           same number: 0.1, 1.0, 1e+30, inf, nan
-//   timestamp               2026-11-29T22:16:20.000000Z                 text
-//   uuid                    0e37df36-f698-11e6-8dd4-cb9ced3df976        text
-//   text                    itself                                      text
-//   json                    itself                                      the value, or text in a dump
-//   bytes                   0x01ff                                      text
-//   bytes of a struct, byte keys, rows without columns:
-//                           themselves if they are text, otherwise      text
-//                           0x01ff
+//   type               text                                      JSON
+//   bool               true, false                               the same
+//   integers, decimal  digits: -5, 12.50                         a number
+//   float, double      the shortest digits that are read as the  a number; nan and inf are text
+//                      same number: 0.1, 1.0, 1e+30, inf, nan
+//   timestamp          2026-11-29T22:16:20.000000Z               text
+//   uuid               0e37df36-f698-11e6-8dd4-cb9ced3df976      text
+//   text               itself                                    text
+//   json               itself                                    the value; text in a dump
+//   bytes              0x01ff                                    text
+//   bytes of structs,  themselves if they are text, otherwise    text
+//   byte keys, `value`  0x01ff
+//
+// The text of a struct's bytes ends before the zero bytes that fill the column.
 //
 // Each text is read as the value that it was written for. A NaN with unusual bits is nan(0x...),
 // and a time that is not in the years 1 to 9999 is timestamp(microseconds).
@@ -38,9 +39,9 @@ struct ValueType {
     kOpen,    // bytes of any size: text or hexadecimal
   };
   RowType type = RowType::kInt64;
-  uint8_t scale = 0;       // kDecimal
+  uint8_t scale = 0;  // kDecimal
   Form form = Form::kPlain;
-  uint32_t size = 0;       // kPadded
+  uint32_t size = 0;  // kPadded
 };
 ValueType value_type_of(const Column& column);
 ValueType value_type_of(const RowColumn& column);

@@ -120,11 +120,12 @@ void add_set(Command app) {
   add_folders(command, chosen->place);
   add_table_and_key(command, *chosen);
   command.option("COLUMN=VALUE", chosen->values, "New values; other columns keep theirs, or have their defaults in a new row");
-  command.footer(std::string("  elider set data orders 17 quantity=5 'customer=Ada Lovelace' note=null\n"
-                             "  elider set data prices '(\"eu\", 5)' cents=1250\n\n"
-                             "null is null in a nullable column; \"null\" in quotation marks is text. Indexes whose key functions belong to the\n"
-                             "program are built when the program opens the database; columns that they read cannot be set.\n") +
-                 kDataExitCodes);
+  command.footer(
+      std::string("  elider set data orders 17 quantity=5 'customer=Ada Lovelace' note=null\n"
+                  "  elider set data prices '(\"eu\", 5)' cents=1250\n\n"
+                  "null is null in a nullable column; \"null\" in quotation marks is text. Indexes whose key functions belong to the\n"
+                  "program are built when the program opens the database; columns that they read cannot be set.\n") +
+      kDataExitCodes);
   command.runs([chosen] { static_cast<void>(finish(run_set(*chosen))); });
 }
 
@@ -144,21 +145,27 @@ void add_import(Command app) {
   command.option("TABLE", chosen->table, "The table").required();
   command.option("FILE", chosen->import.file, "The file; - is standard input").required();
   command.option("--format", chosen->import.format, "csv or jsonl; by default as the file's name says").one_of({"csv", "jsonl"});
-  command.option("--key", chosen->import.key, "The file's column with the keys; by default the name of the table's key, usually key").type("COLUMN");
-  command.option("--columns", chosen->import.columns, "Import only these columns of the file, and the key").between_commas().type("COLUMN,...");
+  command.option("--key", chosen->import.key, "The file's column with the keys; by default the name of the table's key, usually key")
+      .type("COLUMN");
+  command.option("--columns", chosen->import.columns, "Import only these columns of the file, and the key")
+      .between_commas()
+      .type("COLUMN,...");
   command
       .option("--on-conflict", chosen->on_conflict,
               "If a key exists: fail; skip the new row; replace the old row; or update its columns that the file has")
       .one_of({"fail", "skip", "replace", "update"})
       .shows_default();
   command.flag("--create", chosen->create, "Create the table, and the database if it is missing, with the columns and types of the file");
-  command.option("--types", chosen->types, "Types of columns for --create; ? makes a column nullable").between_commas().type("COLUMN:TYPE[?],...");
-  command.footer(std::string("  elider import data orders orders.csv --key id --create\n"
-                             "  elider import data prices prices.jsonl --on-conflict replace\n"
-                             "  elider import data items items.csv --key sku --create --types 'sku:text,price:decimal(2)'\n\n"
-                             "CSV has a heading with the names of the columns. An empty field is null, and \"\" is empty text. Each batch of rows\n"
-                             "is a transaction, so after an error the table contains the rows of the batches before.\n") +
-                 kDataExitCodes);
+  command.option("--types", chosen->types, "Types of columns for --create; ? makes a column nullable")
+      .between_commas()
+      .type("COLUMN:TYPE[?],...");
+  command.footer(
+      std::string("  elider import data orders orders.csv --key id --create\n"
+                  "  elider import data prices prices.jsonl --on-conflict replace\n"
+                  "  elider import data items items.csv --key sku --create --types 'sku:text,price:decimal(2)'\n\n"
+                  "CSV has a heading with the names of the columns. An empty field is null, and \"\" is empty text. Each batch of rows\n"
+                  "is a transaction, so after an error the table contains the rows of the batches before.\n") +
+      kDataExitCodes);
   command.runs([chosen] {
     if (!chosen->types.empty() && !chosen->create) refuse_option("--types", "needs --create");
     ImportOptions& import = chosen->import;
