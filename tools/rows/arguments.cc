@@ -66,7 +66,7 @@ Result<bool> RowFilter::passes(RowFields& row) const {
   for (const Test& test : tests_) {
     const Result<RowValue> value = row.value(*test.field);
     if (!value.ok()) return value.status();
-    if (!same_value(*value, test.value)) return false;
+    if (!same_value(test.field->type, *value, test.value)) return false;
   }
   return true;
 }

@@ -26,7 +26,11 @@ RowValue load_column(const Field& field, const std::byte* from) {
     case RowType::kUInt16: return load<uint16_t>(from);
     case RowType::kUInt32: return load<uint32_t>(from);
     case RowType::kUInt64: return load<uint64_t>(from);
-    case RowType::kFloat: return load<float>(from);
+    case RowType::kFloat: {
+      float number;
+      std::memcpy(&number, from, sizeof number);
+      return float_value(number);
+    }
     case RowType::kDouble: return load<double>(from);
     default: return RowValue(Bytes(from, field.type.size));
   }
@@ -36,7 +40,7 @@ void store_column(const Field& field, const RowValue& value, std::byte* to) {
   const uint64_t word = value.word();  // little-endian, so that its first bytes are the smaller integers
   switch (field.type.type) {
     case RowType::kFloat: {
-      const auto number = static_cast<float>(value.number());
+      const float number = float_of(value);
       std::memcpy(to, &number, sizeof number);
       break;
     }
@@ -155,7 +159,13 @@ Result<RowValue> RowFields::value(const Field& field) {
   switch (field.kind) {
     case Field::Kind::kKey: break;
     case Field::Kind::kStruct: return load_column(field, bytes_ + field.offset);
-    case Field::Kind::kDescribed: return reader_.value(field.position);
+    case Field::Kind::kDescribed:
+      if (field.type.type == RowType::kFloat) {
+        const Result<std::optional<float>> number = reader_.get<std::optional<float>>(field.position);
+        if (!number.ok()) return number.status();
+        return number->has_value() ? float_value(**number) : RowValue();
+      }
+      return reader_.value(field.position);
     case Field::Kind::kRest: return RowValue(Bytes(bytes_ + fields_.columns_end(), size_ - fields_.columns_end()));
     case Field::Kind::kPadding:
       joined_.clear();
@@ -197,7 +207,9 @@ Status RowEditor::set(const Field& field, const RowValue& value) {
   const auto refuse = [&](const std::string& why) { return Status::invalid_argument(fields_.named(field) + ": " + why); };
   switch (field.kind) {
     case Field::Kind::kKey: return refuse("the key of a row cannot be changed");
-    case Field::Kind::kDescribed: return builder_->set(field.position, value).status();
+    case Field::Kind::kDescribed:
+      if (field.type.type == RowType::kFloat && !value.is_null()) return builder_->set(field.position, float_of(value)).status();
+      return builder_->set(field.position, value).status();
     case Field::Kind::kStruct:
       if (value.is_null()) return refuse("columns of structs cannot be null");
       store_column(field, value, image_.data() + field.offset);

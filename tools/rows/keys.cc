@@ -120,7 +120,7 @@ class TupleParser {
         break;
       case KeyFieldType::kFloat:
         to->type = TupleType::kFloat;
-        to->number32 = static_cast<float>(from.number());
+        to->number32 = float_of(from);
         break;
       case KeyFieldType::kDouble:
         to->type = TupleType::kDouble;

@@ -86,16 +86,19 @@ void append_float(std::string& out, Float number) {
   if (std::string_view(out).find_first_of(".ein", begin) == std::string_view::npos) out += ".0";
 }
 
+RowValue value_of(float number) { return float_value(number); }
+RowValue value_of(double number) { return RowValue(number); }
+
 template <class Float>
 Result<RowValue> parse_float(std::string_view text) {
   using Bits = FloatBits<Float>;
-  if (text == "nan") return RowValue(std::bit_cast<Float>(Bits::kNan));
-  if (text == "-nan") return RowValue(std::bit_cast<Float>(Bits::kNan | Bits::kSign));
+  if (text == "nan") return value_of(std::bit_cast<Float>(Bits::kNan));
+  if (text == "-nan") return value_of(std::bit_cast<Float>(Bits::kNan | Bits::kSign));
   if (text.starts_with("nan(0x") && text.ends_with(')')) {
     typename Bits::Word bits = 0;
     const auto [end, error] = std::from_chars(text.data() + 6, text.data() + text.size() - 1, bits, 16);
     if (error == std::errc{} && end == text.data() + text.size() - 1 && std::isnan(std::bit_cast<Float>(bits)))
-      return RowValue(std::bit_cast<Float>(bits));
+      return value_of(std::bit_cast<Float>(bits));
   }
   Float number = 0;
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
@@ -329,17 +332,30 @@ bool parse_type(std::string_view name, ValueType* type) {
   return false;
 }
 
+RowValue float_value(float number) {
+  if (std::isnan(number)) [[unlikely]]
+    return RowValue(std::bit_cast<uint32_t>(number));
+  return RowValue(number);
+}
+
+float float_of(const RowValue& value) {
+  return value.kind() == RowValue::Kind::kInteger ? std::bit_cast<float>(static_cast<uint32_t>(value.word()))
+                                                  : static_cast<float>(value.number());
+}
+
 void append_text(std::string& out, const ValueType& type, const RowValue& value) {
   switch (value.kind()) {
     case RowValue::Kind::kNull: break;
     case RowValue::Kind::kBool: out += value.boolean() ? "true" : "false"; break;
     case RowValue::Kind::kInteger:
-      if (value.negative())
+      if (type.type == RowType::kFloat)
+        append_float(out, float_of(value));
+      else if (value.negative())
         append_number(out, static_cast<int64_t>(value.word()));
       else
         append_number(out, value.word());
       break;
-    case RowValue::Kind::kFloat: append_float(out, static_cast<float>(value.number())); break;
+    case RowValue::Kind::kFloat: append_float(out, float_of(value)); break;
     case RowValue::Kind::kDouble: append_float(out, value.number()); break;
     case RowValue::Kind::kTimestamp: append_timestamp(out, value.timestamp()); break;
     case RowValue::Kind::kDecimal: out += value.decimal().text(); break;
@@ -386,10 +402,10 @@ void append_json(std::string& out, const ValueType& type, const RowValue& value,
     case RowValue::Kind::kNull: out += "null"; break;
     case RowValue::Kind::kBool:
     case RowValue::Kind::kInteger:
-    case RowValue::Kind::kDecimal: append_text(out, type, value); break;
+    case RowValue::Kind::kDecimal:
     case RowValue::Kind::kFloat:
     case RowValue::Kind::kDouble: {
-      const bool finite = std::isfinite(value.number());
+      const bool finite = type.type == RowType::kFloat ? std::isfinite(float_of(value)) : std::isfinite(value.number());
       if (!finite) out += '"';
       append_text(out, type, value);
       if (!finite) out += '"';
@@ -510,7 +526,11 @@ Result<RowValue> parse_value(const ValueType& type, std::string_view text, std::
   return RowValue(Bytes(storage));
 }
 
-bool same_value(const RowValue& a, const RowValue& b) {
+bool same_value(const ValueType& type, const RowValue& a, const RowValue& b) {
+  if (type.type == RowType::kFloat && !a.is_null() && !b.is_null()) {
+    const float x = float_of(a), y = float_of(b);
+    return x == y || (std::isnan(x) && std::isnan(y));
+  }
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case RowValue::Kind::kNull: return true;
