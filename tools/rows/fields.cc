@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -159,13 +160,7 @@ Result<RowValue> RowFields::value(const Field& field) {
   switch (field.kind) {
     case Field::Kind::kKey: break;
     case Field::Kind::kStruct: return load_column(field, bytes_ + field.offset);
-    case Field::Kind::kDescribed:
-      if (field.type.type == RowType::kFloat) {
-        const Result<std::optional<float>> number = reader_.get<std::optional<float>>(field.position);
-        if (!number.ok()) return number.status();
-        return number->has_value() ? float_value(**number) : RowValue();
-      }
-      return reader_.value(field.position);
+    case Field::Kind::kDescribed: return described_value(field);
     case Field::Kind::kRest: return RowValue(Bytes(bytes_ + fields_.columns_end(), size_ - fields_.columns_end()));
     case Field::Kind::kPadding:
       joined_.clear();
@@ -173,6 +168,31 @@ Result<RowValue> RowFields::value(const Field& field) {
       return RowValue(Bytes(joined_));
   }
   return RowValue();
+}
+
+// Like RowReader::value(), but faster for the most frequent types, and exact for floats.
+Result<RowValue> RowFields::described_value(const Field& field) const {
+  if (reader_.is_null(field.position)) return reader_.value(field.position);
+  const auto get = [&]<class T>(T) -> Result<RowValue> {
+    const Result<T> value = reader_.get<T>(field.position);
+    if (!value.ok()) [[unlikely]]
+      return value.status();
+    if constexpr (std::is_same_v<T, float>)
+      return float_value(*value);
+    else
+      return RowValue(*value);
+  };
+  switch (field.type.type) {
+    case RowType::kInt32: return get(int32_t());
+    case RowType::kInt64: return get(int64_t());
+    case RowType::kUInt64: return get(uint64_t());
+    case RowType::kFloat: return get(float());
+    case RowType::kDouble: return get(double());
+    case RowType::kTimestamp: return get(Timestamp());
+    case RowType::kDecimal: return get(Decimal());
+    case RowType::kText: return get(std::string_view());
+    default: return reader_.value(field.position);
+  }
 }
 
 bool RowFields::padded() const {

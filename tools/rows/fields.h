@@ -96,6 +96,8 @@ class RowFields {
   bool padded() const;
 
  private:
+  Result<RowValue> described_value(const Field& field) const;
+
   const TableFields& fields_;
   RowKey key_;
   const std::byte* bytes_ = nullptr;

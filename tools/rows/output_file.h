@@ -53,14 +53,15 @@ std::string format_of_file(const std::string& path, const std::string& unknown);
 class RowPrinter {
  public:
   virtual ~RowPrinter() = default;
-  virtual void begin() {}
+  // Each function appends to `out`.
+  virtual void begin(std::string& /*out*/) {}
   // `row` shows the row.
-  virtual Status print(RowFields& row) = 0;
-  virtual void end(uint64_t /*rows*/) {}
+  virtual Status print(RowFields& row, std::string& out) = 0;
+  virtual void end(uint64_t /*rows*/, std::string& /*out*/) {}
 };
-// All arguments must outlive the printer.
-std::unique_ptr<RowPrinter> make_printer(RowFormat format, const TableFields& table, const std::vector<const Field*>& fields,
-                                         OutputFile& out);
+// All arguments must outlive the printer. Printers of CSV and of JSON lines do not depend on the rows
+// before, so that several printers can print parts of a table.
+std::unique_ptr<RowPrinter> make_printer(RowFormat format, const TableFields& table, const std::vector<const Field*>& fields);
 
 // Appends `"<name>": <value>` for a field of the row, whose key is also a value. `exact` is as in
 // append_json().

@@ -16,17 +16,15 @@ using Fields = std::vector<const Field*>;
 // of a nullable column is "".
 class CsvPrinter : public RowPrinter {
  public:
-  CsvPrinter(const TableFields& table, const Fields& fields, OutputFile& out) : table_(table), fields_(fields), out_(out) {}
+  CsvPrinter(const TableFields& table, const Fields& fields) : table_(table), fields_(fields) {}
 
-  void begin() override {
-    std::string& text = out_.text();
+  void begin(std::string& text) override {
     for (const Field* field : fields_) {
       append_quoted(text, field->name);
       text += field == fields_.back() ? '\n' : ',';
     }
   }
-  Status print(RowFields& row) override {
-    std::string& text = out_.text();
+  Status print(RowFields& row, std::string& text) override {
     for (const Field* field : fields_) {
       if (field->kind == Field::Kind::kKey) {
         key_.clear();
@@ -78,16 +76,14 @@ class CsvPrinter : public RowPrinter {
 
   const TableFields& table_;
   const Fields& fields_;
-  OutputFile& out_;
   std::string key_;
 };
 
 class JsonLinesPrinter : public RowPrinter {
  public:
-  JsonLinesPrinter(const TableFields& table, const Fields& fields, OutputFile& out) : table_(table), fields_(fields), out_(out) {}
+  JsonLinesPrinter(const TableFields& table, const Fields& fields) : table_(table), fields_(fields) {}
 
-  Status print(RowFields& row) override {
-    std::string& text = out_.text();
+  Status print(RowFields& row, std::string& text) override {
     text += '{';
     for (const Field* field : fields_) {
       if (field != fields_.front()) text += ',';
@@ -100,16 +96,14 @@ class JsonLinesPrinter : public RowPrinter {
  private:
   const TableFields& table_;
   const Fields& fields_;
-  OutputFile& out_;
 };
 
 // Columns of equal width. The first rows decide the widths, so that memory is bounded.
 class TablePrinter : public RowPrinter {
  public:
-  TablePrinter(const TableFields& table, const Fields& fields, OutputFile& out)
-      : table_(table), fields_(fields), out_(out), widths_(fields.size()) {}
+  TablePrinter(const TableFields& table, const Fields& fields) : table_(table), fields_(fields), widths_(fields.size()) {}
 
-  Status print(RowFields& row) override {
+  Status print(RowFields& row, std::string& text) override {
     std::vector<std::string> cells;
     for (const Field* field : fields_) {
       std::string cell;
@@ -126,12 +120,12 @@ class TablePrinter : public RowPrinter {
       cells.push_back(shortened(shown(cell)));
     }
     first_.push_back(std::move(cells));
-    if (measured_ || first_.size() == kMeasuredRows) flush();
+    if (measured_ || first_.size() == kMeasuredRows) flush(text);
     return {};
   }
-  void end(uint64_t rows) override {
-    flush();
-    out_.text() += fmt::format("({} row{})\n", rows, rows == 1 ? "" : "s");
+  void end(uint64_t rows, std::string& text) override {
+    flush(text);
+    text += fmt::format("({} row{})\n", rows, rows == 1 ? "" : "s");
   }
 
  private:
@@ -153,7 +147,7 @@ class TablePrinter : public RowPrinter {
     const RowType type = field.type.type;
     return (type >= RowType::kInt8 && type <= RowType::kDouble) || type == RowType::kDecimal;
   }
-  void flush() {
+  void flush(std::string& text) {
     if (!measured_) {
       std::vector<std::string> names;
       for (const Field* field : fields_) names.push_back(shortened(shown(field->name)));
@@ -165,11 +159,10 @@ class TablePrinter : public RowPrinter {
       first_.insert(first_.begin() + 1, std::move(rule));
       measured_ = true;
     }
-    for (const auto& cells : first_) append_line(cells);
+    for (const auto& cells : first_) append_line(cells, text);
     first_.clear();
   }
-  void append_line(const std::vector<std::string>& cells) {
-    std::string& text = out_.text();
+  void append_line(const std::vector<std::string>& cells, std::string& text) const {
     for (size_t i = 0; i < cells.size(); ++i) {
       const size_t width = width_of(cells[i]), spaces = widths_[i] > width ? widths_[i] - width : 0;
       if (i != 0) text += "  ";
@@ -182,7 +175,6 @@ class TablePrinter : public RowPrinter {
 
   const TableFields& table_;
   const Fields& fields_;
-  OutputFile& out_;
   std::vector<size_t> widths_;
   std::vector<std::vector<std::string>> first_;  // rows that have not been written; later also the lines of the heading
   bool measured_ = false;
@@ -218,13 +210,13 @@ std::string format_of_file(const std::string& path, const std::string& unknown) 
   return unknown;
 }
 
-std::unique_ptr<RowPrinter> make_printer(RowFormat format, const TableFields& table, const Fields& fields, OutputFile& out) {
+std::unique_ptr<RowPrinter> make_printer(RowFormat format, const TableFields& table, const Fields& fields) {
   switch (format) {
-    case RowFormat::kCsv: return std::make_unique<CsvPrinter>(table, fields, out);
-    case RowFormat::kJsonLines: return std::make_unique<JsonLinesPrinter>(table, fields, out);
+    case RowFormat::kCsv: return std::make_unique<CsvPrinter>(table, fields);
+    case RowFormat::kJsonLines: return std::make_unique<JsonLinesPrinter>(table, fields);
     case RowFormat::kTable: break;
   }
-  return std::make_unique<TablePrinter>(table, fields, out);
+  return std::make_unique<TablePrinter>(table, fields);
 }
 
 }  // namespace elider::tools

@@ -9,13 +9,10 @@
 #include "tools/common/json.h"
 #include "tools/common/values.h"
 #include "tools/data/data_commands.h"
-#include "tools/data/progress_line.h"
-#include "tools/rows/arguments.h"
 #include "tools/rows/open.h"
 #include "tools/rows/output_file.h"
-#include "tools/rows/scan.h"
+#include "tools/rows/print_rows.h"
 #include "tools/rows/schema_json.h"
-#include "tools/rows/status_words.h"
 
 namespace elider::tools {
 
@@ -24,10 +21,7 @@ namespace {
 struct RowsChosen {
   Place place;
   std::string table, file, format, json;
-  KeyBounds bounds;
-  bool reverse = false;
-  std::vector<std::string> where, columns;
-  uint64_t limit = ~uint64_t{0};
+  RowsAsked asked;
 };
 
 // -- tables and schema ----------------------------------------------------------------------------
@@ -131,43 +125,7 @@ Status run_schema(const RowsChosen& chosen) {
 
 // -- rows and export ------------------------------------------------------------------------------
 
-// Prints the rows that were asked for, and counts them.
-Status print_rows(Database& db, const TableFields& table, const RowsChosen& chosen, RowFormat format, OutputFile& out, uint64_t* rows) {
-  const Result<std::vector<const Field*>> selected = table.select(chosen.columns);
-  if (!selected.ok()) return selected.status();
-  const Result<RowFilter> filter = RowFilter::of(table, chosen.where);
-  if (!filter.ok()) return filter.status();
-  const Result<RowRange> range = parse_range(table.schema(), chosen.bounds);
-  if (!range.ok()) return range.status();
-  const std::unique_ptr<RowPrinter> printer = make_printer(format, table, *selected, out);
-  printer->begin();
-  RowFields row(table);
-  Status failed;
-  ProgressLine line;
-  const auto visit = [&](const RowKey& key, const RawView& view) {
-    if (*rows == chosen.limit) return false;
-    if (filter->key() != nullptr && (key.number != filter->key()->number || key.bytes != filter->key()->bytes.bytes())) return true;
-    const Result<bool> passes = [&]() -> Result<bool> {
-      if (Status status = row.show(key, view); !status.ok()) return status;
-      return filter->passes(row);
-    }();
-    failed = passes.status();
-    if (failed.ok() && *passes) failed = printer->print(row);
-    if (!failed.ok()) {
-      failed = Status(failed.code(), fmt::format("{} (the row with the key {})", words_of(failed), shown(key_text(table.schema(), key))));
-      return false;
-    }
-    if (!*passes) return true;
-    if (++*rows % 4096 == 0 && !chosen.file.empty()) line.count("rows", *rows);
-    return out.write_some();
-  };
-  const Status scanned = scan_table(db, table.table(), *range, chosen.reverse, visit);
-  if (!failed.ok()) return failed;
-  if (scanned.ok()) printer->end(*rows);
-  return scanned;
-}
-
-Status run_rows(const RowsChosen& chosen, RowFormat format) {
+Status run_rows(const RowsChosen& chosen) {
   Result<Database> db = open_for_rows(chosen.place, Access::kRead);
   if (!db.ok()) return db.status();
   const Result<TableFields> table = find_fields(*db, chosen.table);
@@ -175,7 +133,7 @@ Status run_rows(const RowsChosen& chosen, RowFormat format) {
   OutputFile out;
   uint64_t rows = 0;
   if (Status status = out.open(chosen.file); !status.ok()) return status;
-  const Status printed = print_rows(*db, *table, chosen, format, out, &rows);
+  const Status printed = print_rows(*db, *table, chosen.asked, out, &rows);
   const Status finished = out.finish();
   if (!printed.ok()) return printed;
   if (finished.ok() && !chosen.file.empty() && chosen.file != "-") fmt::print("exported {} rows to {}\n", rows, chosen.file);
@@ -186,12 +144,14 @@ void add_table(Command command, RowsChosen& chosen) { command.option("TABLE", ch
 
 void add_selection(Command command, RowsChosen& chosen) {
   const auto set = [](std::optional<std::string>& key) { return [&key](const std::string& text) { key = text; }; };
-  command.option("--from", set(chosen.bounds.from), "Only keys from this one on").type("KEY");
-  command.option("--to", set(chosen.bounds.to), "Only keys up to this one, inclusive").type("KEY");
-  command.option("--prefix", set(chosen.bounds.prefix), "Only keys that begin with this text or, for tuples, with these fields")
+  command.option("--from", set(chosen.asked.bounds.from), "Only keys from this one on").type("KEY");
+  command.option("--to", set(chosen.asked.bounds.to), "Only keys up to this one, inclusive").type("KEY");
+  command.option("--prefix", set(chosen.asked.bounds.prefix), "Only keys that begin with this text or, for tuples, with these fields")
       .type("KEY");
-  command.option("--where", chosen.where, "Only rows with this value; repeat for several columns").one_at_a_time().type("COLUMN=VALUE");
-  command.option("--columns", chosen.columns, "Only these columns, in this order").between_commas().type("COLUMN,...");
+  command.option("--where", chosen.asked.where, "Only rows with this value; repeat for several columns")
+      .one_at_a_time()
+      .type("COLUMN=VALUE");
+  command.option("--columns", chosen.asked.columns, "Only these columns, in this order").between_commas().type("COLUMN,...");
 }
 
 constexpr const char* kKeysAndValues =
@@ -227,14 +187,17 @@ void add_rows(Command app) {
   add_folders(command, chosen->place);
   add_table(command, *chosen);
   add_selection(command, *chosen);
-  command.flag("--reverse", chosen->reverse, "In descending order");
-  command.option("--limit", chosen->limit, "Maximum number of rows").checked(check_whole_number).type("N");
+  command.flag("--reverse", chosen->asked.reverse, "In descending order");
+  command.option("--limit", chosen->asked.limit, "Maximum number of rows").checked(check_whole_number).type("N");
   command.option("--format", chosen->format, "table, csv or jsonl (JSON lines)").one_of({"table", "csv", "jsonl"}).shows_default();
   command.footer(std::string("  elider rows data orders --limit 10\n"
                              "  elider rows data orders --from 100 --to 199 --where customer=Ada\n"
                              "  elider rows data events --prefix '(\"eu\")' --reverse --columns key,note --format csv\n\n") +
                  kKeysAndValues + kDataExitCodes);
-  command.runs([chosen] { static_cast<void>(finish(run_rows(*chosen, *parse_format(chosen->format, true)))); });
+  command.runs([chosen] {
+    chosen->asked.format = *parse_format(chosen->format, true);
+    static_cast<void>(finish(run_rows(*chosen)));
+  });
 }
 
 void add_export(Command app) {
@@ -252,7 +215,9 @@ void add_export(Command app) {
       kDataExitCodes);
   command.runs([chosen] {
     const std::string format = chosen->format.empty() ? format_of_file(chosen->file, "csv") : chosen->format;
-    static_cast<void>(finish(run_rows(*chosen, *parse_format(format, false))));
+    chosen->asked.format = *parse_format(format, false);
+    chosen->asked.shows_progress = !chosen->file.empty() && chosen->file != "-";
+    static_cast<void>(finish(run_rows(*chosen)));
   });
 }
 

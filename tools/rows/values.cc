@@ -1,6 +1,6 @@
 #include "tools/rows/values.h"
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <chrono>
@@ -83,7 +83,8 @@ void append_float(std::string& out, Float number) {
   }
   const size_t begin = out.size();
   append_number(out, number);
-  if (std::string_view(out).find_first_of(".ein", begin) == std::string_view::npos) out += ".0";
+  const auto marks = [](char c) { return c == '.' || c == 'e' || c == 'i'; };  // 'i' is in inf
+  if (std::none_of(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), marks)) out += ".0";
 }
 
 RowValue value_of(float number) { return float_value(number); }
