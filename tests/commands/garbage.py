@@ -16,8 +16,12 @@ import sys
 SECONDS_MAX = 600  # a call that takes longer hangs; most end in milliseconds
 TRACES = ("Traceback", "terminate called", "what():", "AddressSanitizer", "runtime error", "Assertion")
 BENCHES = ["tpcc", "ycsb", "compare", "elision", "htm", "durability", "history", "scan", "protocols", "heap"]
-ON_FOLDERS = [["check"], ["recover", "--dry-run"], ["recover"], ["checkpoint"], ["log", "verify"], ["log", "dump"]]
-ON_FILES = [["check-history"], ["plot"], ["log", "dump"], ["heap", "check"], ["heap", "status"]]
+ON_FOLDERS = [["check"], ["recover", "--dry-run"], ["recover"], ["checkpoint"], ["log", "verify"], ["log", "dump"],
+              ["tables"], ["dump"]]
+ON_TABLES = [["schema"], ["rows"], ["export"], ["set"], ["delete"], ["import"]]  # of a folder and a table
+ON_FILES = [["check-history"], ["plot"], ["log", "dump"], ["heap", "check"], ["heap", "status"],
+            ["load", "loaded"], ["load", "foreign"], ["load", "whole"], ["import", "whole", "usertable"], ["import", "nowhere", "t", "--create"],
+            ["import", "whole", "t", "--create", "--format", "csv"]]
 NUMBERS = ["", "-1", "1e99", "nan", "0x", "18446744073709551616", "3.7", "a", "١", "1;2", "--", "\x01"]
 OPTIONS = ["--threads", "--seconds", "--records", "--warehouses", "--seed", "--repeat", "--json", "--data", "--sync", "--mix", "--table",
            "--first", "--last", "--limit", "--also", "--to-snapshot", "--durability", "--theta", "--nonsense", "--thread"]
@@ -50,6 +54,11 @@ def main() -> int:
     for command in ON_FOLDERS:
         for folder in folders:
             call([*command, folder])
+        for command in ON_TABLES:
+            for table in ("usertable", "", "elider_sequences"):
+                call([*command, folder, table])
+                call([*command, folder, table, rng.choice(NUMBERS), rng.choice(["x=1", "=", "", *NUMBERS])])
+                call([*command, folder, table, "--from", rng.choice(NUMBERS), "--where", rng.choice(["key=1", "=", "x"]), "--format", "csv"])
     for command in ON_FILES:
         for file in files:
             call([*command, file])
@@ -118,7 +127,7 @@ def hostile(elider: str, rng: random.Random) -> tuple[list[str], list[str]]:
 
 
 def arguments_at_random(rng: random.Random, folders: list[str], files: list[str]) -> list[str]:
-    command = rng.choice([["bench", rng.choice(BENCHES)], ["bench"], rng.choice(ON_FOLDERS), rng.choice(ON_FILES), ["benhc"], ["hardware"], []])
+    command = rng.choice([["bench", rng.choice(BENCHES)], ["bench"], rng.choice(ON_FOLDERS), rng.choice(ON_FILES), rng.choice(ON_TABLES), ["benhc"], ["hardware"], []])
     arguments = [*command]
     for _ in range(rng.randrange(1, 4)):
         arguments.append(rng.choice(OPTIONS))

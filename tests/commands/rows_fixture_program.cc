@@ -192,7 +192,7 @@ Status write_described(Database& db) {
   const float floats[] = {0.0f, -0.0f, 1e-45f, 3.4028235e38f, std::numeric_limits<float>::infinity(), from_bits<float>(0x7f800001), 0.1f};
   const char* texts[] = {"", "null", "\"quoted\"", "a,b", "line\nbreak\r\n", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\x01\x7f", "0x12"};
   const char* documents[] = {
-      "null", "\"null\"", "{\"a\" : [1,\n 2.50, {}]}", "[]", "1e400", "\"\\u0000\\ud83d\\ude00\"", "{\"a\":1,\"a\":2}"};
+      "null", "\"null\"", "{\"a\" : [1,\n 2.50, {}]}", "[]", "1e300", "\"\\u0000\\ud83d\\ude00\"", "{\"a\":1,\"a\":2}"};
   return db.run([&](Transaction& txn) -> Status {
     ELIDER_TRY(txn.insert(table, 0, row.begin()));
     for (Key key = 1; key <= 24; ++key) {
@@ -225,11 +225,13 @@ Status write_more_described(Database& db) {
   ELIDER_ASSIGN(auto hashed, db.create_table<std::string_view>(RowSchema("hashed described").hashed().column("n", RowType::kUInt64)));
   ELIDER_ASSIGN(auto tuples, db.create_table<std::tuple<std::string, uint32_t>>(
                                  RowSchema("described tuples").column("note", RowType::kText, {.nullable = true})));
+  ELIDER_ASSIGN(auto documents, db.create_table(RowSchema("documents").column("document", RowType::kJson)));
   ELIDER_ASSIGN(auto empty, db.create_table(RowSchema("empty").column("n", RowType::kInt8)));
   ELIDER_ASSIGN(Sequence sequence, db.sequence("order ids", SequenceOptions{.start = 100, .chunk = 10}));
   ELIDER_TRY(sequence.next());
-  RowBuilder number(hashed), note(tuples);
+  RowBuilder number(hashed), note(tuples), document(documents);
   return db.run([&](Transaction& txn) -> Status {
+    ELIDER_TRY(txn.insert(documents, 1, document.begin().set("document", "[1e400, -0.0,\n\t1e-400]")));
     for (uint64_t i = 0; i < 40; ++i) {
       ELIDER_TRY(txn.insert(hashed, std::to_string(i * i), number.begin().set("n", i)));
       ELIDER_TRY(txn.insert(tuples, {i % 2 == 0 ? "eu" : "us", static_cast<uint32_t>(i)}, note.begin().set("note", std::to_string(i))));

@@ -209,6 +209,14 @@ class Load {
 
 }  // namespace
 
+Status check_dump(InputFile& in) {
+  constexpr std::string_view kBegin = "{\"elider_dump\":";
+  while (in.size() < kBegin.size() && in.more()) {
+  }
+  if (!in.status().ok() || std::string_view(in.data(), in.size()).starts_with(kBegin)) return in.status();
+  return Status::invalid_argument(in.name() + " is not a dump of elider");
+}
+
 Status load_database(Database& db, InputFile& in, bool merge, Dumped* loaded) { return Load(db, in, merge, loaded).run(); }
 
 }  // namespace elider::tools

@@ -26,6 +26,10 @@ struct Dumped {
 //   kInvalidArgument  a name of a table or a column, which an older version wrote, is not UTF-8
 Status dump_database(Database& db, OutputFile& out, Dumped* dumped);
 
+// Reads the beginning of the file.
+//   kInvalidArgument  the file is not a dump
+Status check_dump(InputFile& in);
+
 // Creates the tables and their rows. With `merge`, tables may exist, if their schemas are the same;
 // loaded rows replace rows with the same keys.
 //   kInvalidArgument  the file is malformed or incomplete, or a table exists; the message names the

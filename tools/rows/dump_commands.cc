@@ -37,6 +37,7 @@ Status run_dump(const DumpChosen& chosen) {
 Status run_load(const DumpChosen& chosen) {
   InputFile in;
   if (Status status = in.open(chosen.file.empty() ? "-" : chosen.file); !status.ok()) return status;
+  if (Status status = check_dump(in); !status.ok()) return status;  // before a folder is created
   Result<Database> db = open_for_rows(chosen.place, Access::kCreate);
   if (!db.ok()) return db.status();
   Dumped loaded;

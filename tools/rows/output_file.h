@@ -59,8 +59,8 @@ class RowPrinter {
   virtual Status print(RowFields& row, std::string& out) = 0;
   virtual void end(uint64_t /*rows*/, std::string& /*out*/) {}
 };
-// All arguments must outlive the printer. Printers of CSV and of JSON lines do not depend on the rows
-// before, so that several printers can print parts of a table.
+// All arguments must outlive the printer. Printers of CSV and of JSON lines do not depend on
+// earlier rows, so several printers can print parts of a table.
 std::unique_ptr<RowPrinter> make_printer(RowFormat format, const TableFields& table, const std::vector<const Field*>& fields);
 
 // Appends `"<name>": <value>` for a field of the row, whose key is also a value. `exact` is as in

@@ -49,8 +49,9 @@ std::string type_name(const ValueType& type);  // "int32", "decimal(2)", "bytes(
 // Returns false if the name, such as "decimal(2)", is not a type of described rows.
 bool parse_type(std::string_view name, ValueType* type);
 
-// Returns the value of a float column. A RowValue holds floats as doubles, and the conversion changes
-// some NaNs. A NaN is therefore represented by an integer, its bits, here and in all functions below.
+// Returns the value of a float column. A RowValue holds floats as doubles, and the conversion
+// changes some NaNs. A NaN is therefore represented by an integer, its bits, here and in all
+// functions below.
 RowValue float_value(float number);
 // Returns the number of a float column's value.
 float float_of(const RowValue& value);
@@ -79,8 +80,8 @@ Result<std::string_view> parse_quoted(std::string_view text, std::string& storag
 //   kInvalidArgument  the text is not a value of this type; the message says why
 Result<RowValue> parse_value(const ValueType& type, std::string_view text, std::string& storage);
 
-// Returns true if two values of a column of this type are equal. All NaNs are equal, and so are both
-// zeros.
+// Returns true if two values of a column of this type are equal. All NaNs are equal, and so are
+// both zeros.
 bool same_value(const ValueType& type, const RowValue& a, const RowValue& b);
 
 }  // namespace elider::tools

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -79,21 +81,24 @@ Status run_delete(const WriteChosen& chosen) {
   return {};
 }
 
-Status create_from_file(Database& db, const WriteChosen& chosen) {
-  if (db.table(chosen.table).ok())
-    return Status::invalid_argument(fmt::format("--create: table '{}' exists; import into it without --create", shown(chosen.table)));
-  if (chosen.import.file == "-") return Status::invalid_argument("--create reads the file twice, so it cannot read standard input");
-  const Result<Schema> schema = infer_schema(chosen.table, chosen.import, chosen.types);
-  if (!schema.ok()) return schema.status();
-  return db.create_table(*schema).status();
+Status create_table(Database& db, const Schema& schema) {
+  if (db.table(schema.name).ok())
+    return Status::invalid_argument(fmt::format("--create: table '{}' exists; import into it without --create", shown(schema.name)));
+  return db.create_table(schema).status();
 }
 
 Status run_import(const WriteChosen& chosen) {
   if (Status status = refuse_internal_table(chosen.table); !status.ok()) return status;
+  std::optional<Schema> created;
+  if (chosen.create) {  // before a folder is created
+    Result<Schema> schema = infer_schema(chosen.table, chosen.import, chosen.types);
+    if (!schema.ok()) return schema.status();
+    created = *std::move(schema);
+  }
   Result<Database> db = open_for_rows(chosen.place, chosen.create ? Access::kCreate : Access::kWrite);
   if (!db.ok()) return db.status();
-  if (chosen.create)
-    if (Status status = create_from_file(*db, chosen); !status.ok()) return status;
+  if (created.has_value())
+    if (Status status = create_table(*db, *created); !status.ok()) return status;
   const Result<TableFields> table = find_fields(*db, chosen.table);
   if (!table.ok()) return table.status();
   Imported imported;
@@ -168,6 +173,7 @@ void add_import(Command app) {
       kDataExitCodes);
   command.runs([chosen] {
     if (!chosen->types.empty() && !chosen->create) refuse_option("--types", "needs --create");
+    if (chosen->create && chosen->import.file == "-") refuse_option("--create", "reads the file twice, so it cannot read standard input");
     ImportOptions& import = chosen->import;
     if (import.format.empty()) import.format = format_of_file(import.file, "");
     if (import.format.empty()) refuse_option("--format", "give csv or jsonl, because the file's name does not end with .csv or .jsonl");
