@@ -34,6 +34,7 @@ constexpr const char* kExamples =
     "  elider-lab htm --json htm.json                             capacity of regions, causes of aborts\n"
     "  elider check data                                            are a database's files intact?\n"
     "  elider backup data copy                                      copy them; see also restore, recover, checkpoint, log\n"
+    "  elider rows data accounts --limit 10                         see also tables, schema, set, export, import, dump, load\n"
     "  elider heap check book.heap                                  is the file of a durable heap intact?\n"
     "  elider plot *.json -o speed.png                              plot results that --json has written\n"
     "\n"
