@@ -92,6 +92,11 @@ class RowFields {
   // Returns a value of the row; not the key. Text refers to the row or to this object.
   //   kCorrupt  the column is damaged
   Result<RowValue> value(const Field& field);
+  // Calls use(value) with the field's value: an int64_t, uint64_t, float, double, Timestamp or
+  // std::string_view (of text), or otherwise, and for null, a RowValue. This is faster than value()
+  // for the most frequent types of described columns. Returns the statuses of value().
+  template <class Use>
+  Status with_value(const Field& field, Use&& use);
   // Returns true if a byte that no column describes is not zero.
   bool padded() const;
 
@@ -105,6 +110,31 @@ class RowFields {
   RowReader reader_;
   std::string joined_;
 };
+
+template <class Use>
+Status RowFields::with_value(const Field& field, Use&& use) {
+  if (field.kind == Field::Kind::kDescribed && !reader_.is_null(field.position)) {
+    const auto get = [&]<class T, class As>(T, As) -> Status {
+      const Result<T> value = reader_.get<T>(field.position);
+      if (value.ok()) [[likely]] use(static_cast<As>(*value));
+      return value.status();
+    };
+    switch (field.type.type) {
+      case RowType::kInt32: return get(int32_t(), int64_t());
+      case RowType::kInt64: return get(int64_t(), int64_t());
+      case RowType::kUInt32: return get(uint32_t(), uint64_t());
+      case RowType::kUInt64: return get(uint64_t(), uint64_t());
+      case RowType::kFloat: return get(float(), float());
+      case RowType::kDouble: return get(double(), double());
+      case RowType::kTimestamp: return get(Timestamp(), Timestamp());
+      case RowType::kText: return get(std::string_view(), std::string_view());
+      default: break;
+    }
+  }
+  const Result<RowValue> other = value(field);
+  if (other.ok()) use(*other);
+  return other.status();
+}
 
 class RowEditor {
  public:

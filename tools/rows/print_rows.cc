@@ -47,8 +47,7 @@ class Printer {
       *printed = passes.ok() && *passes;
     }
     if (status.ok() && *printed) status = printer_->print(row_, out);
-    if (status.ok()) [[likely]]
-      return status;
+    if (status.ok()) [[likely]] return status;
     return Status(status.code(), fmt::format("{} (the row with the key {})", words_of(status), shown(key_text(job_.table.schema(), key))));
   }
 

@@ -193,8 +193,7 @@ class CsvReader : public RecordReader {
 
   // Returns the byte at this offset from the beginning of the record, or -1 at the end of the file.
   int at(size_t offset) {
-    if (offset < file_.size() || file_.more()) [[likely]]
-      return static_cast<unsigned char>(file_.data()[offset]);
+    if (offset < file_.size() || file_.more()) [[likely]] return static_cast<unsigned char>(file_.data()[offset]);
     return -1;
   }
 

@@ -1,5 +1,6 @@
 // The formats of rows: a table for people, CSV, and JSON lines.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,14 +28,15 @@ class CsvPrinter : public RowPrinter {
   Status print(RowFields& row, std::string& text) override {
     for (const Field* field : fields_) {
       if (field->kind == Field::Kind::kKey) {
-        key_.clear();
-        append_key_text(key_, table_.schema(), row.key());
-        append_quoted(text, key_);
+        append_key(row.key(), text);
       } else {
-        const Result<RowValue> value = row.value(*field);
-        if (!value.ok()) [[unlikely]]
-          return value.status();
-        append_field(text, *field, *value);
+        Status status = row.with_value(*field, [&](const auto& value) {
+          using Value = std::remove_cvref_t<decltype(value)>;
+          if constexpr (std::is_same_v<Value, RowValue>) append_field(text, *field, value);
+          else if constexpr (std::is_same_v<Value, std::string_view>) append_words(text, *field, value);
+          else append_text(text, value);
+        });
+        if (!status.ok()) [[unlikely]] return status;
       }
       text += ',';
     }
@@ -43,14 +45,19 @@ class CsvPrinter : public RowPrinter {
   }
 
  private:
+  void append_key(const RowKey& key, std::string& text) {
+    if (!table_.table().byte_keys()) return append_text(text, key.number);
+    key_.clear();
+    append_key_text(key_, table_.schema(), key);
+    append_quoted(text, key_);
+  }
+  static void append_words(std::string& text, const Field& field, std::string_view value) {
+    if (value.empty() && field.nullable) text += "\"\"";
+    else append_quoted(text, value);
+  }
   static void append_field(std::string& text, const Field& field, const RowValue& value) {
     switch (value.kind()) {
-      case RowValue::Kind::kText:
-        if (value.text().empty() && field.nullable)
-          text += "\"\"";
-        else
-          append_quoted(text, value.text());
-        break;
+      case RowValue::Kind::kText: append_words(text, field, value.text()); break;
       case RowValue::Kind::kBytes: {
         std::string bytes;
         append_text(bytes, field.type, value);
@@ -190,8 +197,7 @@ Status append_member(std::string& out, const TableFields& table, const Field& fi
     return {};
   }
   const Result<RowValue> value = row.value(field);
-  if (!value.ok()) [[unlikely]]
-    return value.status();
+  if (!value.ok()) [[unlikely]] return value.status();
   append_json(out, field.type, *value, exact);
   return {};
 }

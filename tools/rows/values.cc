@@ -334,8 +334,7 @@ bool parse_type(std::string_view name, ValueType* type) {
 }
 
 RowValue float_value(float number) {
-  if (std::isnan(number)) [[unlikely]]
-    return RowValue(std::bit_cast<uint32_t>(number));
+  if (std::isnan(number)) [[unlikely]] return RowValue(std::bit_cast<uint32_t>(number));
   return RowValue(number);
 }
 
@@ -376,13 +375,18 @@ void append_text(std::string& out, const ValueType& type, const RowValue& value)
   }
 }
 
+void append_text(std::string& out, int64_t number) { append_number(out, number); }
+void append_text(std::string& out, uint64_t number) { append_number(out, number); }
+void append_text(std::string& out, float number) { append_float(out, number); }
+void append_text(std::string& out, double number) { append_float(out, number); }
+void append_text(std::string& out, Timestamp time) { append_timestamp(out, time); }
+
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   size_t copied = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') [[likely]]
-      continue;
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') [[likely]] continue;
     out.append(text, copied, i - copied);
     copied = i + 1;
     switch (c) {

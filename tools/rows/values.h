@@ -61,6 +61,12 @@ void append_text(std::string& out, const ValueType& type, const RowValue& value)
 // Appends the value as JSON. With `exact`, a JSON document is written as a string, so that its
 // spaces and its null are preserved.
 void append_json(std::string& out, const ValueType& type, const RowValue& value, bool exact);
+// The same for values that are not in a RowValue.
+void append_text(std::string& out, int64_t number);
+void append_text(std::string& out, uint64_t number);
+void append_text(std::string& out, float number);
+void append_text(std::string& out, double number);
+void append_text(std::string& out, Timestamp time);
 void append_json_string(std::string& out, std::string_view text);
 // Bytes that are not UTF-8 are appended as themselves. shown() replaces them and control characters
 // by \xNN.
