@@ -61,7 +61,7 @@ void append_text(std::string& out, const ValueType& type, const RowValue& value)
 // Appends the value as JSON. With `exact`, a JSON document is written as a string, so that its
 // spaces and its null are preserved.
 void append_json(std::string& out, const ValueType& type, const RowValue& value, bool exact);
-// The same for values that are not in a RowValue.
+// Append a value that is not in a RowValue.
 void append_text(std::string& out, int64_t number);
 void append_text(std::string& out, uint64_t number);
 void append_text(std::string& out, float number);
