@@ -67,12 +67,15 @@ Result<TableFields> TableFields::of(const TableRef& table) {
   if (!schema.row_columns.empty()) {
     Result<RowSchema> described = RowSchema::of(schema);
     if (!described.ok()) return described.status();
-    for (const RowColumn& column : schema.row_columns)
+    for (size_t i = 0; i < schema.row_columns.size(); ++i) {
+      const RowColumn& column = schema.row_columns[i];
+      if (column.dropped) continue;
       fields.fields_.push_back({.kind = Field::Kind::kDescribed,
                                 .name = column.name,
                                 .type = value_type_of(column),
                                 .nullable = column.nullable,
-                                .position = fields.fields_.size() - 1});
+                                .position = i});
+    }
     fields.described_ = *std::move(described);
   } else {
     for (const Column& column : schema.columns)
