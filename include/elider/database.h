@@ -50,6 +50,8 @@ namespace elider {
 template <class KeyType>
 class DescribedTable;
 struct RowColumnOptions;
+template <class KeyType>
+struct DescribedIndex;
 
 namespace detail {
 struct GroupCalls;
@@ -144,8 +146,9 @@ class Database {
   //                     data or the recovery; or recovery needs more workers than
   //                     Options::workers_max. Options::memory_limit_bytes does not apply to the
   //                     data that open() loads
-  //   kSchemaMismatch   a table with secondary indexes is missing from Options::schemas (but see
-  //                     Options::leave_out_indexes), or a schema differs from the stored one
+  //   kSchemaMismatch   a table that has indexes with key functions is missing from
+  //                     Options::schemas (but see Options::leave_out_indexes), or a schema differs
+  //                     from the stored one
   // If open() fails, the folders are unchanged, with one exception: if recovery succeeded but the
   // new log could not be started, open() may already have replaced the manifest. The new manifest
   // discards writes that a crash left incomplete and, if Options::recover_to is set, all commits
@@ -259,6 +262,9 @@ class Database {
     return Index<Row, KeyType>{*index};
   }
   Result<IndexRef> index(const TableRef& table, std::string_view name) const { return find_index(table, name); }
+  // Include elider/described.h.
+  template <class KeyType>
+  Result<DescribedIndex<KeyType>> index(const DescribedTable<KeyType>& table, std::string_view name) const;
 
   // Finds columns by name, for callers that do not have the row struct.
   //   kInvalidArgument  a column does not exist (the message names it), or the table belongs to

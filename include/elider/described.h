@@ -19,8 +19,8 @@
 // use described rows, and what they cost.
 //
 // To the engine, a described row is a row of variable size without columns (Schema::sized_rows).
-// Therefore, conflicts are detected per row, and tables of described rows do not have column groups
-// and secondary indexes.
+// Therefore, conflicts are detected per row, and tables of described rows do not have column
+// groups. Their secondary indexes are indexes by columns (SecondaryIndex).
 #pragma once
 
 #include "elider/language.h"
@@ -86,6 +86,21 @@ class DescribedTable : public TableRef, public CurrentRowSchema {
     return row.finish();
   }
 };
+
+// A secondary index of a table of described rows, for Transaction::scan(). Database::index() makes
+// it. The index is valid as long as the database is open.
+template <class KeyType>
+struct DescribedIndex : IndexRef {
+  using Described = DescribedTable<KeyType>;
+  Described described;
+};
+
+template <class KeyType>
+Result<DescribedIndex<KeyType>> Database::index(const DescribedTable<KeyType>& table, std::string_view name) const {
+  auto index = find_index(table, name);
+  if (!index.ok()) return index.status();
+  return DescribedIndex<KeyType>{*index, table};
+}
 
 template <class KeyType>
 Result<DescribedTable<KeyType>> Database::described_table(std::string_view name) const {

@@ -5,6 +5,7 @@
 #include "elider/language.h"
 
 #include "elider/byte_key.h"
+#include "elider/column_range.h"
 #include "elider/database.h"
 #include "elider/described.h"
 #include "elider/elision.h"

@@ -131,9 +131,13 @@ struct EntryRange {
       : from_value(range.from_.value), to_value(range.to_.value), from(range.from_.key), to(range.to_.key), to_end(range.to_end_) {}
   EntryRange(const EntryRange& range, KeyRef its_from, KeyRef its_to)
       : from_value(range.from_value), to_value(range.to_value), from(its_from), to(its_to), to_end(range.to_end) {}
+  // A range of an index by columns, whose entries are byte strings. The values are not used.
+  explicit EntryRange(const KeyRefRange& entries)
+      : from_value(0), to_value(0), from(entries.from), to(entries.to), to_end(entries.to_end), by_columns(true) {}
   uint64_t from_value, to_value;
   KeyRef from, to;
   bool to_end;
+  bool by_columns = false;
 };
 
 }  // namespace detail

@@ -243,18 +243,20 @@ struct Options {
   std::function<void(const RecoveryProgress&)> recovery_progress = {};
   // The schemas of the program's tables. Missing tables are created in this order, as by
   // create_table(), so that table() and index() find all of them. The schemas of existing tables
-  // must match (kSchemaMismatch). List every table with secondary indexes, because files do not
-  // contain the key functions of the indexes. If such a table is missing, opening the folder
-  // returns kSchemaMismatch (but see leave_out_indexes). Other tables may be left out.
+  // must match (kSchemaMismatch). List every table that has secondary indexes with key functions,
+  // because files do not contain these functions. If such a table is missing, opening the folder
+  // returns kSchemaMismatch (but see leave_out_indexes). Other tables may be left out, also if they
+  // have indexes by columns.
   std::vector<Schema> schemas = {};
   // Adds columns to tables of described rows if the program's description has more columns than
   // the table: in open(), for `schemas`, and in create_table(). The new columns must be the last
   // ones of the description, and must be nullable or have defaults. Other differences are refused
   // (kSchemaMismatch), as without this option.
   bool upgrade = false;
-  // Opens tables that are not in `schemas` without their secondary indexes, for programs that do
-  // not have the key functions. A table's schema still has the indexes' names, columns and
-  // uniqueness.
+  // Opens tables that are not in `schemas`, and have secondary indexes with key functions, without
+  // their secondary indexes, for programs that do not have the key functions. A table's schema
+  // still has the indexes' names, columns and uniqueness. If a table also has indexes by columns,
+  // these are left out as well. Tables that have only indexes by columns are opened with them.
   //   - Rows can be read, and scanned by key. Database::index() returns kNotFound for these
   //     indexes. Recovery::indexes_left_out lists them.
   //   - Columns that no index reads can be written. Other writes (of whole rows or indexed columns)

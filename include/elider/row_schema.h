@@ -83,6 +83,7 @@ struct RowLayout : std::enable_shared_from_this<RowLayout> {
   std::map<std::string, size_t, std::less<>> positions;
   std::vector<uint16_t> dropped;  // the positions of dropped columns
   std::optional<KeyIndex> key_index;
+  std::vector<SecondaryIndex> indexes = {};  // by columns; create_table() checks them
   uint32_t bytes_max = kRowBytesMax;
   Status status;
 
@@ -133,6 +134,11 @@ class RowSchema {
   RowSchema& ordered() { return key_index(KeyIndex::kOrdered); }
   RowSchema& hashed() { return key_index(KeyIndex::kHashed); }
   RowSchema& radix() { return key_index(KeyIndex::kRadix); }
+  // Adds an index by columns, such as index("by_customer", {"customer", descending("price")}).
+  // SecondaryIndex describes the order and the limits. Database::create_table() reports mistakes.
+  RowSchema& index(std::string name, const std::vector<IndexColumn>& columns);
+  RowSchema& unique_index(std::string name, const std::vector<IndexColumn>& columns);
+  const std::vector<SecondaryIndex>& indexes() const { return layout_->indexes; }
   // The maximum size of a row, up to kDescribedRowBytesMax. kRowBytesMax by default.
   RowSchema& row_bytes_max(uint32_t bytes);
 

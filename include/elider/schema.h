@@ -64,21 +64,69 @@ inline constexpr uint32_t kSizedRowBytesMax = 16u << 20;  // Schema::sized_rows
 inline constexpr uint32_t kRowAlignmentMax = 16;
 inline constexpr uint32_t kInlineRowBytesMax = 256;
 inline constexpr uint64_t kInlineRowsMax = uint64_t{1} << 33;
-inline constexpr uint32_t kSecondaryIndexesMax = 8;
+inline constexpr uint32_t kSecondaryIndexesMax = 64;
+inline constexpr uint32_t kIndexColumnsMax = 64;     // columns of an index by columns
+inline constexpr uint32_t kIndexEntryBytesMax = 1024;  // the encoded columns and the primary key of a row
 
-// An additional index that finds rows by the value that `key` computes from a row, in the order of
-// (value, primary key). The engine updates the index in the same transaction as the row.
+// A column of an index by columns, and its direction.
+struct IndexColumn {
+  template <class Name>
+    requires std::convertible_to<const Name&, std::string_view>
+  IndexColumn(const Name& its_name) : name(std::string_view(its_name)) {}
+
+  std::string name;
+  bool descending = false;
+};
+// A column in descending order: {"customer", descending("price")}.
+inline IndexColumn descending(std::string_view name) {
+  IndexColumn column(name);
+  column.descending = true;
+  return column;
+}
+
+// An additional index that finds rows by a value, in the order of (value, primary key). The engine
+// updates the index in the same transaction as the row. There are two kinds of indexes.
+//
+// The value of an index by columns is the tuple of its columns (elider/tuple.h). The columns are
+// those of Schema::columns or, if the rows are described, Schema::row_columns. The files contain
+// the description of the index, so every program can open, verify and write the table. A column of
+// Schema::columns with type kBytes is compared byte by byte, over its whole size. A column of a
+// described row that the row does not contain has its default. JSON columns cannot be indexed.
+//
+// Nulls are as in SQL: null sorts before all other values, or after them in a descending column. In
+// a unique index, rows with a null in one of its columns do not conflict with any row.
+//
+// The encoded columns and the row's key must have at most kIndexEntryBytesMax bytes together. A
+// write of a row for which this is not the case returns kInvalidArgument, with a message that names
+// the index, the column and the key, and does not change the row.
+//
+// The value of the other kind of index is a number that the C++ function `key` computes from a row.
+// Files do not contain the function.
 struct SecondaryIndex {
   std::string name;
   bool unique = false;
-  // All columns that `key` reads. create_table() tests this with generated rows that differ only in
-  // the other columns, and refuses a `key` whose result changes.
+  // The columns of an index by columns, in this order. Otherwise all columns that `key` reads.
+  // create_table() tests this with generated rows that differ only in the other columns, and
+  // refuses a `key` whose result changes.
   std::vector<std::string> columns;
   // Must be a pure function, which returns the same value for the same columns. If it throws, the
   // exception propagates to the caller of the operation, and the transaction can only be rolled
-  // back (kProcedureThrew). Empty in the schema of a table that was opened without its indexes
-  // (Options::leave_out_indexes).
-  std::function<uint64_t(const void* row)> key;
+  // back (kProcedureThrew). Empty in an index by columns, and in the schema of a table that was
+  // opened without its indexes (Options::leave_out_indexes).
+  std::function<uint64_t(const void* row)> key = {};
+  bool by_columns = false;
+  // If not empty: for each of the columns of an index by columns, whether it is descending.
+  std::vector<bool> descending = {};
+
+  bool is_descending(size_t column) const { return column < descending.size() && descending[column]; }
+  static SecondaryIndex of_columns(std::string name, const std::vector<IndexColumn>& columns, bool unique) {
+    SecondaryIndex index{std::move(name), unique, {}, {}, true, {}};
+    for (const IndexColumn& column : columns) {
+      index.columns.push_back(column.name);
+      index.descending.push_back(column.descending);
+    }
+    return index;
+  }
 };
 
 inline constexpr uint32_t kZonesAutomatic = ~uint32_t{0};  // Schema::zones
@@ -198,6 +246,16 @@ class SchemaOf {
     }
     return *this;
   }
+  // Adds an index by columns, such as index("by_owner", {"owner", descending("balance")}).
+  SchemaOf& index(std::string name, const std::vector<IndexColumn>& columns) {
+    schema_.indexes.push_back(SecondaryIndex::of_columns(std::move(name), columns, false));
+    return *this;
+  }
+  SchemaOf& unique_index(std::string name, const std::vector<IndexColumn>& columns) {
+    schema_.indexes.push_back(SecondaryIndex::of_columns(std::move(name), columns, true));
+    return *this;
+  }
+  // Adds an index of the value that key(const Row&) computes from these columns.
   template <class F>
   SchemaOf& index(std::string name, std::vector<std::string> columns, F key) {
     return add_index(std::move(name), std::move(columns), std::move(key), false);

@@ -131,24 +131,33 @@ class RawTableScan : private detail::PagedScan<std::variant<KeyRange, ByteRange>
 };
 
 // A scan of a secondary index without a row type.
-class RawIndexScan : private detail::PagedScan<std::variant<IndexRange, ByteIndexRange>> {
+class RawIndexScan : private detail::PagedScan<std::variant<IndexRange, ByteIndexRange, ColumnRange>> {
  public:
   static constexpr size_t kPageBytesMax = RawTableScan::kPageBytesMax;
 
   // Scans a range of index values, or the whole index.
-  explicit RawIndexScan(const IndexRef& index) : RawIndexScan(index, KeyRange()) {}
+  explicit RawIndexScan(const IndexRef& index, const ScanOptions& options = {}) : PagedScan(whole(index), options), index_(index) {}
   RawIndexScan(const IndexRef& index, KeyRange values, const ScanOptions& options = {})
       : PagedScan(index.table.byte_keys() ? Range(ByteIndexRange(values)) : Range(IndexRange(values)), options), index_(index) {}
   RawIndexScan(const IndexRef& index, IndexRange range, const ScanOptions& options = {})
       : PagedScan(Range(range), options), index_(index) {}
   RawIndexScan(const IndexRef& index, ByteIndexRange range, const ScanOptions& options = {})
       : PagedScan(Range(std::move(range)), options), index_(index) {}
+  template <ColumnRangeType Columns>
+  RawIndexScan(const IndexRef& index, const Columns& range, const ScanOptions& options = {})
+      : PagedScan(Range(ColumnRange(range)), options), index_(index) {}
 
   // Like RawTableScan::next(), in the order of (index value, key).
   Result<size_t> next(Transaction& txn, std::span<RawView> page);
 
  private:
-  using Range = std::variant<IndexRange, ByteIndexRange>;
+  using Range = std::variant<IndexRange, ByteIndexRange, ColumnRange>;
+  static Range whole(const IndexRef& index) {
+    const auto& indexes = index.table.schema().indexes;
+    if (index.position < indexes.size() && indexes[index.position].by_columns) return ColumnRange();
+    if (index.table.byte_keys()) return ByteIndexRange();
+    return IndexRange();
+  }
   IndexRef index_;
 };
 
@@ -177,8 +186,11 @@ class IndexScan {
   using Range = std::conditional_t<ByteKeyType<KeyType>, ByteIndexRange, IndexRange>;
 
   // Scans a range of index values, or the whole index.
-  explicit IndexScan(const Index<Row, KeyType>& index, Range range = {}, const ScanOptions& options = {})
-      : scan_(index, std::move(range), options) {}
+  explicit IndexScan(const Index<Row, KeyType>& index) : scan_(index) {}
+  IndexScan(const Index<Row, KeyType>& index, Range range, const ScanOptions& options = {}) : scan_(index, std::move(range), options) {}
+  // Scans a part of an index by columns.
+  template <ColumnRangeType Columns>
+  IndexScan(const Index<Row, KeyType>& index, const Columns& range, const ScanOptions& options = {}) : scan_(index, range, options) {}
   // Like RawTableScan::next(), in the order of (index value, key).
   Result<size_t> next(Transaction& txn, std::span<View<Row, KeyType>> page) {
     static_assert(sizeof(View<Row, KeyType>) == sizeof(RawView));

@@ -10,7 +10,8 @@
 // All operations, including scans, see the transaction's own writes.
 //
 // Every operation may return:
-//   kInvalidArgument  the table or columns belong to another database, or a row has a wrong size
+//   kInvalidArgument  the table or columns belong to another database, a row has a wrong size, or
+//                     its entry in an index by columns would be too long
 //   kConflict         this attempt cannot commit; return the status, so that the engine retries
 //   kMemoryLimit      the memory limit is reached; the transaction is rolled back
 //   kProcedureThrew   a function that the caller provided (a change function or an index's key
@@ -37,6 +38,7 @@
 #include <type_traits>
 
 #include "elider/byte_key.h"
+#include "elider/column_range.h"
 #include "elider/function_ref.h"
 #include "elider/status.h"
 #include "elider/table.h"
@@ -66,6 +68,10 @@ concept DescribedTableType = std::derived_from<T, TableRef> && requires {
   typename T::Reader;
   typename T::Builder;
 };
+
+// An elider::DescribedIndex (elider/described.h).
+template <class T>
+concept DescribedIndexType = std::derived_from<T, IndexRef> && DescribedTableType<typename T::Described>;
 
 struct RowScanOptions {
   ColumnsRef columns = {};  // the columns to fill in; by default all
@@ -120,6 +126,28 @@ class Transaction {
     };
     return visited<detail::KeyRef, uint64_t, RawView>(call, [&](EachEntry each) { return do_scan_index(index, range, options, each); });
   }
+
+  // Scans an index by columns, in the order of its columns and then of the primary key. The range
+  // is a ColumnRange or an elider::prefix() of values. To continue a scan that has ended, use
+  // ColumnRange::after() or before(). The visitor works as in a scan by key: it receives the
+  // primary key or, as visit(ColumnPosition, const View<Row, KeyType>&), the row's position in the
+  // index.
+  //   kInvalidArgument  the index is not by columns, or the values do not have the columns' types
+  template <class Row, class KeyType, ColumnRangeType Range, class Visitor>
+  Status scan(const Index<Row, KeyType>& index, const Range& range, const ScanOptions& options, Visitor&& visit) {
+    const auto call = [&](detail::KeyRef key, uint64_t value, const RawView& view) {
+      using RowView = View<Row, KeyType>;
+      if constexpr (!std::is_invocable_v<Visitor&, KeyType, RowView>) return visit(detail::column_position(value), RowView(view));
+      else if constexpr (ByteKeyType<KeyType>) return visit(detail::KeyFace<KeyType>::given(key), RowView(view));
+      else return visit(key.number(), RowView(view));
+    };
+    return visited<detail::KeyRef, uint64_t, RawView>(call, [&](EachEntry each) { return scan_columns(index, range, options, each); });
+  }
+
+  // Counts the rows in a range of a secondary index, but at most `limit` rows.
+  Result<uint64_t> count(const IndexRef& index, const ColumnRange& range, uint64_t limit = kNoLimit);
+  Result<uint64_t> count(const IndexRef& index, const IndexRange& range, uint64_t limit = kNoLimit);
+  Result<uint64_t> count(const IndexRef& index, const ByteIndexRange& range, uint64_t limit = kNoLimit);
 
   // Visits all rows of a table, in no particular order, in a read-only transaction. This is the
   // fastest scan of a whole zoned table (SchemaOf::zoned), and the only scan of a hashed table.
@@ -412,6 +440,12 @@ class Transaction {
       return visit(IndexPosition{value, key.number()}, view);
     });
   }
+  Status scan(const IndexRef& index, const ColumnRange& range, const ScanOptions& options,
+              FunctionRef<bool(ColumnPosition, RawView)> visit) {
+    return scan_columns(index, range, options, [&](detail::KeyRef, uint64_t value, RawView view) {
+      return visit(detail::column_position(value), view);
+    });
+  }
   Status scan_rows(const TableRef& table, const RowScanOptions& options, FunctionRef<bool(Key, RawView, unsigned)> visit) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, 0);
     return do_scan_rows(table, options,
@@ -501,6 +535,21 @@ class Transaction {
         return do_scan(table, range, options, call);
       }
     }();
+    return failed.ok() || status.code() == Code::kFinished ? status : failed;
+  }
+  // Scans an index by columns. Calls visit(KeyType, const RowReader&) or visit(ColumnPosition,
+  // const RowReader&) for each row. The range is a ColumnRange or an elider::prefix().
+  template <DescribedIndexType Index, ColumnRangeType Range, class Visitor>
+  Status scan(const Index& index, const Range& range, const ScanOptions& options, Visitor&& visit) {
+    using Reader = typename Index::Described::Reader;
+    Status failed;
+    const auto call = [&](detail::KeyRef key, uint64_t value, RawView view) {
+      if constexpr (!std::is_invocable_v<Visitor&, typename Index::Described::KeyType, const Reader&>)
+        return visit_described_as(index.described, visit, [&] { return detail::column_position(value); }, view, &failed);
+      else
+        return visit_described(index.described, visit, key, view, &failed);
+    };
+    const Status status = scan_columns(index, range, options, call);
     return failed.ok() || status.code() == Code::kFinished ? status : failed;
   }
   // Calls visit(KeyType, const RowReader&) for each row, in no particular order, in a read-only
@@ -644,6 +693,11 @@ class Transaction {
     if (range.refusal().ok() && range.fields().empty() && range.last_fields().empty()) return {};
     return detail::check_range(table, range);
   }
+  Status scan_columns(const IndexRef& index, const ColumnRange& range, const ScanOptions& options, EachEntry visit) {
+    if (Status status = detail::check_range(index, range); !status.ok()) [[unlikely]] return status;
+    const detail::ByteRangeKeys entries(range.entries());
+    return do_scan_index(index, detail::EntryRange(entries.range()), options, visit);
+  }
   // Converts `key` to the engine's format and returns operation(key). If the table does not accept
   // the key, returns an error instead.
   template <class Operation>
@@ -676,12 +730,18 @@ class Transaction {
   template <class Described, class Visitor>
   static bool visit_described(const Described& table, Visitor& visit, detail::KeyRef key, const RawView& view, Status* failed) {
     using KeyType = typename Described::KeyType;
+    const auto key_of = [&] {
+      if constexpr (ByteKeyType<KeyType>) return detail::KeyFace<KeyType>::given(key);
+      else return key.number();
+    };
+    return visit_described_as(table, visit, key_of, view, failed);
+  }
+  // Passes where() instead of the key.
+  template <class Described, class Visitor, class Where>
+  static bool visit_described_as(const Described& table, Visitor& visit, Where&& where, const RawView& view, Status* failed) {
     const auto row = table.reader(view);
     if (!row.ok()) [[unlikely]] return *failed = row.status(), false;
-    const auto call = [&] {
-      if constexpr (ByteKeyType<KeyType>) return visit(detail::KeyFace<KeyType>::given(key), *row);
-      else return visit(key.number(), *row);
-    };
+    const auto call = [&] { return visit(where(), *row); };
     using Answer = decltype(call());
     if constexpr (std::is_void_v<Answer>) return call(), true;
     else if constexpr (std::is_same_v<std::remove_cvref_t<Answer>, Status>) return *failed = call(), failed->ok();

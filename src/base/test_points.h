@@ -111,6 +111,9 @@ enum class Mutant : uint32_t {
   // Mutants of commits. tests/race/mutants.sh has a test for each.
   kSkipPairValidation,   // "skip_pair_validation": a transaction that has read two rows or absent keys commits without validation
   kForgetUniqueCheck,    // "forget_unique_check": a check for a unique value does not track the leaf that it has read
+  kStaleByAddress,       // "stale_by_address": stale entries of an index by columns are compared by the addresses of their bytes
+  kStaleBorrowed,        // "stale_borrowed": a stale entry refers to the bytes of the transaction that has listed it
+  kStaleByTicket,        // "stale_by_ticket": a stale entry is removed without comparing it with its row
   kOldVersionNewer,      // "old_version_newer": the snapshot number of an old version is one too large
   kShareSmallRow,        // "share_small_row": the old version of a row that is stored in its row block is not copied
   kTrustSmallCopy,       // "trust_small_copy": the copy of a row that is stored in its row block is not validated

@@ -131,9 +131,9 @@ class KeyIndexOf {
   std::unique_ptr<OrderedBytes> ordered_bytes_;
 };
 
-// The key of an entry in a secondary index with byte keys: the value, most significant byte first,
-// followed by the row's key. The key is stored in the object itself, so that removing an entry does
-// not allocate memory.
+// The key of an entry in an index of numbers over byte keys: the value, most significant byte
+// first, followed by the row's key. The key is stored in the object itself, so that removing an
+// entry does not allocate memory.
 class ByteEntry {
  public:
   explicit ByteEntry(uint64_t value, ByteKey primary = {}) {
@@ -149,10 +149,22 @@ class ByteEntry {
   alignas(KeyBytes) std::byte memory_[sizeof(KeyBytes) + sizeof(uint64_t) + kKeyBytesMax + 1];
 };
 
-inline uint64_t value_of(const SecondaryKey& entry) { return entry.value; }
-inline KeyRef primary_of(const SecondaryKey& entry) { return entry.primary; }
-inline KeyRef primary_of(const ByteKey&) { return {}; }  // not in the entry; the row stores it
-inline uint64_t value_of(const ByteKey& entry) { return entry.bytes == nullptr ? 0 : entry.bytes->prefix(); }
+// A value in a secondary index. In an index with a key function, it is a number. In an index by
+// columns, it is the address of a whole entry, that is, of the encoded columns followed by the
+// row's key (txn/column_index.h), and it is valid as long as these bytes are. Which of the two it
+// is depends on the index. A default-constructed object is not initialized.
+class IndexValue {
+ public:
+  IndexValue() = default;
+  explicit IndexValue(uint64_t number) : word_(number) {}
+  explicit IndexValue(const KeyBytes* entry) : word_(reinterpret_cast<uint64_t>(entry)) {}
+  uint64_t number() const { return word_; }
+  const KeyBytes* entry() const { return reinterpret_cast<const KeyBytes*>(word_); }
+  uint64_t word() const { return word_; }  // the number or the address
+
+ private:
+  uint64_t word_;
+};
 
 template <class Sync>
 class SecondaryIndexOf {
@@ -162,8 +174,8 @@ class SecondaryIndexOf {
   using Hint = typename Numbers::Hint;
   static constexpr size_t kTouchesMax = 32;
 
-  explicit SecondaryIndexOf(KeyKind keys) {
-    if (keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
+  SecondaryIndexOf(KeyKind keys, bool by_columns) : by_columns_(by_columns) {
+    if (by_columns || keys == KeyKind::kBytes) bytes_ = std::make_unique<Bytes>();
     else numbers_ = std::make_unique<Numbers>();
   }
 
@@ -173,10 +185,11 @@ class SecondaryIndexOf {
   }
 
   // Looks up the entry for the row with this primary key, under this value.
-  Handle get(uint64_t value, KeyRef primary, Hint& hint, Witness& witness) {
-    if (numbers_ != nullptr) return numbers_->get({value, primary.number()}, hint, witness);
+  Handle get(IndexValue value, KeyRef primary, Hint& hint, Witness& witness) {
+    if (numbers_ != nullptr) return numbers_->get({value.number(), primary.number()}, hint, witness);
     NoHint none;
-    return bytes_->get(ByteEntry(value, primary).key(), none, witness);
+    if (by_columns_) return bytes_->get({value.entry()}, none, witness);
+    return bytes_->get(ByteEntry(value.number(), primary).key(), none, witness);
   }
   // Brings the leaves that contain these values into the cache, with overlapping misses. `count` is
   // at most kTouchesMax. `found` must have room for `count` handles; its contents are meaningless
@@ -187,19 +200,22 @@ class SecondaryIndexOf {
     for (size_t i = 0; i < count; ++i) keys[i] = {values[i], 0};
     numbers_->multi_get(keys, count, found, nullptr, {});
   }
-  InsertResult get_or_insert(Worker& worker, uint64_t value, KeyRef primary, Handle candidate, Hint& hint) {
-    if (numbers_ != nullptr) return numbers_->get_or_insert(worker, {value, primary.number()}, candidate, hint);
-    return bytes_->get_or_insert(worker, ByteEntry(value, primary).key(), candidate);
+  InsertResult get_or_insert(Worker& worker, IndexValue value, KeyRef primary, Handle candidate, Hint& hint) {
+    if (numbers_ != nullptr) return numbers_->get_or_insert(worker, {value.number(), primary.number()}, candidate, hint);
+    if (by_columns_) return bytes_->get_or_insert(worker, {value.entry()}, candidate);
+    return bytes_->get_or_insert(worker, ByteEntry(value.number(), primary).key(), candidate);
   }
-  bool remove(Worker& worker, uint64_t value, KeyRef primary, Handle expected) {
-    if (numbers_ != nullptr) return numbers_->remove(worker, {value, primary.number()}, expected);
-    return bytes_->remove(worker, ByteEntry(value, primary).key(), expected);
+  bool remove(Worker& worker, IndexValue value, KeyRef primary, Handle expected) {
+    if (numbers_ != nullptr) return numbers_->remove(worker, {value.number(), primary.number()}, expected);
+    if (by_columns_) return bytes_->remove(worker, {value.entry()}, expected);
+    return bytes_->remove(worker, ByteEntry(value.number(), primary).key(), expected);
   }
 
  private:
   // Exactly one of these is set.
   std::unique_ptr<Numbers> numbers_;
   std::unique_ptr<Bytes> bytes_;
+  const bool by_columns_;  // entries are complete byte strings (IndexValue)
 };
 
 }  // namespace elider::index

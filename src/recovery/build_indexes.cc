@@ -8,7 +8,9 @@
 
 #include "base/parallel.h"
 #include "base/test_points.h"
+#include "base/status_words.h"
 #include "recovery/snapshot_rows.h"
+#include "txn/kept_key.h"
 #include "txn/reclaim.h"
 #include "txn/table_cursor.h"
 
@@ -24,14 +26,23 @@ Status index_rows(Worker& worker, AnyTable& table, const index::Entries& entries
   std::vector<AnyTable::Entry> found;
   found.reserve(entries.size());  // so only the key function can throw below
   std::vector<std::byte> image(layout.column_image_bytes());
+  txn::Arena arena(false);  // the entries of the indexes by columns
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
     found.clear();
+    arena.clear();
     for (const auto& [key, handle] : entries) {
       Row* row = AnyTable::as_row(handle);
       if (word::absent(row->cell(layout, 0).load())) continue;
-      reclaim::copy_locked(layout, row, layout.index_columns(i), image.data());
+      const txn::RowImage read = reclaim::image_locked(table, row, i, image.data());
       try {
-        found.push_back({table.index_value(i, image.data()), key, handle});
+        txn::EntryBuffer buffer;
+        IndexValue value;
+        if (!table.index_value(i, read, key, buffer, &value))
+          return reworded(Code::kSchemaMismatch, "", table.column_index(i)->refuse(table, read, key));
+        if (table.column_index(i) != nullptr) value = txn::kept_value(arena, value.entry());
+        found.push_back({value, key, handle});
+      } catch (const std::bad_alloc&) {
+        return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key);
       } catch (...) {
         return Status(Code::kProcedureThrew, "the key function of index '" + table.schema().indexes[i].name + "' of table '" +
                                                  table.schema().name + "' threw for key " + table.key_text(key));
@@ -40,7 +51,8 @@ Status index_rows(Worker& worker, AnyTable& table, const index::Entries& entries
     // Sorts the entries, so that entries that are adjacent in the index are inserted one after the
     // other.
     std::sort(found.begin(), found.end(), [&](const AnyTable::Entry& a, const AnyTable::Entry& b) {
-      if (a.value != b.value) return a.value < b.value;
+      if (table.column_index(i) != nullptr) return index::ByteKey{a.value.entry()} < index::ByteKey{b.value.entry()};
+      if (a.value.number() != b.value.number()) return a.value.number() < b.value.number();
       return table.byte_keys() ? detail::bytes_of(a.key) < detail::bytes_of(b.key) : a.key.number() < b.key.number();
     });
     const BeyondLimit beyond;
@@ -52,24 +64,30 @@ Status index_rows(Worker& worker, AnyTable& table, const index::Entries& entries
 }
 
 // Checks a unique index that was just built. Fails if two rows have the same value. That is
-// possible because no file records the key function, so the application may have changed the
+// possible because no file records a key function, so the application may have changed the
 // function.
 Status check_unique_indexes(AnyTable& table) {
   Status status;
   for (uint32_t i = 0; i < table.secondary_count() && status.ok(); ++i) {
     const SecondaryIndex& described = table.schema().indexes[i];
     if (!described.unique) continue;
-    uint64_t value_before = 0;
+    const txn::ColumnIndex* const columns = table.column_index(i);
+    IndexValue value_before{uint64_t{0}};
     KeyRef key_before;
     bool any = false;
     table.for_each_entry(i, [&](const AnyTable::Entry& entry) {
-      const KeyRef key = table.key_of(AnyTable::as_row(entry.handle), entry.key);
-      if (any && entry.value == value_before)
-        status =
-            Status(Code::kSchemaMismatch, "the unique index '" + described.name + "' of table '" + table.schema().name + "' has value " +
-                                              std::to_string(entry.value) + " for keys " + table.key_text(key_before) + " and " +
-                                              table.key_text(key) +
-                                              ": its key function differs from the one used when the rows were written");
+      const KeyRef key = entry.key;
+      const auto equal = [&] {
+        if (columns == nullptr) return entry.value.number() == value_before.number();
+        return columns->tuple_of(*entry.value.entry(), key) == columns->tuple_of(*value_before.entry(), key_before) &&
+               !columns->has_null(*entry.value.entry(), key);
+      };
+      if (any && equal())
+        status = Status(Code::kSchemaMismatch,
+                        "the unique index '" + described.name + "' of table '" + table.schema().name + "' has value " +
+                            table.value_text(i, entry.value, key) + " for keys " + table.key_text(key_before) + " and " +
+                            table.key_text(key) +
+                            (columns != nullptr ? "" : ": its key function differs from the one used when the rows were written"));
       value_before = entry.value;
       key_before = key;
       any = true;

@@ -194,7 +194,9 @@ Status Replay::change_table(const Described& table) {
   Schema same = record.schema;
   same.name = schemas_[record.id].name;
   same.row_columns = schemas_[record.id].row_columns;
-  if (const std::string what = storage::difference(same, schemas_[record.id]); !what.empty())
+  same.indexes = schemas_[record.id].indexes;  // the names of their columns may have changed
+  if (const std::string what = storage::difference(same, schemas_[record.id]);
+      !what.empty() || record.schema.indexes.size() != same.indexes.size())
     return corrupt(where, named + " is changed in a way that is not possible: " + what);
   if (Status status = storage::check_schema(record.schema, true); !status.ok()) return reworded(Code::kCorrupt, where + ": ", status);
   catalog_.recover_change(*its, record.schema, record.version);
@@ -216,16 +218,16 @@ Status Replay::complete_table(uint32_t id) {
   AnyTable& table = *tables_[id];
   const Schema& stored = schemas_[id];
   const Schema* const own = given(stored);
-  if (own == nullptr && !stored.indexes.empty() && !how_.without_indexes && !options_.leave_out_indexes)
+  if (own == nullptr && storage::lacks_key_functions(stored) && !how_.without_indexes && !options_.leave_out_indexes)
     return Status(Code::kSchemaMismatch, "table '" + stored.name +
-                                             "' has secondary indexes, whose key functions are not stored in files; pass its schema in "
+                                             "' has secondary indexes with key functions, which files do not contain; pass its schema in "
                                              "Options::schemas, or set Options::leave_out_indexes");
   if (own != nullptr) {
     const std::string what = storage::difference(stored, *own);
     // create_table() upgrades the table when the database is open.
     if (!what.empty() && !(options_.upgrade && !how_.read_only && storage::upgraded(stored, *own).ok()))
       return Status(Code::kSchemaMismatch, "table '" + stored.name + "' has a different schema in Options::schemas: " + what);
-    if (!stored.indexes.empty()) {
+    if (storage::lacks_key_functions(stored)) {
       Schema schema = table.schema();
       for (size_t i = 0; i < schema.indexes.size(); ++i) schema.indexes[i].key = own->indexes[i].key;
       catalog_.recover_key_functions(table, std::move(schema));

@@ -139,6 +139,7 @@ Result<RowSchema> RowSchema::of(const Schema& table, const void* family) {
   for (const RowColumn& column : table.row_columns) schema.column(column);
   schema.row_bytes_max(table.row_bytes).key_index(table.key_index);
   schema.change().family = family;
+  schema.change().indexes = table.indexes;
   if (!schema.status().ok()) return schema.status();
   return schema;
 }
@@ -213,6 +214,16 @@ RowSchema& RowSchema::key_index(KeyIndex kind) {
   return *this;
 }
 
+RowSchema& RowSchema::index(std::string name, const std::vector<IndexColumn>& columns) {
+  change().indexes.push_back(SecondaryIndex::of_columns(std::move(name), columns, false));
+  return *this;
+}
+
+RowSchema& RowSchema::unique_index(std::string name, const std::vector<IndexColumn>& columns) {
+  change().indexes.push_back(SecondaryIndex::of_columns(std::move(name), columns, true));
+  return *this;
+}
+
 RowSchema& RowSchema::row_bytes_max(uint32_t bytes) {
   if (!status().ok()) return *this;
   detail::RowLayout& layout = change();
@@ -259,6 +270,7 @@ Result<Schema> RowSchema::complete(Schema schema) const {
   schema.sized_rows = true;
   schema.row_columns = layout_->columns;
   schema.row_bytes = layout_->bytes_max;
+  schema.indexes = layout_->indexes;
   if (layout_->key_index) schema.key_index = *layout_->key_index;
   return schema;
 }

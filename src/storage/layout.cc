@@ -47,6 +47,11 @@ Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t bl
   none_ = compile(0, false);
   invalid_ = std::make_unique<ColumnSet>();
   for (const SecondaryIndex& index : schema.indexes) {
+    if (!schema.row_columns.empty()) {
+      indexed_columns_ = ~uint64_t{0};
+      index_columns_.push_back(all_.get());
+      continue;
+    }
     uint64_t columns = 0;
     for (uint32_t i = 0; i < schema.columns.size(); ++i)
       if (std::find(index.columns.begin(), index.columns.end(), schema.columns[i].name) != index.columns.end()) columns |= uint64_t{1} << i;

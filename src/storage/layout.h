@@ -144,9 +144,12 @@ class Layout {
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
   // Returns the union of `set` and the columns that a secondary index reads.
   const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const {
-    return set.whole ? set : of_columns(set.columns | index_columns(index).columns);
+    if (set.whole) return set;
+    const ColumnSet& read = index_columns(index);
+    return read.whole ? read : of_columns(set.columns | read.columns);
   }
-  // index_columns() returns the columns that one secondary index reads. indexed_columns() returns
+  // index_columns() returns the columns that one secondary index reads, which are all() if the rows
+  // are described rows. indexed_columns() returns
   // the columns that any secondary index reads, as bits.
   const ColumnSet& index_columns(uint32_t index) const { return *index_columns_[index]; }
   uint64_t indexed_columns() const { return indexed_columns_; }

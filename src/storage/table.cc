@@ -123,6 +123,40 @@ Status check_rows(const Schema& schema) {
   return check_columns(schema);
 }
 
+namespace {
+
+// Checks the columns of an index by columns. `named` begins the messages.
+Status check_index_columns(const Schema& schema, const SecondaryIndex& index, const std::string& named) {
+  if (index.key) return wrong(schema, named + "is by columns and has a key function");
+  if (index.columns.size() > kIndexColumnsMax)
+    return wrong(schema, named + "has " + std::to_string(index.columns.size()) + " columns; the maximum is " +
+                             std::to_string(kIndexColumnsMax));
+  if (!index.descending.empty() && index.descending.size() != index.columns.size())
+    return wrong(schema, named + "has " + std::to_string(index.columns.size()) + " columns, but " +
+                             std::to_string(index.descending.size()) + " directions");
+  for (size_t i = 0; i < index.columns.size(); ++i) {
+    const std::string& name = index.columns[i];
+    const auto has_name = [&](const auto& column) { return column.name == name; };
+    if (std::find(index.columns.begin(), index.columns.begin() + static_cast<std::ptrdiff_t>(i), name) !=
+        index.columns.begin() + static_cast<std::ptrdiff_t>(i))
+      return wrong(schema, named + "has column '" + name + "' twice");
+    const auto is_live = [&](const RowColumn& column) { return !column.dropped && has_name(column); };
+    if (const auto found = std::find_if(schema.row_columns.begin(), schema.row_columns.end(), is_live);
+        found != schema.row_columns.end()) {
+      if (found->type == RowType::kJson) return wrong(schema, named + "has column '" + name + "', but JSON cannot be indexed");
+      continue;
+    }
+    const auto found = std::find_if(schema.columns.begin(), schema.columns.end(), has_name);
+    if (found == schema.columns.end()) return wrong(schema, named + "has column '" + name + "', which is not described");
+    if (found->size > kIndexEntryBytesMax)
+      return wrong(schema, named + "has column '" + name + "' of " + std::to_string(found->size) + " bytes; an entry has at most " +
+                               std::to_string(kIndexEntryBytesMax));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_schema(const Schema& schema, bool may_lack) {
   if (Status status = check_rows(schema); !status.ok()) return status;
   if (schema.indexes.size() > kSecondaryIndexesMax)
@@ -131,15 +165,20 @@ Status check_schema(const Schema& schema, bool may_lack) {
     const SecondaryIndex& index = schema.indexes[i];
     const std::string named = "index '" + index.name + "' ";
     if (index.name.empty()) return wrong(schema, "secondary index " + std::to_string(i) + " is unnamed");
+    for (size_t j = 0; j < i; ++j)
+      if (schema.indexes[j].name == index.name) return wrong(schema, named + "is declared twice");
+    if (index.columns.empty()) return wrong(schema, named + "reads no columns");
+    if (index.by_columns) {
+      if (Status status = check_index_columns(schema, index, named); !status.ok()) return status;
+      continue;
+    }
+    if (!index.descending.empty()) return wrong(schema, named + "has directions, but is not by columns");
     if (!index.key && !(may_lack && lacks_key_functions(schema))) return wrong(schema, named + "lacks a key function");
     if (index.key && may_lack && lacks_key_functions(schema))
-      return wrong(schema, named + "has a key function, but the first index lacks one");
-    if (index.columns.empty()) return wrong(schema, named + "reads no columns");
+      return wrong(schema, named + "has a key function, but another index lacks one");
     for (const std::string& name : index.columns)
       if (std::none_of(schema.columns.begin(), schema.columns.end(), [&](const Column& c) { return c.name == name; }))
         return wrong(schema, named + "reads column '" + name + "', which is not described");
-    for (size_t j = 0; j < i; ++j)
-      if (schema.indexes[j].name == index.name) return wrong(schema, named + "is declared twice");
     if (!index.key) continue;
     if (const std::string column = column_read_unnamed(schema, index); !column.empty())
       return wrong(schema, named + "reads " + column + " but does not list it; list every column that the key function reads");
@@ -210,7 +249,13 @@ std::string difference(size_t place, const SecondaryIndex& a, const SecondaryInd
   if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
   const std::string named = "secondary index '" + a.name + "' ";
   if (a.unique != b.unique) return named + (a.unique ? "is unique versus not unique" : "is not unique versus unique");
+  if (a.by_columns != b.by_columns) return named + (a.by_columns ? "is by columns versus" : "has a key function versus being by columns") +
+                                           (a.by_columns ? " having a key function" : "");
   if (a.columns != b.columns) return named + "reads columns " + list(a.columns) + " versus " + list(b.columns);
+  for (size_t i = 0; i < a.columns.size(); ++i)
+    if (a.is_descending(i) != b.is_descending(i))
+      return named + "has column '" + a.columns[i] + "' " +
+             (a.is_descending(i) ? "descending versus ascending" : "ascending versus descending");
   return {};
 }
 

@@ -3,6 +3,7 @@
 // and the versions of the schema.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -21,9 +22,12 @@
 
 namespace elider::storage {
 
-// Returns true if the schema has secondary indexes without key functions, as schemas that are read
-// from files do. A table with such a schema can store rows, but lacks the indexes.
-inline bool lacks_key_functions(const Schema& schema) { return !schema.indexes.empty() && !schema.indexes.front().key; }
+// Returns true if the schema has secondary indexes that are not by columns and lack their key
+// functions, as in schemas that are read from files. A table with such a schema can store rows, but
+// lacks all its secondary indexes.
+inline bool lacks_key_functions(const Schema& schema) {
+  return std::any_of(schema.indexes.begin(), schema.indexes.end(), [](const SecondaryIndex& i) { return !i.by_columns && !i.key; });
+}
 // Checks a schema. If `may_lack` is true, its indexes may lack key functions.
 //   kInvalidArgument  the schema is invalid; the message says why
 Status check_schema(const Schema& schema, bool may_lack = false);

@@ -27,9 +27,11 @@
 #include "index/btree/btree.h"  // LeafHint
 #include "index/cursor.h"
 #include "index/index.h"
+#include "index/key_index.h"
 #include "storage/block.h"
 #include "storage/table.h"
 #include "sync/policy.h"
+#include "txn/column_index.h"
 
 namespace elider::txn {
 
@@ -40,6 +42,7 @@ using storage::Row;
 using detail::KeyRef;
 using storage::copy_image;
 namespace word = storage::word;
+using index::IndexValue;
 
 using PrimaryHint = index::LeafHint<Key>;
 using SecondaryHint = index::LeafHint<index::SecondaryKey>;
@@ -69,11 +72,13 @@ using SecondaryHint = index::LeafHint<index::SecondaryKey>;
   return row;
 }
 
-// A secondary index entry that its row may no longer match (txn/reclaim.h).
+// A secondary index entry that its row may no longer match (txn/reclaim.h). If the index is by
+// columns, the object owns the bytes of the entry.
 struct StaleEntry {
   uint32_t index;
-  uint64_t value;
+  IndexValue value;
   uint64_t ticket;
+  std::unique_ptr<std::byte[]> bytes;  // null: the value is a number
 };
 struct StaleEntries {
   std::mutex mutex;  // lock order: after cells, before index latches; while it is held, cells may only be try-locked
@@ -86,10 +91,9 @@ struct StaleEntries {
 
 class AnyTable : public detail::TableBase {
  public:
-  // An entry of a secondary index. If the table has byte keys, `key` is empty in the entries that
-  // the table returns, because the row stores its key (key_of).
+  // An entry of a secondary index, and the key of its row.
   struct Entry {
-    uint64_t value;
+    IndexValue value;
     KeyRef key;
     index::Handle handle;
   };
@@ -109,8 +113,47 @@ class AnyTable : public detail::TableBase {
   [[gnu::always_inline]] inline KeyRef key_of(const Row* row, KeyRef key) const {
     return byte_keys() ? KeyRef(row->key(layout())) : key;
   }
-  // Returns the value in secondary index i of a row with this image.
-  uint64_t index_value(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
+  // Returns null if secondary index i has a key function.
+  const ColumnIndex* column_index(uint32_t i) const { return column_indexes_[i].get(); }
+  // Calls the key function of secondary index i for a row with this image.
+  uint64_t index_number(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
+  // Computes the value in secondary index i of the row with this key, which may refer to `buffer`.
+  // Returns false if the row cannot be indexed (ColumnIndex::refuse). A key function may throw.
+  bool index_value(uint32_t i, RowImage row, KeyRef key, EntryBuffer& buffer, IndexValue* value) const {
+    if (const ColumnIndex* const columns = column_index(i)) {
+      const KeyBytes* const entry = columns->encode(row, key, buffer);
+      *value = IndexValue(entry);
+      return entry != nullptr;
+    }
+    *value = IndexValue(index_number(i, row.bytes));
+    return true;
+  }
+  // Returns true if the row with this key has this value in secondary index i. A key function may
+  // throw.
+  bool has_index_value(uint32_t i, RowImage row, KeyRef key, IndexValue value) const {
+    if (const ColumnIndex* const columns = column_index(i)) return columns->matches(row, key, *value.entry());
+    return index_number(i, row.bytes) == value.number();
+  }
+  // Returns true if these values of secondary index i are equal.
+  [[gnu::always_inline]] bool same_value(uint32_t i, IndexValue a, IndexValue b) const {
+    if (a.word() == b.word()) return true;
+    return column_index(i) != nullptr && index::ByteKey{a.entry()} == index::ByteKey{b.entry()};
+  }
+
+  // Prints a value of the row with this key, for messages.
+  std::string value_text(uint32_t i, IndexValue value, KeyRef key) const;
+
+  // The value of an entry of secondary index i, which is valid as long as the entry.
+  IndexValue value_of_entry(uint32_t, const index::SecondaryKey& entry) const { return IndexValue(entry.value); }
+  IndexValue value_of_entry(uint32_t i, const index::ByteKey& entry) const {
+    if (column_index(i) != nullptr) return IndexValue(entry.bytes);
+    return IndexValue(entry.bytes == nullptr ? 0 : entry.bytes->prefix());
+  }
+  // The key of an entry's row.
+  KeyRef key_of_entry(uint32_t, const index::SecondaryKey& entry, const Row*) const { return entry.primary; }
+  KeyRef key_of_entry(uint32_t, const index::ByteKey& entry, const Row* row) const {
+    return byte_keys() ? KeyRef(row->key(layout())) : KeyRef(ColumnIndex::number_key_of(*entry.bytes));
+  }
 
   // The progress of the sweep of a dropped table (txn/sweep.h).
   bool swept() const { return swept_.load(std::memory_order_acquire); }
@@ -143,7 +186,7 @@ class AnyTable : public detail::TableBase {
 
   // -- secondary indexes, by position -------------------------------------------------------------
 
-  virtual index::Handle find_entry(uint32_t i, uint64_t value, KeyRef key) = 0;
+  virtual index::Handle find_entry(uint32_t i, IndexValue value, KeyRef key) = 0;
   // Inserts the entries that the index does not contain. This is fastest if the entries are sorted.
   // Returns how many entries were processed, which is fewer than all if memory is exhausted.
   virtual size_t insert_entries(Worker& worker, uint32_t i, std::span<const Entry> entries) = 0;
@@ -170,12 +213,14 @@ class AnyTable : public detail::TableBase {
   AnyTable(Schema described, bool byte_keys, bool regions, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes,
            uint32_t protocol_bytes)
       : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, byte_keys),
-        secondary_count_(lacks_indexes() ? 0 : static_cast<uint32_t>(schema().indexes.size())), regions_(regions) {}
+        secondary_count_(lacks_indexes() ? 0 : static_cast<uint32_t>(schema().indexes.size())),
+        column_indexes_(ColumnIndex::all_of(schema(), versions().rows(), byte_keys)), regions_(regions) {}
 
   void set_secondary_count(uint32_t count) { secondary_count_ = count; }
 
  private:
   uint32_t secondary_count_;  // constant after recovery
+  const std::vector<std::unique_ptr<const ColumnIndex>> column_indexes_;  // null for indexes with key functions
   const bool regions_;
   std::atomic<int64_t> recovered_rows_{0};
   std::atomic<uint64_t> portions_swept_{0};

@@ -111,13 +111,14 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
   // If it changed a value several times, only the last change is recorded.
   for (const IndexChange& change : changes) {
     const WriteEntry* write = writes.find(change.row, change.table->layout(), 0);
+    if (change.table->schema().indexes[change.index].by_columns) continue;
     if (change.superseded || (write != nullptr && write->leaves_none())) continue;
     HistoryOperation operation;
     operation.kind = HistoryOperation::Kind::kIndexValue;
     operation.table = change.table->id();
     operation.index = change.index;
     set_key(operation, *change.table, change.key);
-    operation.value = change.new_value;
+    operation.value = change.new_value.number();
     operations_.push_back(std::move(operation));
   }
 }

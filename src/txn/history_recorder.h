@@ -65,9 +65,10 @@ class HistoryRecorder {
         : Scan(recorder, HistoryOperation::Kind::kScan, table, 0, reverse) {
       if (on_) [[unlikely]] take_range(table, keys);
     }
-    // A scan through a secondary index.
+    // A scan through a secondary index. Histories do not contain the scans and values of indexes by
+    // columns, only the reads of the rows.
     Scan(HistoryRecorder& recorder, const detail::TableBase& table, uint32_t index, const detail::EntryRange& entries, bool reverse)
-        : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, reverse) {
+        : Scan(recorder, HistoryOperation::Kind::kIndexScan, table, index, reverse, !entries.by_columns) {
       if (on_) [[unlikely]] take_range(table, entries);
     }
 
@@ -91,8 +92,9 @@ class HistoryRecorder {
     }
 
    private:
-    Scan(HistoryRecorder& recorder, HistoryOperation::Kind kind, const detail::TableBase& table, uint32_t index, bool reverse)
-        : recorder_(recorder), on_(recorder.on()) {
+    Scan(HistoryRecorder& recorder, HistoryOperation::Kind kind, const detail::TableBase& table, uint32_t index, bool reverse,
+         bool recorded = true)
+        : recorder_(recorder), on_(recorder.on() && recorded) {
       if (!on_) [[likely]] return;
       operation_.kind = kind;
       operation_.table = table.id();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "htm/prefault.h"
+#include "index/key_index.h"
 #include "storage/record.h"
 #include "storage/table.h"
 #include "txn/pointer_map.h"
@@ -15,17 +16,19 @@
 namespace elider::txn {
 
 using detail::KeyRef;
+using index::IndexValue;
 
 // A change of a row's value in a secondary index. The operation that changes the value inserts the
-// new entry immediately. The old entry is removed some time after the commit.
+// new entry immediately. The old entry is removed some time after the commit. The values of an
+// index by columns are in the transaction's arena, which is cleared after the list of changes.
 struct IndexChange {
   storage::Row* row;
   detail::TableBase* table;
   KeyRef key;
   uint32_t index;
   bool has_old;
-  uint64_t old_value;
-  uint64_t new_value;
+  IndexValue old_value;
+  IndexValue new_value;
   bool inserted;    // the new entry belongs to this transaction, which inserted it or took it over
   bool superseded;  // a later change by this transaction gives the row another value
 };
@@ -47,7 +50,9 @@ class IndexChanges {
   void settle() {
     const IndexChange& change = changes_.back();
     const auto position = static_cast<uint32_t>(changes_.size() - 1);
-    const void* place = reinterpret_cast<const std::byte*>(change.row) + change.index;  // a different address for each row and index
+    // A different number for each row and index. Addresses of user space have 47 bits.
+    static_assert(kSecondaryIndexesMax <= 64);
+    const void* place = reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(change.row) << 6 | change.index);
     if (uint32_t* earlier = positions_.find_position(place)) {
       changes_[*earlier].superseded = true;
       *earlier = position;

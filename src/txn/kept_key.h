@@ -32,6 +32,10 @@ inline detail::KeyRef kept_key(Arena& arena, const ByteKey& key) { return index:
 // Returns the form in which the transaction stores the key of a secondary index entry.
 inline SecondaryKey kept_entry(Arena&, const SecondaryKey& entry) { return entry; }
 inline SecondaryKey kept_entry(Arena& arena, const ByteKey& entry) { return {0, kept_key(arena, entry).number()}; }
+// Copies the entry of an index by columns to the arena.
+inline index::IndexValue kept_value(Arena& arena, const detail::KeyBytes* entry) {
+  return index::IndexValue(copy_of(arena, {entry}).bytes);
+}
 template <class IndexKey>
 IndexKey entry_of(const SecondaryKey& kept) {
   if constexpr (std::is_same_v<IndexKey, ByteKey>) return index::key_of<ByteKey>(detail::KeyRef(kept.primary));
@@ -49,11 +53,13 @@ inline index::Bound<ByteKey> behind(Arena& arena, const ByteKey& key) { return {
 // Converts a range of entries to the index's own key type.
 template <class IndexKey>
 index::Range<IndexKey> range_of_entries(Arena& arena, const detail::EntryRange& range) {
-  if constexpr (std::is_same_v<IndexKey, ByteKey>)
+  if constexpr (std::is_same_v<IndexKey, ByteKey>) {
+    if (range.by_columns) return {copy_of(arena, {range.from.bytes()}), {copy_of(arena, {range.to.bytes()}), range.to_end}};
     return {copy_of(arena, index::ByteEntry(range.from_value, range.from).key()),
             {copy_of(arena, index::ByteEntry(range.to_value, range.to).key()), range.to_end}};
-  else
+  } else {
     return {{range.from_value, range.from.number()}, {{range.to_value, range.to.number()}, range.to_end}};
+  }
 }
 
 }  // namespace elider::txn

@@ -14,7 +14,7 @@
 //                                     claim is refused, the transaction is doomed
 //   track_absent(table, witness, key) called after a lookup that did not find the key
 //   version_read(header)              the version of the row that was read last; for histories
-//   index_value(table, index, key, image)
+//   index_number(table, index, key, image)   calls the key function of a secondary index
 //   KeyScan(derived, table), IndexScan(derived, table, index)   the state of one scan, with
 //       leaf(witnesses, covered)      called before the entries of a leaf are visited; `covered` is
 //                                     the part of the range that the leaf covers
@@ -280,6 +280,8 @@ class Reads : public TransactionBase {
     if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
     auto& table = static_cast<TableType&>(*ref.table.base());
     if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);
+    if (range.by_columns != (table.column_index(ref.position) != nullptr)) [[unlikely]]
+      return range.by_columns ? refuse_range_of_columns(ref.table, ref.position) : refuse_range_of_values(ref.table, ref.position);
     return scan_secondary(table, ref.position, range, options, *set, visit);
   }
 
@@ -309,8 +311,8 @@ class Reads : public TransactionBase {
     auto found = [&](const typename Index::Key& entry, index::Handle handle) {
       if (refused_leaf()) [[unlikely]] return false;
       Row* row = TableType::as_row(handle);
-      const KeyRef key = table.key_of(row, index::primary_of(entry));
-      const uint64_t value = index::value_of(entry);
+      const KeyRef key = table.key_of_entry(i, entry, row);
+      const IndexValue value = table.value_of_entry(i, entry);
       const auto removed = [&] { return word::removed(row->cell(table.layout(), 0).load()); };
       // The row block has been unlinked, and its entry is about to be removed. If the key has a new
       // row, that row has its own entry, whose leaf is tracked.
@@ -319,11 +321,11 @@ class Reads : public TransactionBase {
       Status status = look_at_row(table, row, key, set, blocks, image, &header, &view);
       if (!status.ok() && !status.not_found()) [[unlikely]] { result = std::move(status); return false; }
       if (!Derived::kTracks && !status.ok() && removed()) recorder_.take_back_to(recorded);  // the key may have another block
-      const bool matches = status.ok() && derived().index_value(table, i, key, view.bytes()) == value;
+      const bool matches = status.ok() && has_value<typename Index::Key>(table, i, key, view, value);
       tracked.entry(row, value, matches);
       if (!matches) return true;  // the row is absent, or has a value other than the entry's
-      history.found(table, value, key);
-      const bool more = visit(key, value, view);
+      history.found(table, value.word(), key);
+      const bool more = visit(key, value.word(), view);
       if (Status left = after_visit(ended); !left.ok()) [[unlikely]] { result = std::move(left); return false; }
       if (more && ++visited != options.limit) return true;
       history.stopped(table, key);
@@ -334,6 +336,15 @@ class Reads : public TransactionBase {
     if (result.ok() && refused_leaf()) [[unlikely]] result = doom_;
     if (result.ok()) history.done();
     return result;
+  }
+
+  // Returns true if the row that the view shows has this value in secondary index i.
+  template <class IndexKey>
+  [[gnu::always_inline]] inline bool has_value(TableType& table, uint32_t i, KeyRef key, const RawView& view, IndexValue value) {
+    if constexpr (std::is_same_v<IndexKey, ByteKey>)
+      if (const ColumnIndex* const columns = table.column_index(i))
+        return columns->matches({view.bytes(), view.size()}, key, *value.entry());
+    return derived().index_number(table, i, key, view.bytes()) == value.number();
   }
 
   // Like Table::find_many(), but does not look up the rows that the group has already looked up.

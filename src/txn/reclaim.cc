@@ -8,22 +8,59 @@ namespace elider::txn {
 
 namespace reclaim {
 
-bool take_over_entry(AnyTable& table, Row* row, uint32_t index, uint64_t value) {
+namespace {
+
+// Returns true if the list's entry is the one with this index and value. The addresses of equal
+// values differ.
+bool is_entry(const AnyTable& table, const StaleEntry& entry, uint32_t index, IndexValue value) {
+  if (entry.index != index) return false;
+  if (ELIDER_MUTANT(kStaleByAddress)) return entry.value.word() == value.word();
+  return table.same_value(index, entry.value, value);
+}
+
+// Returns an entry for the list, with its own copy of the value. May throw std::bad_alloc.
+StaleEntry stale_entry(const AnyTable& table, uint32_t index, IndexValue value) {
+  StaleEntry entry{index, value, 0, nullptr};
+  if (table.column_index(index) == nullptr) [[likely]] return entry;
+  if (ELIDER_MUTANT(kStaleBorrowed)) return entry;
+  const size_t bytes = sizeof(KeyBytes) + value.entry()->size;
+  entry.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  std::memcpy(entry.bytes.get(), value.entry(), bytes);
+  entry.value = IndexValue(reinterpret_cast<const KeyBytes*>(entry.bytes.get()));
+  return entry;
+}
+
+}  // namespace
+
+RowImage image_locked(const AnyTable& table, Row* row, uint32_t i, std::byte* image) {
+  const Layout& layout = table.layout();
+  const ColumnIndex* const columns = table.column_index(i);
+  if (columns == nullptr || !columns->reads_described_rows()) {
+    copy_locked(layout, row, layout.index_columns(i), image);
+    return {image, layout.column_image_bytes()};
+  }
+  const Cell& cell = row->cell(layout, 0);
+  const storage::Contents contents = cell.contents();
+  if (contents.is_inside()) return {cell.payload_at(contents.inside_offset()), contents.inside_size()};
+  return {contents.block()->payload(), contents.block()->size};
+}
+
+bool take_over_entry(AnyTable& table, Row* row, uint32_t index, IndexValue value) {
   const auto found = table.stale().by_row.find(row);
   if (found == table.stale().by_row.end()) return false;
-  const bool listed = std::erase_if(found->second, [&](const StaleEntry& e) { return e.index == index && e.value == value; }) != 0;
+  const bool listed = std::erase_if(found->second, [&](const StaleEntry& e) { return is_entry(table, e, index, value); }) != 0;
   if (found->second.empty()) table.stale().by_row.erase(found);
   return listed;
 }
 
 namespace {
 
-// `row` and `key` are valid as long as the entry is on the row's list.
+// `row` and `key` are valid as long as the entry with this ticket is on the row's list.
 struct EntryTask {
   AnyTable* table;
   Row* row;
   KeyRef key;
-  StaleEntry entry;
+  uint64_t ticket;
 };
 
 // Locks every column group of the row, and stores the previous commit words in `words`. Returns
@@ -67,17 +104,12 @@ void free_row(Worker& worker, void* object, uint64_t table_address) {
     retire_memory_of(worker, static_cast<Row*>(object), table_address, free_row_now);
 }
 
-// Computes the row's values in secondary indexes `first` to `last` (inclusive). The caller must
-// hold the row's locks. Returns false if a key function threw or memory is exhausted; the caller
-// must then not change anything.
-bool values_locked(AnyTable& table, Row* row, uint32_t first, uint32_t last, uint64_t* values) {
-  const Layout& layout = table.layout();
+// Computes the row's numbers in the secondary indexes with key functions. The caller must hold the
+// row's locks. Returns false if a key function threw; the caller must then not change anything.
+bool numbers_locked(AnyTable& table, Row* row, std::byte* image, uint64_t* numbers) {
   try {
-    const auto image = std::make_unique_for_overwrite<std::byte[]>(layout.column_image_bytes());
-    for (uint32_t i = first; i <= last; ++i) {
-      copy_locked(layout, row, layout.index_columns(i), image.get());
-      values[i] = table.index_value(i, image.get());
-    }
+    for (uint32_t i = 0; i < table.secondary_count(); ++i)
+      if (table.column_index(i) == nullptr) numbers[i] = table.index_number(i, image_locked(table, row, i, image).bytes);
     return true;
   } catch (...) {
     return false;
@@ -90,15 +122,24 @@ bool values_locked(AnyTable& table, Row* row, uint32_t first, uint32_t last, uin
 bool remove_entries(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t word_before) {
   const index::Handle handle = reinterpret_cast<index::Handle>(row);
   const bool filled = row->cell(table.layout(), 0).snapshot() != 0;  // some commit has filled the row
-  uint64_t values[kSecondaryIndexesMax];
-  if (filled && !values_locked(table, row, 0, table.secondary_count() - 1, values)) return false;
+  uint64_t numbers[kSecondaryIndexesMax];
+  const std::unique_ptr<std::byte[]> image(new (std::nothrow) std::byte[table.layout().column_image_bytes()]);
+  if (image == nullptr || (filled && !numbers_locked(table, row, image.get(), numbers))) return false;
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return false;
   // The removed bit must be set before the stale entries are removed. A transaction that creates a
   // stale entry after that sees the bit (retire_entry).
   row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
-  if (filled)
-    for (uint32_t i = 0; i < table.secondary_count(); ++i) table.remove_entry(worker, i, {values[i], key, handle});
+  for (uint32_t i = 0; filled && i < table.secondary_count(); ++i) {
+    const ColumnIndex* const columns = table.column_index(i);
+    if (columns == nullptr) {
+      table.remove_entry(worker, i, {IndexValue(numbers[i]), key, handle});
+      continue;
+    }
+    EntryBuffer buffer;
+    if (const KeyBytes* const entry = columns->encode(image_locked(table, row, i, image.get()), key, buffer))
+      table.remove_entry(worker, i, {IndexValue(entry), key, handle});
+  }
   auto pending = table.stale().by_row.extract(row);
   if (pending.empty()) return true;
   for (const StaleEntry& entry : pending.mapped()) table.remove_entry(worker, entry.index, {entry.value, key, handle});
@@ -167,14 +208,13 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   AnyTable* const table = task->table;
   Row* const row = task->row;
   const KeyRef key = task->key;
-  const StaleEntry entry = task->entry;
   const Layout& layout = table->layout();
   if (table->dropped()) return;  // the sweep removes the entry
   std::lock_guard lock(table->stale().mutex);
   auto found = table->stale().by_row.find(row);
   if (found == table->stale().by_row.end()) return;
   auto& list = found->second;
-  auto at = std::find_if(list.begin(), list.end(), [&](const StaleEntry& e) { return e.ticket == entry.ticket; });
+  auto at = std::find_if(list.begin(), list.end(), [&](const StaleEntry& e) { return e.ticket == task->ticket; });
   if (at == list.end()) return;  // a later change of the same entry has its own task, or the row is unlinked
   uint64_t words[kColumnGroupsMax];
   if (!try_lock_row(layout, row, words)) {
@@ -183,15 +223,17 @@ void unlink_entry(Worker& worker, void* object, uint64_t) {
   }
   bool matches = false;
   if (row->cell(layout, 0).snapshot() != 0) {  // a removed row keeps the entry of its last value until it is unlinked
-    uint64_t values[kSecondaryIndexesMax];
-    if (!values_locked(*table, row, entry.index, entry.index, values)) {
+    try {
+      const auto image = std::make_unique_for_overwrite<std::byte[]>(layout.column_image_bytes());
+      matches = table->has_index_value(at->index, image_locked(*table, row, at->index, image.get()), key, at->value) &&
+                !ELIDER_MUTANT(kStaleByTicket);
+    } catch (...) {  // the key function threw, or memory is exhausted
       unlock_row(layout, row, words);
       return;  // the entry stays on the list, and is removed together with its row
     }
-    matches = values[entry.index] == entry.value;
   }
   if (!matches) ELIDER_TEST_POINT("gc.before_entry_removal");
-  if (!matches) table->remove_entry(worker, entry.index, {entry.value, key, reinterpret_cast<index::Handle>(row)});
+  if (!matches) table->remove_entry(worker, at->index, {at->value, key, reinterpret_cast<index::Handle>(row)});
   unlock_row(layout, row, words);
   list.erase(at);
   if (list.empty()) table->stale().by_row.erase(found);
@@ -214,20 +256,22 @@ void unlink_row_now(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint6
   if (!reclaim::try_unlink_row(worker, table, row, key, absent_word)) retire_row(worker, table, row, key, absent_word);
 }
 
-void retire_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, uint64_t value) {
+void retire_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, IndexValue value) {
   std::lock_guard lock(table.stale().mutex);
   if (word::removed(row->cell(table.layout(), 0).load())) {
     // When the row was unlinked, this entry was not listed yet, so it was not removed.
     table.remove_entry(worker, index, {value, key, reinterpret_cast<index::Handle>(row)});
     return;
   }
-  const StaleEntry entry{index, value, ++table.stale().next_ticket};
+  const uint64_t ticket = ++table.stale().next_ticket;
   try {
-    std::unique_ptr<reclaim::EntryTask> task(new reclaim::EntryTask{&table, row, key, entry});
+    std::unique_ptr<reclaim::EntryTask> task(new reclaim::EntryTask{&table, row, key, ticket});
+    StaleEntry entry = reclaim::stale_entry(table, index, value);
+    entry.ticket = ticket;
     auto& list = table.stale().by_row[row];
     list.reserve(list.size() + 1);
-    std::erase_if(list, [&](const StaleEntry& e) { return e.index == index && e.value == value; });
-    list.push_back(entry);
+    std::erase_if(list, [&](const StaleEntry& e) { return reclaim::is_entry(table, e, index, value); });
+    list.push_back(std::move(entry));
     reclaim::retire_task(worker, reclaim::unlink_entry, task.release());
   } catch (const std::bad_alloc&) {
     table.stale().unlisted = true;  // the entry stays in its index, so the row block must also stay

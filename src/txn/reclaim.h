@@ -24,6 +24,19 @@
 // again. Unlinking a row removes all stale entries of the row, so an entry does not outlive its row
 // block.
 //
+// Values. A stale entry is identified by its index and its value. In an index by columns, a value
+// is the address of a byte string (index::IndexValue), and there are several copies of the same
+// string. The transaction that makes an entry stale, and one that needs it again, have copies in
+// their arenas. The list owns a copy (StaleEntry::bytes), and so does the index. The row's present
+// value is encoded when it is needed. The invariants are:
+// - Values are compared by their bytes (AnyTable::same_value, has_index_value), never by address.
+// - The list's copy lives exactly as long as its StaleEntry, under the mutex. It does not depend on
+//   the transaction that has listed the entry, nor on a version of the row.
+// - A task does not have a value. It finds its StaleEntry by row and ticket. If the ticket is gone,
+//   the entry has been taken over, listed again, or removed with its row.
+// - A row whose entry cannot be encoded is never committed. So a locked row that some commit has
+//   filled always has an entry in each index by columns.
+//
 // Lock order: cells, then StaleEntries::mutex, then index latches. A thread that holds the mutex
 // may only try to lock cells; it must not wait for them.
 //
@@ -52,7 +65,7 @@ void retire_row(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t 
 void unlink_row_now(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t absent_word);
 
 // Schedules the removal of an entry (value, key) that may no longer match any version of the row.
-void retire_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, uint64_t value);
+void retire_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, IndexValue value);
 
 namespace reclaim {
 
@@ -60,7 +73,7 @@ namespace reclaim {
 // entry is listed as stale, removes it from the list, so that it now belongs to the transaction,
 // and returns true. Otherwise returns false. The caller must hold the mutex of the table's stale
 // entries.
-bool take_over_entry(AnyTable& table, Row* row, uint32_t index, uint64_t value);
+bool take_over_entry(AnyTable& table, Row* row, uint32_t index, IndexValue value);
 
 // A copy of a row's key that remains valid when the row's memory is freed. The constructor may
 // throw std::bad_alloc.
@@ -91,8 +104,8 @@ struct UnlinkTask {
 // the block again. Returns false if another transaction holds one of the row's locks.
 bool unlink_absent_row(Worker& worker, const UnlinkTask& task);
 
-// Copies the columns of `set` from the newest version to `image`. The caller must hold the row's
-// locks.
+// Copies the columns of `set`, which are not those of described rows, from the newest version to
+// `image`. The caller must hold the row's locks.
 inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, std::byte* image) {
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     if (set.begin[g] == set.begin[g + 1]) continue;
@@ -100,6 +113,11 @@ inline void copy_locked(const Layout& layout, Row* row, const ColumnSet& set, st
     storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
   }
 }
+
+// Returns the columns that secondary index i reads. A described row is returned where it is stored.
+// Otherwise the columns are copied to `image`, which has Layout::column_image_bytes() bytes. The
+// caller must hold the row's locks, and some commit must have filled the row.
+RowImage image_locked(const AnyTable& table, Row* row, uint32_t i, std::byte* image);
 
 }  // namespace reclaim
 

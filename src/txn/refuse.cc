@@ -76,10 +76,19 @@ Status refuse_index(const TableRef& table, uint32_t position) {
   return Status::invalid_argument("table '" + table.schema().name + "' does not have a secondary index " + std::to_string(position));
 }
 
-Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, const std::string& holder) {
+Status refuse_range_of_columns(const TableRef& table, uint32_t position) {
+  return Status::invalid_argument("index '" + table.schema().indexes[position].name + "' of table '" + table.schema().name +
+                                  "' has a key function; scan a range of its values, such as IndexRange");
+}
+Status refuse_range_of_values(const TableRef& table, uint32_t position) {
+  return Status::invalid_argument("index '" + table.schema().indexes[position].name + "' of table '" + table.schema().name +
+                                  "' is by columns; scan a ColumnRange, such as elider::prefix()");
+}
+
+Status refuse_taken(const Status& at, const SecondaryIndex& index, const std::string& value, const std::string& holder) {
   return Status(
       at.code(), at.cause(), at,
-      "unique index '" + index.name + "' already has value " + std::to_string(value) + ", in the row of key " + holder);
+      "unique index '" + index.name + "' already has value " + value + ", in the row of key " + holder);
 }
 
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type) {

@@ -11,6 +11,8 @@
 
 namespace elider::txn {
 
+using detail::KeyRef;
+
 enum class Purpose : uint8_t { kRead, kWrite };
 
 // Like accept_arguments(), but checks a write to a table that was opened without its secondary
@@ -41,7 +43,10 @@ Status refuse_scan_threads(unsigned threads);
 Status refuse_index(const TableRef& table, uint32_t position);
 // `at` contains the key of the row to which the operation tried to give `value`. `holder` is the
 // key of the row that already has this value.
-Status refuse_taken(const Status& at, const SecondaryIndex& index, uint64_t value, const std::string& holder);
+Status refuse_taken(const Status& at, const SecondaryIndex& index, const std::string& value, const std::string& holder);
+// Report that the index is not by columns, or that it is, but was given a range for the other kind.
+Status refuse_range_of_columns(const TableRef& table, uint32_t position);
+Status refuse_range_of_values(const TableRef& table, uint32_t position);
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 
 }  // namespace elider::txn

@@ -165,7 +165,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
     explicit NoTracking(Where&&...) {}
     void leaf(const auto&, const auto&) {}
     void row(Row*, bool) {}
-    void entry(Row*, uint64_t, bool) {}
+    void entry(Row*, IndexValue, bool) {}
     void stop(const auto&, index::Direction) {}
   };
   using KeyScan = NoTracking;
@@ -173,7 +173,7 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
 
   void track_absent(TableType& table, const index::Witness&, KeyRef key) { this->recorder_.absent(table, key); }
   uint64_t version_read(const detail::ImageHeader&) const { return this->recorder_.last_version(); }
-  static uint64_t index_value(TableType& table, uint32_t i, KeyRef, const std::byte* image) { return table.index_value(i, image); }
+  static uint64_t index_number(TableType& table, uint32_t i, KeyRef, const std::byte* image) { return table.index_number(i, image); }
   template <class Allocate>
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status, Allocate&& allocate) {
     if (table.layout().group_count() != 1) return false;

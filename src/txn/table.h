@@ -93,7 +93,7 @@ class Table final : public AnyTable {
   size_t row_blocks() const override { return keys_.size(); }
   std::unique_ptr<index::Cursor> cursor() override { return keys_.cursor(); }
 
-  index::Handle find_entry(uint32_t i, uint64_t value, KeyRef key) override {
+  index::Handle find_entry(uint32_t i, IndexValue value, KeyRef key) override {
     SecondaryHint hint;
     index::Witness unneeded;
     return secondary_[i].get(value, key, hint, unneeded);
@@ -111,7 +111,7 @@ class Table final : public AnyTable {
   void for_each_entry(uint32_t i, FunctionRef<bool(const Entry&)> f) override {
     secondary_[i].visit([&](auto& index) {
       index::for_each_entry(index, [&](const auto& entry, index::Handle handle) {
-        return f({index::value_of(entry), index::primary_of(entry), handle});
+        return f({value_of_entry(i, entry), key_of_entry(i, entry, as_row(handle)), handle});
       });
     });
   }
@@ -152,7 +152,7 @@ class Table final : public AnyTable {
   void make_secondary() {
     const auto kind = byte_keys() ? index::KeyKind::kBytes : index::KeyKind::kNumbers;
     secondary_.clear();
-    for (uint32_t i = 0; i < secondary_count(); ++i) secondary_.emplace_back(kind);
+    for (uint32_t i = 0; i < secondary_count(); ++i) secondary_.emplace_back(kind, column_index(i) != nullptr);
   }
   // Calls f(latch) for each latch of the table's indexes.
   template <class F>

@@ -29,9 +29,12 @@ enum class Tag : uint64_t {
   kRowColumn = 23,
   kVersion = 25,
   kDropped = 27,
+  kManyIndexes = 29,  // precedes the indexes if there are more than an older program reads
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
-enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5 };
+// kDirections belongs to an index by columns. It has a byte for each column: 0, or 1 if it is
+// descending.
+enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5, kDirections = 7 };
 enum class RowColumnTag : uint64_t { kName = 1, kType = 3, kNullable = 5, kScale = 7, kDefault = 9, kDropped = 11 };
 enum class KeyFieldTag : uint64_t { kType = 1, kDescending = 3, kNull = 5, kField = 7 };
 
@@ -186,6 +189,7 @@ Status take_row_column(Bytes from, RowColumn* column) {
 
 Status take_index(Bytes from, SecondaryIndex* index) {
   uint32_t unique = 0;
+  bool fits = true;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
     switch (static_cast<IndexTag>(tag)) {
       case IndexTag::kName: return take(bytes, &index->name);
@@ -193,11 +197,19 @@ Status take_index(Bytes from, SecondaryIndex* index) {
       case IndexTag::kColumn:
         if (index->columns.size() == kColumnsMax) return does_not_fit();
         return take(bytes, &index->columns.emplace_back());
+      case IndexTag::kDirections:
+        index->by_columns = true;
+        for (const std::byte direction : bytes) {
+          fits = fits && std::to_integer<unsigned>(direction) <= 1;
+          index->descending.push_back(direction == std::byte{1});
+        }
+        return {};
     }
     return unknown("a secondary index", tag);
   });
   index->unique = unique == 1;
-  return status;
+  fits = fits && (!index->by_columns || index->descending.size() == index->columns.size());
+  return status.ok() && !fits ? does_not_fit() : status;
 }
 
 // -- format version 1, without tags; no longer written --------------------------------------------
@@ -263,6 +275,7 @@ Status take_tagged(Bytes from, TableRecord* record) {
     switch (static_cast<Tag>(tag)) {
       case Tag::kId: return seen.id = true, take(bytes, kAny, &record->id);
       case Tag::kName: return seen.name = true, take(bytes, &schema->name);
+      case Tag::kManyIndexes: return {};
       case Tag::kKeyIndex: return take(bytes, std::size(kKeyIndexes) - 1, &key_index);
       case Tag::kRowBytes: return seen.row_bytes = true, take(bytes, kAny, &schema->row_bytes);
       case Tag::kColumn:
@@ -352,11 +365,19 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
     column.put(ColumnTag::kGroup, uint64_t{described.group});
     table.put(Tag::kColumn, column);
   }
+  constexpr size_t kIndexesOfOlderPrograms = 8;
+  if (schema.indexes.size() > kIndexesOfOlderPrograms) table.put(Tag::kManyIndexes, uint64_t{1});
   for (const SecondaryIndex& described : schema.indexes) {
     Fields index;
     index.put(IndexTag::kName, described.name);
     index.put(IndexTag::kUnique, uint64_t{described.unique});
     for (const std::string& name : described.columns) index.put(IndexTag::kColumn, name);
+    if (described.by_columns) {
+      std::vector<std::byte> directions;
+      for (size_t i = 0; i < described.columns.size(); ++i)
+        directions.push_back(static_cast<std::byte>(described.is_descending(i) ? 1 : 0));
+      index.put(IndexTag::kDirections, Bytes(directions));
+    }
     table.put(Tag::kSecondaryIndex, index);
   }
   if (schema.key_kind != KeyKind::kNumbers) table.put(Tag::kKeyKind, static_cast<uint64_t>(schema.key_kind));

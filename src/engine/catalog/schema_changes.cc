@@ -1,4 +1,5 @@
 // The member functions of Database and Engine that change and drop tables. All engines share them.
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <string>
@@ -90,6 +91,7 @@ Status Database::rename_column(std::string_view table, std::string_view name, st
     if (!position.ok()) return position.status();
     Schema changed = now;
     changed.row_columns[*position].name = new_name;
+    for (SecondaryIndex& index : changed.indexes) std::replace(index.columns.begin(), index.columns.end(), std::string(name), std::string(new_name));
     if (detail::find_column(now, new_name).ok())
       return Status::invalid_argument("table '" + now.name + "' already has a column named '" + printable(new_name) + "'");
     const Result<RowSchema> described = RowSchema::of(changed);
@@ -102,6 +104,10 @@ Status Database::drop_column(std::string_view table, std::string_view name) {
   return engine_->change_table(table, [&](const Schema& now) -> Result<Schema> {
     const Result<size_t> position = detail::find_column(now, name);
     if (!position.ok()) return position.status();
+    for (const SecondaryIndex& index : now.indexes)
+      if (std::find(index.columns.begin(), index.columns.end(), name) != index.columns.end())
+        return Status::invalid_argument("table '" + now.name + "': column '" + printable(name) + "' cannot be dropped, because index '" +
+                                        index.name + "' reads it");
     Schema changed = now;
     RowColumn& column = changed.row_columns[*position];
     column.dropped = true;

@@ -32,8 +32,10 @@ std::string verify_row(txn::AnyTable& table, KeyRef key, index::Handle handle, s
   }
   if (storage::word::absent(w)) return {};
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
-    txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
-    if (table.find_entry(i, table.index_value(i, image), key) != handle)
+    txn::EntryBuffer buffer;
+    index::IndexValue value;
+    if (!table.index_value(i, txn::reclaim::image_locked(table, row, i, image), key, buffer, &value) ||
+        table.find_entry(i, value, key) != handle)
       return "index '" + table.schema().indexes[i].name + "' does not find " + named;
   }
   return {};
@@ -45,20 +47,20 @@ std::string verify_row(txn::AnyTable& table, KeyRef key, index::Handle handle, s
 std::string verify_entry(txn::AnyTable& table, uint32_t i, const txn::AnyTable::Entry& entry, std::byte* image) {
   const storage::Layout& layout = table.layout();
   storage::Row* row = txn::AnyTable::as_row(entry.handle);
-  const KeyRef key = table.key_of(row, entry.key);
-  const std::string named = "index '" + table.schema().indexes[i].name + "' leads from value " + std::to_string(entry.value) + " to ";
+  const KeyRef key = entry.key;
+  const std::string named =
+      "index '" + table.schema().indexes[i].name + "' leads from value " + table.value_text(i, entry.value, key) + " to ";
   if (table.find_row(key) != row)
     return named + "a row block that is not the row of key " + table.key_text(key);
-  if (row->cell(layout, 0).snapshot() != 0) {
-    txn::reclaim::copy_locked(layout, row, layout.index_columns(i), image);
-    if (table.index_value(i, image) == entry.value) return {};
-  }
+  if (row->cell(layout, 0).snapshot() != 0 &&
+      table.has_index_value(i, txn::reclaim::image_locked(table, row, i, image), key, entry.value))
+    return {};
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return {};
   const auto listed = table.stale().by_row.find(row);
   if (listed != table.stale().by_row.end())
     for (const txn::StaleEntry& stale : listed->second)
-      if (stale.index == i && stale.value == entry.value) return {};
+      if (stale.index == i && table.same_value(i, stale.value, entry.value)) return {};
   return named + "key " + table.key_text(key) + ", whose row has a different value, and the entry will not be removed";
 }
 

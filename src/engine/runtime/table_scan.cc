@@ -75,33 +75,34 @@ struct Kind;
 template <>
 struct Kind<KeyRange> {
   using At = Key;
-  static constexpr bool kBytes = false;
   static At last(const At&, const RawView& row) { return row.key(); }
 };
 template <>
 struct Kind<ByteRange> {
   using At = Bytes;
-  static constexpr bool kBytes = true;
   static At last(const At&, const RawView& row) { return row.key_bytes(); }
 };
 template <>
 struct Kind<IndexRange> {
   using At = IndexPosition;
-  static constexpr bool kBytes = false;
   static At last(const At& at, const RawView&) { return at; }
 };
 template <>
 struct Kind<ByteIndexRange> {
   using At = ByteIndexPosition;
-  static constexpr bool kBytes = true;
   static At last(const At& at, const RawView& row) { return {at.value, row.key_bytes()}; }
+};
+template <>
+struct Kind<ColumnRange> {
+  using At = ColumnPosition;
+  static At last(const At& at, const RawView&) { return at; }
 };
 
 // Copies the next rows of a table or an index to the page, and moves the position past them.
 // begin() -> ScanOptions prepares for the page.
 template <class Source, class Position, class Begin>
-Result<size_t> read_page(Transaction& txn, const Source& source, PageMemory& memory, std::span<RawView> page, Position* now,
-                         Begin&& begin) try {
+Result<size_t> read_page(Transaction& txn, const Source& source, bool byte_keys, PageMemory& memory, std::span<RawView> page,
+                         Position* now, Begin&& begin) try {
   const ScanOptions options = begin();
   return std::visit(
       [&]<class Range>(Range& rest) -> Result<size_t> {
@@ -109,7 +110,7 @@ Result<size_t> read_page(Transaction& txn, const Source& source, PageMemory& mem
         size_t count = 0;
         At reached{};
         const auto visit = [&](At at, RawView view) {
-          page[count++] = memory.keep(view, Kind<Range>::kBytes);
+          page[count++] = memory.keep(view, byte_keys);
           reached = at;
           return memory.bytes() < RawTableScan::kPageBytesMax;
         };
@@ -130,11 +131,11 @@ Result<size_t> read_page(Transaction& txn, const Source& source, PageMemory& mem
 }  // namespace detail
 
 Result<size_t> RawTableScan::next(Transaction& txn, std::span<RawView> page) {
-  return detail::read_page(txn, table_, memory_, page, &now_, [&] { return begin_page(txn, page.size()); });
+  return detail::read_page(txn, table_, table_.byte_keys(), memory_, page, &now_, [&] { return begin_page(txn, page.size()); });
 }
 
 Result<size_t> RawIndexScan::next(Transaction& txn, std::span<RawView> page) {
-  return detail::read_page(txn, index_, memory_, page, &now_, [&] { return begin_page(txn, page.size()); });
+  return detail::read_page(txn, index_, index_.table.byte_keys(), memory_, page, &now_, [&] { return begin_page(txn, page.size()); });
 }
 
 }  // namespace elider

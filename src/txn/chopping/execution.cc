@@ -94,7 +94,7 @@ class Planner {
         const bool comes_or_goes = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove;
         if (index.unique && comes_or_goes) return true;
         if ((access.kind == AccessKind::kWrite || access.kind == AccessKind::kAdd) &&
-            (columns_of(table, access.columns) & columns_of(table, index.columns)) != 0)
+            (!table.schema().row_columns.empty() || (columns_of(table, access.columns) & columns_of(table, index.columns)) != 0))
           return true;
       }
     }

@@ -88,12 +88,16 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   void write_in_place(Cell& cell, const ColumnSet& set, uint32_t g, const std::byte* image, uint64_t w);
 
   // -- secondary.h: secondary indexes -------------------------------------------------------------
-  Status old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values);
-  Status former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row);
-  Status index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image);
-  Status index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values, uint64_t affected);
-  Status index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value, uint64_t new_value);
-  Status index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value);
+  Status index_value(TableType& table, uint32_t i, KeyRef key, RowImage row, IndexValue* value);
+  Status index_entry(TableType& table, uint32_t i, KeyRef key, RowImage row, IndexValue* value);
+  Status old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, IndexValue* values);
+  Status described_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, IndexValue* values);
+  Status former_index_values(TableType& table, Row* row, KeyRef key, IndexValue* values, bool* had_row);
+  Status index_insert(TableType& table, Row* row, KeyRef key, RowImage image);
+  Status index_update(TableType& table, Row* row, KeyRef key, const IndexValue* old_values, uint64_t affected);
+  Status index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const IndexValue* old_value, IndexValue new_value);
+  Status index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, IndexValue value);
+  Status index_check_range(TableType& table, Row* row, KeyRef key, uint32_t i, const detail::EntryRange& range, IndexValue value);
 
   using Base::arena_;
   using Base::claim_leaves_written;
@@ -107,7 +111,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   using Base::guarded;
   using Base::has_read;
   using Base::hints_;
-  using Base::index_value;
+  using Base::index_number;
   using Base::keep_claims_of_new;
   using Base::note_absent;
   using Base::read_own;
@@ -127,7 +131,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
     Row* row = nullptr;
     KeyRef key;
     uint64_t affected = 0;                  // one bit for each affected secondary index
-    uint64_t old_values[kSecondaryIndexesMax] = {};
+    IndexValue old_values[kSecondaryIndexesMax] = {};
     const ColumnSet* set = nullptr;
     std::byte* before = nullptr;            // the columns before the edit
   } edit_;

@@ -205,9 +205,9 @@ Status TrackedReads<Sync, Claims>::version_of(TableType& table, Row* row, KeyRef
 // Calls the key function of secondary index i. If the function throws, the operation is incomplete,
 // so the transaction is doomed.
 template <class Sync, class Claims>
-uint64_t TrackedReads<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
+uint64_t TrackedReads<Sync, Claims>::index_number(TableType& table, uint32_t i, KeyRef key, const std::byte* image) {
   try {
-    return table.index_value(i, image);
+    return table.index_number(i, image);
   } catch (...) {
     static_cast<void>(doom(table, Code::kProcedureThrew, Cause::kException, key));
     throw;

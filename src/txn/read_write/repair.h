@@ -81,11 +81,11 @@ class Repair {
   // otherwise. Ignores this transaction's own writes. Returns kUnknown if another transaction has
   // locked the row or is changing it. If `track` is not null, *track is the row's key, and a row
   // that is absent or has another value is tracked in that state.
-  Presence committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track);
+  Presence committed_match(TableType& table, Row* row, uint32_t i, IndexValue value, const KeyRef* track);
 
  private:
-  Presence copy_committed(TableType& table, Row* row, const ColumnSet& set, const KeyRef* track, std::byte* image);
-  static Presence match(const TableType& table, uint32_t i, uint64_t value, const std::byte* image);
+  Presence copy_committed(TableType& table, Row* row, const ColumnSet& set, const KeyRef* track, RowImage* image);
+  static Presence match(const TableType& table, Row* row, uint32_t i, IndexValue value, RowImage image);
   bool repair_node(size_t position);
   bool repair_index_node(size_t position);
   template <class Index>
@@ -203,8 +203,8 @@ bool Repair<Sync, kRecording>::look_again_at_range(TableType& table, Index& inde
       [&](const IndexKey& entry, index::Handle handle) {
         if (ELIDER_MUTANT(kSkipSecondLook)) return true;
         Row* const row = TableType::as_row(handle);
-        const KeyRef key = table.key_of(row, index::primary_of(entry));
-        const Presence found = committed_match(table, row, range.index, index::value_of(entry), &key);
+        const KeyRef key = table.key_of_entry(range.index, entry, row);
+        const Presence found = committed_match(table, row, range.index, table.value_of_entry(range.index, entry), &key);
         certain = found != Presence::kUnknown;
         there += found == Presence::kPresent;
         return certain;
@@ -213,24 +213,27 @@ bool Repair<Sync, kRecording>::look_again_at_range(TableType& table, Index& inde
 }
 
 template <class Sync, Recording kRecording>
-Presence Repair<Sync, kRecording>::committed_match(TableType& table, Row* row, uint32_t i, uint64_t value, const KeyRef* track) {
-  std::byte* image = arena_.allocate(table.layout().column_image_bytes());
+Presence Repair<Sync, kRecording>::committed_match(TableType& table, Row* row, uint32_t i, IndexValue value, const KeyRef* track) {
+  RowImage image;
   const size_t reads_before = reads_.size();
-  Presence found = copy_committed(table, row, table.layout().index_columns(i), track, image);
-  if (found == Presence::kPresent) found = match(table, i, value, image);
+  Presence found = copy_committed(table, row, table.layout().index_columns(i), track, &image);
+  if (found == Presence::kPresent) found = match(table, row, i, value, image);
   // If the row matches, these reads need not be kept, because the transaction has already recorded
   // a read of every row that it counts.
   if (found == Presence::kPresent) reads_.shrink_to(reads_before);
   return found;
 }
 
-// Copies columns of the committed row to the image, and tracks the groups if `track` is not null.
+// Sets *image to a copy of columns of the committed row, and tracks the groups if `track` is not
+// null.
 // Returns whether the row exists, or kUnknown if another transaction has locked it or is changing
 // it.
 template <class Sync, Recording kRecording>
 Presence Repair<Sync, kRecording>::copy_committed(TableType& table, Row* row, const ColumnSet& set, const KeyRef* track,
-                                                  std::byte* image) {
+                                                  RowImage* image) {
   const Layout& layout = table.layout();
+  std::byte* const copy = arena_.allocate(layout.column_image_bytes());  // also has room for a small described row
+  *image = {copy, 0};
   for (const uint32_t g : Bits(set.read_groups)) {
     Cell& cell = row->cell(layout, g);
     const uint64_t w = cell.load();
@@ -239,7 +242,12 @@ Presence Repair<Sync, kRecording>::copy_committed(TableType& table, Row* row, co
     if (word::locked(w) && !mine) return Presence::kUnknown;
     if (!mine && track != nullptr) tracking_.read_unclaimed({&cell, w, *track, &table});
     if (word::absent(w)) return Presence::kAbsent;
-    storage::copy_to_image(set, g, image, cell.payload(layout.group(g)));
+    if (set.whole) [[unlikely]] {
+      const storage::SizedRow row_bytes = storage::sized_row(cell, [&](size_t) { return copy; });
+      *image = {row_bytes.bytes, row_bytes.size};
+    } else {
+      storage::copy_to_image(set, g, copy, cell.payload(layout.group(g)));
+    }
     if (!mine && !cell.unchanged(w)) return Presence::kUnknown;
   }
   return Presence::kPresent;
@@ -247,9 +255,11 @@ Presence Repair<Sync, kRecording>::copy_committed(TableType& table, Row* row, co
 
 // Returns kPresent if a row with this image has the index value.
 template <class Sync, Recording kRecording>
-Presence Repair<Sync, kRecording>::match(const TableType& table, uint32_t i, uint64_t value, const std::byte* image) {
+Presence Repair<Sync, kRecording>::match(const TableType& table, Row* row, uint32_t i, IndexValue value, RowImage image) {
+  KeyRef key;  // only an index by columns needs it
+  if (table.column_index(i) != nullptr) key = table.key_of_entry(i, index::ByteKey{value.entry()}, row);
   try {
-    return table.index_value(i, image) == value ? Presence::kPresent : Presence::kAbsent;
+    return table.has_index_value(i, image, key, value) ? Presence::kPresent : Presence::kAbsent;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {

@@ -40,7 +40,7 @@ class TrackedReads<Sync, Claims>::IndexScan {
   }
   // If this transaction has written the row, checks whether the row had the value before these
   // writes.
-  void entry(Row* row, uint64_t value, bool matches) {
+  void entry(Row* row, IndexValue value, bool matches) {
     if constexpr (kRecording != Recording::kNone) {
       Presence presence = matches ? Presence::kPresent : Presence::kAbsent;
       if (!txn_.writes_.empty() && txn_.writes_.find_any(row, table_.layout()) != nullptr)

@@ -7,22 +7,79 @@
 
 namespace elider::txn {
 
+// Computes the value in secondary index i of the row with this key. If the index is by columns, the
+// value is valid until the transaction ends.
+//   kInvalidArgument  the row cannot be indexed
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status BufferedWrites<Sync, Claims>::index_value(TableType& table, uint32_t i, KeyRef key, RowImage row,
+                                                                               IndexValue* value) {
+  if (table.column_index(i) != nullptr) [[unlikely]] return index_entry(table, i, key, row, value);
+  *value = IndexValue(index_number(table, i, key, row.bytes));
+  return {};
+}
+
+template <class Sync, class Claims>
+[[gnu::noinline]] Status BufferedWrites<Sync, Claims>::index_entry(TableType& table, uint32_t i, KeyRef key, RowImage row,
+                                                                   IndexValue* value) {
+  EntryBuffer buffer;
+  const KeyBytes* const entry = table.column_index(i)->encode(row, key, buffer);
+  if (entry == nullptr) [[unlikely]] return table.column_index(i)->refuse(table, row, key);
+  *value = kept_value(arena_, entry);
+  return {};
+}
+
 // Computes the row's current index values as this transaction sees them, including its own writes.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, uint64_t* values) {
+Status BufferedWrites<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, IndexValue* values) {
+  if (table.layout().index_columns(0).whole) [[unlikely]] return described_index_values(table, row, key, affected, values);
   std::byte* image = arena_.allocate(table.layout().column_image_bytes());
   detail::ImageHeader header;
   for (const uint32_t i : Bits(affected)) {
     if (Status status = read_row(table, row, key, table.layout().index_columns(i), image, &header); !status.ok()) return status;
-    values[i] = index_value(table, i, key, image);
+    if (Status status = index_value(table, i, key, {image, 0}, &values[i]); !status.ok()) [[unlikely]] return status;
   }
+  return {};
+}
+
+// Like old_index_values(), for a described row.
+template <class Sync, class Claims>
+[[gnu::noinline]] Status BufferedWrites<Sync, Claims>::described_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected,
+                                                                              IndexValue* values) {
+  RowImage image;
+  if (const WriteEntry* const write = writes_.find(row, table.layout(), 0)) {
+    if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
+    image = {write->image, WriteSet::image_bytes(table.layout(), write->image)};
+  } else {
+    RawView view;
+    if (Status status = this->view_row(table, row, key, table.layout().all(), &view); !status.ok()) return status;
+    image = {view.bytes(), view.size()};
+  }
+  for (const uint32_t i : Bits(affected))
+    if (Status status = index_value(table, i, key, image, &values[i]); !status.ok()) [[unlikely]] return status;
   return {};
 }
 
 // Returns kDuplicateKey if the index is unique and another row has this value.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, uint64_t value) {
+Status BufferedWrites<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, IndexValue value) {
   if (!table.schema().indexes[i].unique) return {};
+  if (const ColumnIndex* const columns = table.column_index(i)) [[unlikely]] {
+    if (columns->has_null(*value.entry(), key)) return {};  // as in SQL
+    const Bytes tuple = columns->tuple_of(*value.entry(), key);
+    const detail::KeyBuffer from(tuple);
+    detail::KeyBuffer to;
+    const bool to_end = !to.set_after_prefix(tuple);
+    const detail::KeyRefRange entries(from.ref(), to.ref(), to_end);
+    return index_check_range(table, row, key, i, detail::EntryRange(entries), value);
+  }
+  return index_check_range(table, row, key, i, IndexRange(value.number(), value.number()), value);
+}
+
+// Returns kDuplicateKey if a row other than `row` is in this range, which contains the entries of
+// `value`.
+template <class Sync, class Claims>
+Status BufferedWrites<Sync, Claims>::index_check_range(TableType& table, Row* row, KeyRef key, uint32_t i,
+                                                       const detail::EntryRange& range, IndexValue value) {
   bool taken = false;
   KeyRef holder;
   const size_t looked_at = tracking_.leaves();
@@ -31,10 +88,10 @@ Status BufferedWrites<Sync, Claims>::index_check_unique(TableType& table, Row* r
     holder = found;
     return !taken;
   };
-  Status status = scan_secondary(table, i, IndexRange(value, value), {}, table.layout().index_columns(i), visit);
+  Status status = scan_secondary(table, i, range, {}, table.layout().index_columns(i), visit);
   if (ELIDER_MUTANT(kForgetUniqueCheck)) tracking_.ignore_leaves_after(looked_at);
   if (status.ok() && taken)
-    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], value,
+    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], table.value_text(i, value, key),
                         table.key_text(holder));
   return status;
 }
@@ -44,10 +101,12 @@ Status BufferedWrites<Sync, Claims>::index_check_unique(TableType& table, Row* r
 // row has changed, the transaction is doomed. Waits while the row is locked, because skipping a row
 // that turns out to be unchanged would leave its entries in the indexes forever.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t* values, bool* had_row) {
+Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, IndexValue* values, bool* had_row) {
   const Layout& layout = table.layout();
   *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
+  const bool described = layout.index_columns(0).whole;
+  RowImage former;
   std::byte* image = arena_.allocate(layout.column_image_bytes());
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
     const Cell& cell = row->cell(layout, g);
@@ -55,28 +114,37 @@ Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* 
     do {
       const uint64_t w = unlocked_word(cell);
       if (w != expected) return doom(table, Code::kConflict, word::removed(w) ? Cause::kRowRemoved : Cause::kReadChanged, key);
+      if (described) {
+        const storage::SizedRow found = storage::sized_row(cell, [&](size_t) { return image; });
+        former = {found.bytes, found.size};
+        continue;
+      }
       for (uint32_t i = 0; i < table.secondary_count(); ++i)
         storage::copy_to_image(layout.index_columns(i), g, image, cell.payload(layout.group(g)));
     } while (!cell.unchanged(expected));
   }
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) values[i] = index_value(table, i, key, image);
+  if (!described) former = {image, 0};
+  for (uint32_t i = 0; i < table.secondary_count(); ++i)
+    if (Status status = index_value(table, i, key, former, &values[i]); !status.ok()) [[unlikely]] return status;
   return {};
 }
 
 // Adds the entries of a row that is inserted into an absent row block. Uniqueness has already been
 // checked, unless the block is new.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, const std::byte* image) {
-  uint64_t former[kSecondaryIndexesMax];
+Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, RowImage image) {
+  IndexValue former[kSecondaryIndexesMax];
   bool had_row = false;
   if (Status status = former_index_values(table, row, key, former, &had_row); !status.ok()) return status;
   for (uint32_t i = 0; i < table.secondary_count(); ++i) {
-    const uint64_t value = index_value(table, i, key, image);
-    Status status = index_check_unique(table, row, key, i, value);
-    if (status.ok()) status = index_add(table, row, key, i, had_row && former[i] != value ? &former[i] : nullptr, value);
+    IndexValue value;
+    Status status = index_value(table, i, key, image, &value);
+    if (status.ok()) status = index_check_unique(table, row, key, i, value);
+    if (status.ok())
+      status = index_add(table, row, key, i, had_row && !table.same_value(i, former[i], value) ? &former[i] : nullptr, value);
     if (status.ok()) continue;
     // The insert failed. The row block stays absent, and the commit must find it absent.
-    if (status.code() == Code::kDuplicateKey)
+    if (state_ == State::kActive)
       for (uint32_t g = 0; g < table.layout().group_count(); ++g) writes_.find(row, table.layout(), g)->kind = WriteKind::kNone;
     return status;
   }
@@ -86,16 +154,16 @@ Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, Ke
 // Updates the entries of a row whose index values have changed from `old_values` to its current
 // values.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const uint64_t* old_values,
-                                                        uint64_t affected) {
-  uint64_t new_values[kSecondaryIndexesMax];
+Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const IndexValue* old_values,
+                                                  uint64_t affected) {
+  IndexValue new_values[kSecondaryIndexesMax];
   if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
   for (const uint32_t i : Bits(affected)) {
-    if (new_values[i] == old_values[i]) continue;
+    if (table.same_value(i, new_values[i], old_values[i])) continue;
     if (Status status = index_check_unique(table, row, key, i, new_values[i]); !status.ok()) return status;
   }
   for (const uint32_t i : Bits(affected)) {
-    if (new_values[i] == old_values[i]) continue;
+    if (table.same_value(i, new_values[i], old_values[i])) continue;
     if (Status status = index_add(table, row, key, i, &old_values[i], new_values[i]); !status.ok()) return status;
   }
   return {};
@@ -103,10 +171,11 @@ Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, Ke
 
 // Adds the entry of a new value. `old_value` is the value whose entry becomes stale, or null.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const uint64_t* old_value,
-                                               uint64_t new_value) {
+Status BufferedWrites<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const IndexValue* old_value,
+                                               IndexValue new_value) {
   const index::InsertResult result = index_entries_.insert(
-      {row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : 0, new_value, false, false}, claims_);
+      {row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : IndexValue(uint64_t{0}), new_value, false, false},
+      claims_);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   if (result.handle != reinterpret_cast<index::Handle>(row)) return doom(table, Code::kConflict, Cause::kRowRemoved, key);
   if (result.inserted) tracking_.track_own_insert(result);

@@ -96,7 +96,7 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
   bool view_block(TableType& table, Row* row, detail::ImageHeader* header, RawView* view, Status* status, Allocate&& allocate);
   bool has_read(const detail::TableBase& table, const detail::ImageHeader& view);
   Status version_of(TableType& table, Row* row, KeyRef key, uint64_t* version) const;
-  uint64_t index_value(TableType& table, uint32_t i, KeyRef key, const std::byte* image);
+  uint64_t index_number(TableType& table, uint32_t i, KeyRef key, const std::byte* image);
   Status view_own(TableType& table, const WriteEntry& write, detail::ImageHeader* header, RawView* view);
   // Returns the version that was read, or 0 if it was the transaction's own write.
   uint64_t version_read(const detail::ImageHeader& header) const {

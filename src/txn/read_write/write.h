@@ -201,7 +201,7 @@ Status BufferedWrites<Sync, Claims>::edit_view_of_call(const TableRef& ref, cons
 }
 
 // Updates the secondary indexes after the application has changed the image. If a unique value is
-// already taken, restores the image.
+// already taken, or the row cannot be indexed, restores the image.
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::do_edited(const TableRef& ref, void* image) {
   if (end_edit_in_place(image)) return {};
@@ -211,8 +211,7 @@ Status BufferedWrites<Sync, Claims>::do_edited(const TableRef& ref, void* image)
   if (ref.base() != &table) return refuse_pending_edit(TableRef(&table));
   state_ = State::kActive;
   Status status = guarded(table, edit_.key, [&] { return index_update(table, edit_.row, edit_.key, edit_.old_values, edit_.affected); });
-  if (status.code() == Code::kDuplicateKey)
-    copy_edited(static_cast<std::byte*>(image), edit_.before);
+  if (!status.ok() && state_ == State::kActive) copy_edited(static_cast<std::byte*>(image), edit_.before);
   return status;
 }
 

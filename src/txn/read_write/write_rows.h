@@ -79,7 +79,7 @@ template <class Sync, class Claims>
   recorder_.read(table, key, 0, false, word::version_number(w));
   if (Status status = claim_leaves_written(table, result, key); !status.ok()) [[unlikely]] return status;
   if (table.secondary_count() == 0) [[likely]] return {};
-  return index_insert(table, row, key, static_cast<const std::byte*>(source.bytes));
+  return index_insert(table, row, key, {static_cast<const std::byte*>(source.bytes), source.size});
 }
 
 // Replaces the row in an existing row block, which may be absent. Returns kDuplicateKey if the row
@@ -159,14 +159,17 @@ bool BufferedWrites<Sync, Claims>::updates_other_groups(Row* row, const Layout& 
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::replace_indexed_row(TableType& table, Row* row, KeyRef key, GivenRow source,
                                                          const RowState& before) {
-  const auto* image = static_cast<const std::byte*>(source.bytes);
-  const uint64_t all = (uint64_t{1} << table.secondary_count()) - 1;
-  uint64_t old_values[kSecondaryIndexesMax];
+  const RowImage image{static_cast<const std::byte*>(source.bytes), source.size};
+  const uint64_t all = ~uint64_t{0} >> (64 - table.secondary_count());
+  IndexValue old_values[kSecondaryIndexesMax];
   if (before.present)
     if (Status status = old_index_values(table, row, key, all, old_values); !status.ok()) return status;
-  // Uniqueness is checked first, because nothing may change if it is violated.
-  for (uint32_t i = 0; i < table.secondary_count(); ++i)
-    if (Status status = index_check_unique(table, row, key, i, index_value(table, i, key, image)); !status.ok()) return status;
+  // All values are checked first, because nothing may change if one of them is refused.
+  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+    IndexValue value;
+    if (Status status = index_value(table, i, key, image, &value); !status.ok()) return status;
+    if (Status status = index_check_unique(table, row, key, i, value); !status.ok()) return status;
+  }
   writes_.make_present(table, row, key, before.words, source.bytes, source.size, false);
   return before.present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image);
 }
