@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <initializer_list>
 
 #include "elider/tuple.h"
@@ -104,6 +106,7 @@ void expect_cars(std::span<const std::byte> bytes) {
   EXPECT_EQ(read.row_bytes, 152u);
   EXPECT_EQ(read.columns, cars().columns);
   ASSERT_EQ(read.indexes.size(), 1u);
+  EXPECT_FALSE(read.indexes[0].by_columns);
   EXPECT_EQ(read.indexes[0].name, "by_id");
   EXPECT_TRUE(read.indexes[0].unique);
   EXPECT_EQ(read.indexes[0].columns, cars().indexes[0].columns);
@@ -133,6 +136,42 @@ TEST(TableRecord, IsAsTheFormatSays) {
   encode_table(300, cars(), &written);
   EXPECT_EQ(written, golden());
   expect_cars(golden());
+}
+
+// Older programs refuse the directions of an index by columns, because their tag is odd.
+TEST(TableRecord, ContainsTheDirectionsOfAnIndexByColumns) {
+  Schema schema = cars();
+  schema.indexes = {SecondaryIndex::of_columns("by_both", {"text", descending("id")}, false)};
+  std::vector<std::byte> bytes;
+  encode_table(300, schema, &bytes);
+  const std::byte directions[] = {std::byte{7}, std::byte{2}, std::byte{0}, std::byte{1}};  // tag, size, ascending, descending
+  const auto at = std::search(bytes.begin(), bytes.end(), std::begin(directions), std::end(directions));
+  ASSERT_NE(at, bytes.end());
+  uint32_t id = 0;
+  Schema read;
+  ASSERT_TRUE(decode_table(bytes, &id, &read).ok());
+  ASSERT_EQ(read.indexes.size(), 1u);
+  EXPECT_TRUE(read.indexes[0].by_columns);
+  EXPECT_FALSE(read.indexes[0].unique);
+  EXPECT_EQ(read.indexes[0].columns, (std::vector<std::string>{"text", "id"}));
+  EXPECT_EQ(read.indexes[0].descending, (std::vector<bool>{false, true}));
+  at[3] = std::byte{2};
+  EXPECT_EQ(decode_table(bytes, &id, &read).code(), Code::kCorrupt) << "an unknown direction";
+  at[1] = std::byte{1};
+  EXPECT_EQ(decode_table(bytes, &id, &read).code(), Code::kCorrupt);
+}
+
+TEST(TableRecord, ReadsAsManyIndexesAsATableHas) {
+  Schema schema = cars();
+  schema.indexes.clear();
+  for (uint32_t i = 0; i < kSecondaryIndexesMax; ++i)
+    schema.indexes.push_back(SecondaryIndex::of_columns("i" + std::to_string(i), {"id"}, false));
+  std::vector<std::byte> bytes;
+  encode_table(300, schema, &bytes);
+  uint32_t id = 0;
+  Schema read;
+  ASSERT_TRUE(decode_table(bytes, &id, &read).ok());
+  EXPECT_EQ(read.indexes.size(), kSecondaryIndexesMax);
 }
 
 TEST(TableRecord, WithoutTagsIsStillRead) {

@@ -43,10 +43,22 @@ class RecordRaceTest : public RaceTest {
   // Returns how many rows the index finds from branch 70.
   int count(Transaction& txn) {
     int rows = 0;
-    EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, [&](Key, const View<Account>&) { return ++rows > 0; }));
+    const auto visit = [&](Key, const View<Account>&) { return ++rows > 0; };
+    if (by_columns_) EXPECT_OK(txn.scan(by_branch_, prefix(70), {}, visit));
+    else EXPECT_OK(txn.scan(by_branch_, {70, 70}, {}, visit));
     return rows;
   }
+  // Continues with a table whose indexes are by columns.
+  void use_columns() {
+    accounts_ = create(account_schema(GetParam().key_index, "by_columns").index("by_branch", {"branch", descending("owner")}));
+    by_branch_ = *db_.index(accounts_, "by_branch");
+    by_columns_ = true;
+    insert(accounts_, 1, account(1));
+  }
+  void find_entries_before_they_would_be_taken_out();
+  void take_entries_in_use_for_outdated();
 
+  bool by_columns_ = false;
   Table<Account> accounts_;
   Index<Account> by_branch_;
   Table<Document> documents_;
@@ -488,7 +500,7 @@ TEST_P(RecordRaceTest, ReadersMeetABucketThatIsAboutToMigrate) {
 // removed. The removal comes when the entry has just been found, or later while the transaction
 // runs. In both cases, the transaction's own scan finds an entry, and so does a scan after the
 // commit. As above, the entry is made older until this can happen.
-TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
+void RecordRaceTest::find_entries_before_they_would_be_taken_out() {
   std::vector<bool> taken_out;  // by age: at the instant when it is found
   for (const char* step : {"occ.index.entry_found", "occ.commit.before_lock"}) {
     for (size_t age = 1; age <= 6; ++age) {
@@ -529,11 +541,18 @@ TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) {
   EXPECT_NE(std::count(taken_out.begin(), taken_out.end(), true), 0) << "the race did not come about";
 }
 
+TEST_P(RecordRaceTest, AnEntryThatIsFoundBeforeItWouldBeTakenOutIsThere) { find_entries_before_they_would_be_taken_out(); }
+
+TEST_P(RecordRaceTest, AnEntryOfColumnsThatIsFoundBeforeItWouldBeTakenOutIsThere) {
+  use_columns();
+  find_entries_before_they_would_be_taken_out();
+}
+
 // A row's value goes away and comes back in one transaction, so that the entry in use is among the
 // outdated ones. They are collected when the commit of the next change has released the row. A
 // snapshot of the earlier state still finds the row. When the value has come back once more, every
 // transaction finds it.
-TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
+void RecordRaceTest::take_entries_in_use_for_outdated() {
   for (int age = 1; age <= 6; ++age)
     for (int age_later = 1; age_later <= 6 && !HasFailure(); ++age_later) {
       SCOPED_TRACE("ages " + std::to_string(age) + " and " + std::to_string(age_later));
@@ -567,6 +586,23 @@ TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) {
       read(db_, [&](Transaction& txn) { EXPECT_EQ(count(txn), 1) << "the index has lost the row"; });
       EXPECT_OK(db_.verify());
     }
+}
+
+TEST_P(RecordRaceTest, AnEntryInUseThatWasTakenForOutdatedIsThere) { take_entries_in_use_for_outdated(); }
+
+TEST_P(RecordRaceTest, AnEntryOfColumnsInUseThatWasTakenForOutdatedIsThere) {
+  use_columns();
+  take_entries_in_use_for_outdated();
+}
+
+// A stale entry is removed after the transaction that has made it stale has ended, and the memory
+// of that transaction is in use again.
+TEST_P(RecordRaceTest, AStaleEntryOfColumnsIsRemoved) {
+  use_columns();
+  for (uint32_t branch = 71; branch < 90; ++branch)
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(set_branch(txn, branch)); });
+  collect();
+  EXPECT_OK(db_.verify());
 }
 
 // The scan has read a leaf. Then the removed rows of the next leaf are unlinked, and the leaf with
