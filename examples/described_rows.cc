@@ -1,8 +1,8 @@
 // Described rows: a table whose columns are known only at run time.
 //
 // The columns come from a list, as they would from a file or a user. The program inserts rows,
-// reads and changes single columns, and then prints all rows with the description that the database
-// stores.
+// reads and changes single columns, finds rows by an index, and then prints all rows with the
+// description that the database stores.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -37,6 +37,7 @@ const Described kColumns[] = {
 RowSchema articles() {
   RowSchema schema("articles");
   for (const Described& column : kColumns) schema.column(column.name, column.type, column.options);
+  schema.index("by_stock", {"stock", elider::descending("price")});
   return schema;
 }
 
@@ -81,6 +82,18 @@ Status run() {
   const Status refused = db.run([&](Transaction& txn) { return txn.insert(table, 3, row.begin().set("title", 7)); });
   std::printf("a wrong type: %s\n", refused.message().c_str());
 
+  ELIDER_ASSIGN(auto by_stock, db.index(table, "by_stock"));
+  std::string sold_outs;
+  ELIDER_TRY(db.run_read_only([&](Transaction& txn) -> Status {
+    sold_outs.clear();
+    return txn.scan(by_stock, elider::prefix(0), {.limit = 10}, [&](Key, const RowReader& article) -> Status {
+      ELIDER_ASSIGN(const auto title, article.get<std::string_view>("title"));
+      sold_outs += title;
+      return {};
+    });
+  }));
+  std::printf("not in stock: %s\n", sold_outs.c_str());
+
   ELIDER_ASSIGN(auto found, db.described_table("articles"));
   int rows = 0;
   ELIDER_TRY(db.run_read_only([&](Transaction& txn) {
@@ -92,7 +105,7 @@ Status run() {
     });
   }));
   const bool right = cost == Decimal{2500, 2} && sold_out.code() == elider::Code::kRolledBack &&
-                     refused.code() == elider::Code::kInvalidArgument && rows == 2;
+                     refused.code() == elider::Code::kInvalidArgument && sold_outs == "A chair" && rows == 2;
   return right ? Status() : Status::invalid_argument("the example computed unexpected results");
 }
 

@@ -127,9 +127,11 @@ inline SchemaOf<Word, std::string_view> word_schema(uint32_t table) {
 }
 inline SchemaOf<Word, TupleKey> tuple_schema() {
   SchemaOf<Word, TupleKey> schema(table_name(kTupleTable));
-  return schema.column("version", &Word::version).column("mark", &Word::mark).group({"mark"});
+  schema.column("version", &Word::version).column("mark", &Word::mark).group({"mark"});
+  return schema.index("by_mark", {descending("mark"), "version"});
 }
-// The schemas whose key functions opening needs. Opening creates these tables.
+// The schemas whose key functions opening needs. Opening creates these tables. The index of the
+// tuples is by columns, so opening does not need their schema.
 inline std::vector<Schema> schemas_with_indexes() { return {account_schema().schema(), word_schema(kFirstWords).schema()}; }
 
 struct Tables {
