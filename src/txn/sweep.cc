@@ -38,7 +38,8 @@ class Sweep {
       entries.push_back(entry);
       return entries.size() < kRowsPerPortion;
     });
-    // An entry by columns is in the memory of its index, which removing it retires but does not free.
+    // An entry by columns is in the memory of its index, which removing it retires but does not
+    // free.
     for (const AnyTable::Entry& entry : entries) table_.remove_entry(worker, index_, entry);
     if (entries.size() < kRowsPerPortion) ++index_;
   }

@@ -91,7 +91,8 @@ Status Database::rename_column(std::string_view table, std::string_view name, st
     if (!position.ok()) return position.status();
     Schema changed = now;
     changed.row_columns[*position].name = new_name;
-    for (SecondaryIndex& index : changed.indexes) std::replace(index.columns.begin(), index.columns.end(), std::string(name), std::string(new_name));
+    for (SecondaryIndex& index : changed.indexes)
+      std::replace(index.columns.begin(), index.columns.end(), std::string(name), std::string(new_name));
     if (detail::find_column(now, new_name).ok())
       return Status::invalid_argument("table '" + now.name + "' already has a column named '" + printable(new_name) + "'");
     const Result<RowSchema> described = RowSchema::of(changed);
