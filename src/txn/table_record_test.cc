@@ -149,16 +149,16 @@ TEST(TableRecord, ContainsTheDirectionsOfAnIndexByColumns) {
   ASSERT_NE(at, bytes.end());
   uint32_t id = 0;
   Schema read;
-  ASSERT_TRUE(decode_table(bytes, &id, &read).ok());
+  ASSERT_TRUE(decode(bytes, &id, &read).ok());
   ASSERT_EQ(read.indexes.size(), 1u);
   EXPECT_TRUE(read.indexes[0].by_columns);
   EXPECT_FALSE(read.indexes[0].unique);
   EXPECT_EQ(read.indexes[0].columns, (std::vector<std::string>{"text", "id"}));
   EXPECT_EQ(read.indexes[0].descending, (std::vector<bool>{false, true}));
   at[3] = std::byte{2};
-  EXPECT_EQ(decode_table(bytes, &id, &read).code(), Code::kCorrupt) << "an unknown direction";
+  EXPECT_EQ(decode(bytes, &id, &read).code(), Code::kCorrupt) << "an unknown direction";
   at[1] = std::byte{1};
-  EXPECT_EQ(decode_table(bytes, &id, &read).code(), Code::kCorrupt);
+  EXPECT_EQ(decode(bytes, &id, &read).code(), Code::kCorrupt);
 }
 
 TEST(TableRecord, ReadsAsManyIndexesAsATableHas) {
@@ -170,7 +170,7 @@ TEST(TableRecord, ReadsAsManyIndexesAsATableHas) {
   encode_table(300, schema, &bytes);
   uint32_t id = 0;
   Schema read;
-  ASSERT_TRUE(decode_table(bytes, &id, &read).ok());
+  ASSERT_TRUE(decode(bytes, &id, &read).ok());
   EXPECT_EQ(read.indexes.size(), kSecondaryIndexesMax);
 }
 
@@ -221,6 +221,30 @@ TEST(TableRecord, AFieldThatIsNotKnownIsRefusedByNameOrPassedBy) {
   // An unknown field of a column.
   const Status of_column = decode(record_of({3, 4, 1, 1, 5, 3, 1, 'x', 7, 1, 8, 9, 4, 1, 21, 1, 0}), &id, &decoded);
   EXPECT_EQ(of_column.code(), Code::kUnsupported);
+}
+
+TEST(TableRecord, HasTheVersionAndDroppedColumns) {
+  Schema schema;
+  schema.name = "orders";
+  schema.row_bytes = 1000;
+  schema.sized_rows = true;
+  schema.row_columns = {{.name = "kept", .type = RowType::kText},
+                        {.name = "gone", .type = RowType::kInt8, .nullable = true, .dropped = true}};
+  std::vector<std::byte> bytes;
+  encode_table(7, schema, &bytes, 300);
+  TableRecord read;
+  ASSERT_TRUE(decode_table(bytes, &read).ok());
+  EXPECT_EQ(read.id, 7u);
+  EXPECT_EQ(read.version, 300u);
+  EXPECT_FALSE(read.dropped);
+  EXPECT_EQ(read.schema.row_columns, schema.row_columns);
+  bytes.clear();
+  encode_dropped_table(8, "orders", &bytes, 3);
+  ASSERT_TRUE(decode_table(bytes, &read).ok());
+  EXPECT_EQ(read.id, 8u);
+  EXPECT_EQ(read.version, 3u);
+  EXPECT_TRUE(read.dropped);
+  EXPECT_EQ(read.schema.name, "orders");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ def dumps_are_exact(folder):
     expect(run("dump", f"{name}.copy").encode() == read(f"{name}.1"), f"{name}: the dump to standard output differs")
     expect("all is well" in run("check", f"{name}.copy"), f"{name}: check")
     expect("exists" in run("load", f"{name}.copy", f"{name}.1", code=2), f"{name}: load over existing tables")
-    run("load", f"{name}.copy", f"{name}.1", "--merge", code=1 if any(table["indexes"] for table in tables_of(folder)) else 0)
+    run("load", f"{name}.copy", f"{name}.1", "--merge", code=1 if any(table["needs_program"] for table in tables_of(folder)) else 0)
 
 
 def exports_are_read(folder):
@@ -82,7 +82,7 @@ def exports_are_read(folder):
             empty = write("empty.jsonl", f'{{"elider_dump":1}}\n{schema}\n{{"end":{{"tables":1,"rows":0}}}}\n')
             run("load", "imported", empty)
             run("export", folder, table["name"], f"rows.{form}")
-            if table["indexes"]:
+            if table["needs_program"]:
                 expect("key functions" in run("import", "imported", table["name"], f"rows.{form}", code=1), "an import into an indexed table")
                 continue
             run("import", "imported", table["name"], f"rows.{form}")

@@ -225,8 +225,23 @@ Status write_more_described(Database& db) {
   ELIDER_ASSIGN(auto hashed, db.create_table<std::string_view>(RowSchema("hashed described").hashed().column("n", RowType::kUInt64)));
   ELIDER_ASSIGN(auto tuples, db.create_table<std::tuple<std::string, uint32_t>>(
                                  RowSchema("described tuples").column("note", RowType::kText, {.nullable = true})));
+  ELIDER_ASSIGN(auto indexed, db.create_table(RowSchema("indexed")
+                                                  .column("kind", RowType::kText)
+                                                  .column("gone", RowType::kText, {.nullable = true})
+                                                  .column("price", RowType::kDecimal, {.nullable = true, .scale = 2})
+                                                  .row_bytes_max(2u << 20)
+                                                  .index("by_price", {"kind", descending("price")})
+                                                  .unique_index("by_kind", {"kind"})));
+  RowBuilder item(indexed);
+  ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
+    for (uint64_t i = 0; i < 20; ++i)
+      ELIDER_TRY(txn.insert(indexed, i, item.begin().set("kind", std::to_string(i)).set("gone", "x").set("price", Decimal{int64_t(i), 1})));
+    return {};
+  }));
+  ELIDER_TRY(db.drop_column("indexed", "gone"));
+  ELIDER_TRY(db.add_column("indexed", "added", RowType::kText, {.default_value = "new"}));
   ELIDER_ASSIGN(auto documents, db.create_table(RowSchema("documents").column("document", RowType::kJson)));
-  ELIDER_ASSIGN(auto empty, db.create_table(RowSchema("empty").column("n", RowType::kInt8)));
+  ELIDER_TRY(db.create_table(RowSchema("empty").column("n", RowType::kInt8)));
   ELIDER_ASSIGN(Sequence sequence, db.sequence("order ids", SequenceOptions{.start = 100, .chunk = 10}));
   ELIDER_TRY(sequence.next());
   RowBuilder number(hashed), note(tuples), document(documents);

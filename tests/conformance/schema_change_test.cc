@@ -153,6 +153,56 @@ TEST_P(SchemaChangeTest, NamesChangeAndHandlesStay) {
   EXPECT_REFUSED(Code::kInvalidArgument, "'sales' already exists", db_.rename_table("orders", "sales"));
 }
 
+TEST_P(SchemaChangeTest, IndexesByColumnsFollowTheChanges) {
+  auto table = db_.create_table(RowSchema("items")
+                                    .column("kind", RowType::kText)
+                                    .column("price", RowType::kInt32, {.default_value = 1})
+                                    .column("unused", RowType::kText, {.nullable = true})
+                                    .key_index(GetParam().key_index)
+                                    .index("by_kind", {"kind", descending("price")})
+                                    .unique_index("by_price", {"price", "kind"}));
+  ASSERT_OK(table);
+  auto by_kind = db_.index(*table, "by_kind");
+  ASSERT_OK(by_kind);
+  RowBuilder row(*table);
+  const auto put = [&](Key key, const char* kind, int32_t price) {
+    transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(*table, key, row.begin().set(0, kind).set(1, price))); });
+  };
+  const auto found = [&](const char* kind) {
+    std::string keys;
+    transact(db_, [&](Transaction& txn) {
+      keys.clear();
+      ASSERT_OK(txn.scan(*by_kind, elider::prefix(kind), {}, [&](Key key, const RowReader&) { keys += std::to_string(key) + ' '; }));
+    });
+    return keys;
+  };
+  put(1, "pen", 5);
+  put(2, "pen", 7);
+  ASSERT_OK(db_.add_column("items", "colour", RowType::kText, {.default_value = "blue"}));
+  put(3, "pen", 6);
+  EXPECT_EQ(found("pen"), "2 3 1 ") << "rows with different numbers of columns";
+  ASSERT_OK(db_.rename_column("items", "kind", "sort"));
+  put(1, "ink", 5);
+  EXPECT_EQ(found("pen"), "2 3 ");
+  EXPECT_EQ(found("ink"), "1 ");
+  EXPECT_REFUSED(Code::kInvalidArgument, "index 'by_kind' reads it", db_.drop_column("items", "sort"));
+  ASSERT_OK(db_.drop_column("items", "unused"));
+  put(2, "ink", 9);
+  EXPECT_EQ(found("ink"), "2 1 ");
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_REFUSED(Code::kDuplicateKey, "'by_price'", txn.insert(*table, 9, row.begin().set(0, "pen").set(1, 6)));
+    EXPECT_OK(txn.remove(*table, 1));
+  });
+  EXPECT_EQ(found("ink"), "2 ");
+  EXPECT_OK(db_.verify());
+  EXPECT_EQ(table->row_schema().indexes()[0].columns[0], "sort");
+  ASSERT_OK(db_.drop_table("items"));
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_REFUSED(Code::kNotFound, "dropped", txn.scan(*by_kind, elider::prefix("ink"), {}, [](Key, const RowReader&) {}));
+  });
+  db_.collect_garbage();
+}
+
 TEST_P(SchemaChangeTest, BadChangesAreRefusedAndChangeNothing) {
   insert(1, "Ada");
   ASSERT_OK(db_.create_table(account_schema(GetParam().key_index)));

@@ -286,6 +286,38 @@ TEST_P(SchemaChangeFolderTest, RenamedTablesHaveTheIndexesOfTheirNames) {
   EXPECT_EQ(found, 7u);
 }
 
+// A program without schemas opens tables with indexes by columns, whatever was changed.
+TEST_P(SchemaChangeFolderTest, IndexesByColumnsAreRecoveredAfterChanges) {
+  {
+    Database db = open();
+    ASSERT_OK(db.create_table(orders().index("by_customer", {"customer"})));
+    for (Key key = 0; key < 100; ++key) put(db, "orders", key, "c" + std::to_string(key % 10));
+    ASSERT_OK(db.add_column("orders", "state", RowType::kText, {.default_value = "new"}));
+    ASSERT_OK(db.rename_column("orders", "customer", "client"));
+    ASSERT_OK(db.drop_column("orders", "note"));
+    ASSERT_OK(db.rename_table("orders", "sales"));
+    for (Key key = 100; key < 200; ++key) put(db, "sales", key, "c" + std::to_string(key % 10));
+  }
+  for (const bool checkpointed : {false, true}) {
+    Database db = open();
+    auto table = db.described_table("sales");
+    ASSERT_OK(table);
+    auto by_client = db.index(*table, "by_customer");
+    ASSERT_OK(by_client);
+    EXPECT_EQ(table->schema().indexes[0].columns[0], "client");
+    Result<uint64_t> count = 0;
+    read(db, [&](Transaction& txn) { count = txn.count(*by_client, elider::prefix("c3")); });
+    ASSERT_OK(count);
+    EXPECT_EQ(*count, 20u);
+    EXPECT_OK(db.verify());
+    put(db, "sales", 1000, "c3");
+    transact(db, [&](Transaction& txn) { ASSERT_OK(txn.remove(*table, 1000)); });
+    if (!checkpointed) {
+      ASSERT_OK(db.checkpoint());
+    }
+  }
+}
+
 // Version 1 knows two columns, and version 2 three. They take turns on a folder.
 TEST_P(SchemaChangeFolderTest, ProgramsOfTwoVersionsTakeTurns) {
   const auto version_1 = [&](Key key) -> Status {

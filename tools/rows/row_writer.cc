@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/rows/schema_json.h"
+
 namespace elider::tools {
 
 Result<RowValue> value_of(const Field& field, const Cell& cell, bool exact, std::string& storage) {
@@ -19,7 +21,7 @@ Result<RowValue> value_of(const Field& field, const Cell& cell, bool exact, std:
 }
 
 Status explain(const TableFields& table, const Status& status) {
-  if (status.code() != Code::kUnsupported || table.schema().indexes.empty()) return status;
+  if (status.code() != Code::kUnsupported || !needs_program(table.schema())) return status;
   std::string indexes;
   for (const SecondaryIndex& index : table.schema().indexes)
     indexes += fmt::format("{}'{}' of {}", indexes.empty() ? "" : ", ", shown(index.name),
@@ -77,7 +79,7 @@ Result<bool> update_row(Database& db, const TableFields& table, RowEditor& edito
     const Result<std::span<const std::byte>> row = editor.finish();
     if (!row.ok()) return row.status();
     if (inserted) return insert_row(txn, table.table(), key, *row);
-    if (!table.schema().indexes.empty()) return write_columns(db, txn, table, key, values, *row);
+    if (needs_program(table.schema())) return write_columns(db, txn, table, key, values, *row);
     return put_row(txn, table.table(), key, *row);
   });
   if (!status.ok()) return explain(table, status);

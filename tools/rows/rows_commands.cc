@@ -74,7 +74,8 @@ Status run_tables(const RowsChosen& chosen) {
                     {"rows", size.rows},
                     {"row_bytes", size.row_bytes},
                     {"index_bytes", size.index_bytes},
-                    {"indexes", names}});
+                    {"indexes", names},
+                    {"needs_program", needs_program(schema)}});
     lines.push_back({shown(schema.name), fmt::format("{} {}", key_type_name(schema), name_of(schema.key_index)), row_kind(schema),
                      fmt::to_string(size.rows), fmt::to_string(size.row_bytes + size.index_bytes), names_of_indexes(schema)});
   }
@@ -106,11 +107,11 @@ void print_schema(const TableFields& table) {
     if (!field.hidden) lines.push_back(std::move(line));
   }
   print_lines(lines);
-  for (const SecondaryIndex& index : schema.indexes)
-    fmt::print(
-        "\nindex    {}{} of {}; its order is known only to the program, so that rows cannot be found by it, and these columns\n"
-        "         cannot be changed\n",
-        shown(index.name), index.unique ? " (unique)" : "", shown(fmt::format("{}", fmt::join(index.columns, ", "))));
+  if (!schema.indexes.empty()) fmt::print("\n");
+  for (const SecondaryIndex& index : schema.indexes) {
+    fmt::print("index    {}\n", text_of_index(index));
+    if (!index.by_columns) fmt::print("         Only the program knows its order, so these columns cannot be changed.\n");
+  }
 }
 
 Status run_schema(const RowsChosen& chosen) {

@@ -1,5 +1,7 @@
 #include "tools/rows/schema_json.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "elider/row_schema.h"
@@ -83,6 +85,7 @@ Result<Schema> described_from_json(const Json& json) {
     }
     rows.column(one.at("name").get<std::string>(), parsed.type, options);
   }
+  if (json.contains("row_bytes")) rows.row_bytes_max(json.at("row_bytes").get<uint32_t>());
   return rows.table_schema();
 }
 
@@ -105,6 +108,17 @@ Result<Schema> struct_from_json(const Json& json) {
 
 }  // namespace
 
+bool needs_program(const Schema& schema) {
+  return std::any_of(schema.indexes.begin(), schema.indexes.end(), [](const SecondaryIndex& index) { return !index.by_columns; });
+}
+
+std::string text_of_index(const SecondaryIndex& index) {
+  std::string text = fmt::format("{}{} of ", index.name, index.unique ? " (unique)" : "");
+  for (size_t i = 0; i < index.columns.size(); ++i)
+    text += fmt::format("{}{}{}", i == 0 ? "" : ", ", index.columns[i], index.by_columns && index.is_descending(i) ? " descending" : "");
+  return shown(text);
+}
+
 const char* row_kind(const Schema& schema) { return !schema.row_columns.empty() ? "described" : schema.sized_rows ? "sized" : "struct"; }
 
 std::string default_text(const TableFields& table, const Field& field) {
@@ -122,7 +136,7 @@ Json schema_to_json(const TableFields& table) {
   if (!schema.key_fields.empty()) json["key_fields"] = fields_to_json(schema.key_fields);
   json["key_index"] = std::string(name_of(schema.key_index));
   json["row"] = row_kind(schema);
-  if (!table.described()) json["row_bytes"] = schema.row_bytes;
+  if (!table.described() || schema.row_bytes != kRowBytesMax) json["row_bytes"] = schema.row_bytes;
   Json columns = Json::array();
   for (const Field& field : table.fields()) {
     if (field.kind != Field::Kind::kStruct && field.kind != Field::Kind::kDescribed) continue;
@@ -140,8 +154,15 @@ Json schema_to_json(const TableFields& table) {
   json["columns"] = std::move(columns);
   if (!schema.indexes.empty()) {
     Json indexes = Json::array();
-    for (const SecondaryIndex& index : schema.indexes)
-      indexes.push_back({{"name", index.name}, {"unique", index.unique}, {"columns", index.columns}});
+    for (const SecondaryIndex& index : schema.indexes) {
+      Json one = {{"name", index.name}, {"unique", index.unique}, {"columns", index.columns}};
+      if (index.by_columns) {
+        Json descending = Json::array();
+        for (size_t i = 0; i < index.columns.size(); ++i) descending.push_back(index.is_descending(i));
+        one["descending"] = std::move(descending);
+      }
+      indexes.push_back(std::move(one));
+    }
     json["indexes"] = std::move(indexes);
   }
   if (schema.zones != 0) json["zoned"] = true;
@@ -165,11 +186,17 @@ Result<Schema> schema_from_json(const Json& json) try {
   const std::string index = json.at("key_index").get<std::string>();
   if (!parse(index, &schema->key_index)) return refuse("'" + shown(index) + "' is not a key index");
   if (json.contains("indexes"))
-    for (const Json& one : json.at("indexes"))
-      schema->indexes.push_back({.name = one.at("name").get<std::string>(),
-                                 .unique = one.value("unique", false),
-                                 .columns = one.at("columns").get<std::vector<std::string>>(),
-                                 .key = {}});
+    for (const Json& one : json.at("indexes")) {
+      SecondaryIndex index;
+      index.name = one.at("name").get<std::string>();
+      index.unique = one.value("unique", false);
+      index.columns = one.at("columns").get<std::vector<std::string>>();
+      if (one.contains("descending")) {
+        index.by_columns = true;
+        for (const Json& descending : one.at("descending")) index.descending.push_back(descending.get<bool>());
+      }
+      schema->indexes.push_back(std::move(index));
+    }
   if (json.value("zoned", false)) schema->zones = kZonesAutomatic;
   schema->inline_rows = json.value("inline_rows", uint64_t{0});
   return schema;

@@ -6,6 +6,8 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <string>
+
 #include "elider/schema.h"
 #include "elider/status.h"
 #include "tools/common/json.h"
@@ -14,6 +16,10 @@
 namespace elider::tools {
 
 const char* row_kind(const Schema& schema);  // "struct", "sized" or "described"
+// Returns true if the table has an index whose key function only the program has.
+bool needs_program(const Schema& schema);
+// "by_price (unique) of customer, price descending"
+std::string text_of_index(const SecondaryIndex& index);
 
 Json schema_to_json(const TableFields& table);
 // Reads what schema_to_json() has written. Secondary indexes are described without their key
