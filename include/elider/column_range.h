@@ -32,14 +32,17 @@ struct ColumnPosition {
 // A part of an index by columns: the rows whose first columns have the values of an
 // elider::prefix(). The values must have the types and the directions of the columns. For example,
 // prefix("eu", Descending{5}) fits the columns {"region", descending("price")}. Otherwise a scan of
-// the range returns kInvalidArgument. index_prefix() takes values without directions.
+// the range returns kInvalidArgument. The value of a decimal column is its number times 10^scale:
+// prefix(1250) for 12.50 in a column with two digits after the point. index_prefix() takes values
+// without directions, and decimals.
 class ColumnRange {
  public:
   ColumnRange() = default;  // the whole index
   template <TuplePrefixType Prefix>
   ColumnRange(const Prefix& prefix) : entries_(prefix) {}
   // Returns the range from the rows that begin with the values of `first` to those that begin with
-  // the values of `last`, inclusive. Empty if first > last.
+  // the values of `last`, inclusive, in the order of the index: in a descending column, the larger
+  // value comes first. Empty if first > last.
   template <TuplePrefixType First, TuplePrefixType Last>
   static ColumnRange between(const First& first, const Last& last) {
     ColumnRange range;

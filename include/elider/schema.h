@@ -93,12 +93,14 @@ inline IndexColumn descending(std::string_view name) {
 // Schema::columns with type kBytes is compared byte by byte, over its whole size. A column of a
 // described row that the row does not contain has its default. JSON columns cannot be indexed.
 //
-// Nulls are as in SQL: null sorts before all other values, or after them in a descending column. In
-// a unique index, rows with a null in one of its columns do not conflict with any row.
+// Null sorts before all other values, or after them in a descending column. In a unique index, rows
+// with a null in one of its columns do not conflict with any row, as in SQL. -0.0 is equal to 0.0,
+// and all NaNs are equal.
 //
-// The encoded columns and the row's key must have at most kIndexEntryBytesMax bytes together. A
-// write of a row for which this is not the case returns kInvalidArgument, with a message that names
-// the index, the column and the key, and does not change the row.
+// The encoded columns and the row's key must have at most kIndexEntryBytesMax bytes together. In
+// text and bytes, a byte 0 or 1 takes two bytes, so a kBytes column that is mostly zeros should have
+// at most 500 bytes. A write of a row for which this is not the case returns kInvalidArgument, with
+// a message that names the index, the column and the key, and does not change the row.
 //
 // The value of the other kind of index is a number that the C++ function `key` computes from a row.
 // Files do not contain the function.

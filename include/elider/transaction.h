@@ -144,9 +144,14 @@ class Transaction {
     return visited<detail::KeyRef, uint64_t, RawView>(call, [&](EachEntry each) { return scan_columns(index, range, options, each); });
   }
 
-  // Counts the rows in a range of a secondary index, but at most `limit` rows.
+  // Counts the rows in a range of a secondary index, but at most `limit` rows. The time depends on
+  // the number of rows.
   Result<uint64_t> count(const IndexRef& index, const ColumnRange& range, uint64_t limit = kNoLimit);
   Result<uint64_t> count(const IndexRef& index, const IndexRange& range, uint64_t limit = kNoLimit);
+  template <class Row>
+  Result<uint64_t> count(const Index<Row>& index, const IndexRange& range, uint64_t limit = kNoLimit) {
+    return count(static_cast<const IndexRef&>(index), range, limit);
+  }
   Result<uint64_t> count(const IndexRef& index, const ByteIndexRange& range, uint64_t limit = kNoLimit);
 
   // Visits all rows of a table, in no particular order, in a read-only transaction. This is the

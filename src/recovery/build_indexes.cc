@@ -38,7 +38,7 @@ Status index_rows(Worker& worker, AnyTable& table, const index::Entries& entries
         txn::EntryBuffer buffer;
         IndexValue value;
         if (!table.index_value(i, read, key, buffer, &value))
-          return reworded(Code::kSchemaMismatch, "", table.column_index(i)->refuse(table, read, key));
+          return reworded(Code::kCorrupt, "", table.column_index(i)->refuse(table, read, key));
         if (table.column_index(i) != nullptr) value = txn::kept_value(arena, value.entry());
         found.push_back({value, key, handle});
       } catch (const std::bad_alloc&) {
@@ -83,7 +83,7 @@ Status check_unique_indexes(AnyTable& table) {
                !columns->has_null(*entry.value.entry(), key);
       };
       if (any && equal())
-        status = Status(Code::kSchemaMismatch,
+        status = Status(columns != nullptr ? Code::kCorrupt : Code::kSchemaMismatch,
                         "the unique index '" + described.name + "' of table '" + table.schema().name + "' has value " +
                             table.value_text(i, entry.value, key) + " for keys " + table.key_text(key_before) + " and " +
                             table.key_text(key) +

@@ -169,6 +169,20 @@ Status Replay::make_table(const Described& table) {
   return {};
 }
 
+namespace {
+// Gives the columns of indexes the names that the columns at the same positions have in `stored`.
+// `changed` has the row columns of `stored`, and the indexes of a later version.
+void rename_index_columns(const std::vector<RowColumn>& columns, const Schema& stored, Schema* changed) {
+  for (SecondaryIndex& index : changed->indexes)
+    for (std::string& name : index.columns)
+      for (size_t i = 0; i < std::min(columns.size(), stored.row_columns.size()); ++i)
+        if (!columns[i].dropped && columns[i].name == name) {
+          name = stored.row_columns[i].name;
+          break;
+        }
+}
+}  // namespace
+
 // Applies a later record of a table. The record may also be known already, because a checkpoint may
 // contain tables that were created while it was being taken.
 Status Replay::change_table(const Described& table) {
@@ -194,9 +208,8 @@ Status Replay::change_table(const Described& table) {
   Schema same = record.schema;
   same.name = schemas_[record.id].name;
   same.row_columns = schemas_[record.id].row_columns;
-  same.indexes = schemas_[record.id].indexes;  // the names of their columns may have changed
-  if (const std::string what = storage::difference(same, schemas_[record.id]);
-      !what.empty() || record.schema.indexes.size() != same.indexes.size())
+  rename_index_columns(record.schema.row_columns, schemas_[record.id], &same);
+  if (const std::string what = storage::difference(same, schemas_[record.id]); !what.empty())
     return corrupt(where, named + " is changed in a way that is not possible: " + what);
   if (Status status = storage::check_schema(record.schema, true); !status.ok()) return reworded(Code::kCorrupt, where + ": ", status);
   catalog_.recover_change(*its, record.schema, record.version);

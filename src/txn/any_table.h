@@ -159,7 +159,13 @@ class AnyTable : public detail::TableBase {
   bool swept() const { return swept_.load(std::memory_order_acquire); }
   uint64_t portions_swept() const { return portions_swept_.load(std::memory_order_relaxed); }  // relaxed: an estimate
   void note_portion_swept() { portions_swept_.fetch_add(1, std::memory_order_relaxed); }
-  void set_swept() { swept_.store(true, std::memory_order_release); }
+  void set_swept() {
+    {
+      const std::lock_guard lock(stale_.mutex);
+      stale_.by_row.clear();
+    }
+    swept_.store(true, std::memory_order_release);
+  }
   // True if the row block is in the memory of the table's zones or inline places, which is freed as
   // a whole.
   bool places_have(const Row* row) const {

@@ -108,7 +108,7 @@ Status Database::drop_column(std::string_view table, std::string_view name) {
     for (const SecondaryIndex& index : now.indexes)
       if (std::find(index.columns.begin(), index.columns.end(), name) != index.columns.end())
         return Status::invalid_argument("table '" + now.name + "': column '" + printable(name) + "' cannot be dropped, because index '" +
-                                        index.name + "' reads it");
+                                        index.name + "' reads it, and indexes cannot be dropped");
     Schema changed = now;
     RowColumn& column = changed.row_columns[*position];
     column.dropped = true;
