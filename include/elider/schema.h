@@ -93,9 +93,9 @@ inline IndexColumn descending(std::string_view name) {
 // Schema::columns with type kBytes is compared byte by byte, over its whole size. A column of a
 // described row that the row does not contain has its default. JSON columns cannot be indexed.
 //
-// Null sorts before all other values, or after them in a descending column. In a unique index, rows
-// with a null in one of its columns do not conflict with any row, as in SQL. -0.0 is equal to 0.0,
-// and all NaNs are equal.
+// Null sorts before all other values, or after them in a descending column. In a unique index,
+// rows with a null in one of its columns do not conflict with any row, as in SQL. -0.0 is equal to
+// 0.0, and all NaNs are equal.
 //
 // The encoded columns and the row's key must have at most kIndexEntryBytesMax bytes together. In
 // text and bytes, a byte 0 or 1 takes two bytes, so a kBytes column that is mostly zeros should have
