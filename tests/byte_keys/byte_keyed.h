@@ -94,11 +94,13 @@ class ByteKeyed : public Base {
   }
   Status do_scan_index(const IndexRef& index, const detail::EntryRange& range, const ScanOptions& options, EachEntry visit) override {
     if (!has_byte_keys(index.table)) return Base::do_scan_index(index, range, options, visit);
-    const EncodedKey from(range.from.number()), to(range.to.number());
-    return Base::do_scan_index(index, {range, from.ref(), to.ref()}, options, [&](KeyRef key, uint64_t value, const RawView& view) {
+    const auto call = [&](KeyRef key, uint64_t value, const RawView& view) {
       name_number(index.table, view);
       return visit(index.table.base()->number_of(key), value, view);
-    });
+    };
+    if (range.by_columns) return Base::do_scan_index(index, range, options, call);
+    const EncodedKey from(range.from.number()), to(range.to.number());
+    return Base::do_scan_index(index, {range, from.ref(), to.ref()}, options, call);
   }
   Status do_insert(const TableRef& table, KeyRef key, const void* row, size_t size) override {
     return with_key(table, key, [&](KeyRef bytes) { return Base::do_insert(table, bytes, row, size); });

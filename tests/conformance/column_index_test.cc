@@ -376,7 +376,7 @@ TEST_P(DescribedIndexTest, AValueThatIsTooLongIsRefusedAndNothingChanges) {
   transact(db_, [&](Transaction& txn) {
     refused(put(txn, 2, {std::string(1100, 'n')}));
     refused(put(txn, 1, {std::string(1100, 'n')}));
-    refused(txn.insert(people_, 3, row.begin().set("name", std::string(1014, 'n'))));
+    refused(txn.insert(people_, 3, row.begin().set("name", std::string(1024, 'n'))));
     EXPECT_OK(put(txn, 4, {std::string(1013, 'n')})) << "1024 bytes with the key";
     refused(txn.update(people_, 1, row, [](RowBuilder& change) { change.set("name", std::string(2000, 'n')); }));
     EXPECT_CODE(Code::kNotFound, txn.get(people_, 2));
