@@ -26,7 +26,11 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
   typename Tree::Contents leaf;
   typename Tree::Hint hint;
   while (!rest.empty()) {
-    tree.read_leaf(forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to, direction, hint, leaf);
+    const Bound<typename Tree::Key> at = forward ? Bound<typename Tree::Key>{rest.from, false} : rest.to;
+    // The radix tree returns any number of entries, and each of them costs a cache miss.
+    if constexpr (requires { tree.read_leaf(at, direction, hint, leaf, &rest, limit); })
+      tree.read_leaf(at, direction, hint, leaf, &rest, limit);
+    else tree.read_leaf(at, direction, hint, leaf);
     const Range<typename Tree::Key> covered = intersection(rest, leaf.range);
     track(leaf.witnesses, covered);
     // If an empty neighbour has been unlinked, the scan may read the same leaf again, now with a

@@ -124,7 +124,12 @@ class RadixTree {
   // direction is forward, the range starts at `at`; otherwise it ends just below `at`. With byte
   // keys, the range may be empty at the end of a long path although the tree has more entries
   // beyond the range.
-  void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents);
+  //
+  // Every entry costs a cache miss. If `within` is given, the function reads at most one entry
+  // beyond this range in the direction of the scan. It returns at most `most` entries, which is at
+  // least 1.
+  void read_leaf(const Bound<Key>& at, Direction direction, Hint& hint, Contents& contents, const Range<Key>* within = nullptr,
+                 uint64_t most = Contents::kCapacity);
 
   // The number of entries; approximate while other threads write.
   size_t size() const { return static_cast<size_t>(std::max(counts_.entries(), int64_t{0})); }

@@ -15,8 +15,9 @@ namespace elider::index {
 template <sync::Policy Sync, class KeyType>
 class RadixTree<Sync, KeyType>::Walk {
  public:
-  Walk(RadixRef root, const Bound<Key>& at, bool forward, Contents& contents)
-      : root_(root), at_(at), forward_(forward), contents_(contents), buffer_(contents.buffers[1 - contents.buffer]) {}
+  Walk(RadixRef root, const Bound<Key>& at, bool forward, Contents& contents, const Range<Key>* within, size_t most)
+      : root_(root), at_(at), forward_(forward), within_(within), most_(most), contents_(contents),
+        buffer_(contents.buffers[1 - contents.buffer]) {}
 
   // Returns false if another operation interfered.
   bool run() {
@@ -109,7 +110,7 @@ class RadixTree<Sync, KeyType>::Walk {
       if (Traits::is_leaf(entry, step.node.depth(), at)) {
         const Key key = Traits::key_of(entry);
         if (key < at_.key) continue;
-        if (contents_.count == Contents::kCapacity) return to = {copy(key), false}, true;
+        if (contents_.count == most_ || (within_ != nullptr && !within_->to.above(key))) return to = {copy(key), false}, true;
         add(entry);
         continue;
       }
@@ -141,7 +142,7 @@ class RadixTree<Sync, KeyType>::Walk {
       if (Traits::is_leaf(entry, step.node.depth(), at)) {
         const Key key = Traits::key_of(entry);
         if (!at_.above(key)) continue;
-        if (contents_.count == Contents::kCapacity) return from = Traits::after(key, buffer_), turned();
+        if (contents_.count == most_ || (within_ != nullptr && key < within_->from)) return from = Traits::after(key, buffer_), turned();
         add(entry);
         continue;
       }
@@ -188,6 +189,8 @@ class RadixTree<Sync, KeyType>::Walk {
   const RadixRef root_;
   const Bound<Key> at_;
   const bool forward_;
+  const Range<Key>* const within_;  // null: any
+  const size_t most_;
   Contents& contents_;
   typename Traits::Buffer& buffer_;
   RadixFew<Step, Contents::kNodesMax> steps_;
@@ -195,12 +198,14 @@ class RadixTree<Sync, KeyType>::Walk {
 };
 
 template <sync::Policy Sync, class KeyType>
-void RadixTree<Sync, KeyType>::read_leaf(const Bound<Key>& at, Direction direction, Hint&, Contents& contents) {
+void RadixTree<Sync, KeyType>::read_leaf(const Bound<Key>& at, Direction direction, Hint&, Contents& contents,
+                                         const Range<Key>* within, uint64_t most) {
   const Bound<Key> from = at;  // a copy, because `at` may refer to the contents
+  const auto entries = static_cast<size_t>(std::clamp<uint64_t>(most, 1, Contents::kCapacity));
   Spin spin;
   while (true) {
     const bool done = Sync::section(latch_, sync::Operation::kScan, [&]() -> bool {
-      return Walk(root(), from, direction == Direction::kForward, contents).run();
+      return Walk(root(), from, direction == Direction::kForward, contents, within, entries).run();
     });
     if (done) [[likely]] break;
     spin.wait();
