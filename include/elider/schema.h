@@ -98,9 +98,9 @@ inline IndexColumn descending(std::string_view name) {
 // 0.0, and all NaNs are equal.
 //
 // The encoded columns and the row's key must have at most kIndexEntryBytesMax bytes together. In
-// text and bytes, a byte 0 or 1 takes two bytes, so a kBytes column that is mostly zeros should have
-// at most 500 bytes. A write of a row for which this is not the case returns kInvalidArgument, with
-// a message that names the index, the column and the key, and does not change the row.
+// text and bytes, a byte 0 or 1 takes two bytes, so a kBytes column that is mostly zeros should
+// have at most 500 bytes. A write of a row for which this is not the case returns kInvalidArgument,
+// with a message that names the index, the column and the key, and does not change the row.
 //
 // The value of the other kind of index is a number that the C++ function `key` computes from a row.
 // Files do not contain the function.
