@@ -289,7 +289,8 @@ Status Replay::load_tables(const log::Checkpoint& checkpoint) {
   for (;;) {
     if (Status status = part->next(&block); !status.ok()) return status;
     if (block.kind != log::BlockKind::kTable) break;
-    Described table{{}, "'" + part->path() + "' at byte " + std::to_string(block.offset)};
+    Described table;
+    table.where = "'" + part->path() + "' at byte " + std::to_string(block.offset);
     if (Status status = txn::decode_table(block.payload, &table.record); !status.ok())
       return reworded(status.code(), table.where + ": ", status);
     described.push_back(std::move(table));
