@@ -1,8 +1,9 @@
 // Two versions of a program: version 2 adds a column to the table that version 1 has created.
 //
-// Version 1 stores orders with a customer and a quantity. Version 2 also stores their state. It
-// opens the same folder, adds the column, and reads the orders of version 1 with the default state.
-// The rows are not rewritten.
+// Version 1 stores orders with a customer and a quantity. Version 2 also stores their state, and
+// calls the customer a client. It opens the same folder, renames the column and adds the other one,
+// and reads the orders of version 1 with the default state. The rows are not rewritten. Version 2
+// may also open a folder that is new, or that it has upgraded before.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -36,18 +37,30 @@ Status run(const std::string& folder) {
 namespace version_2 {
 
 // The new column comes last, and has a default.
-RowSchema orders() { return version_1::orders().column("state", RowType::kText, {.default_value = "new"}); }
+RowSchema orders() {
+  return RowSchema("orders")
+      .column("client", RowType::kText)
+      .column("quantity", RowType::kInt32)
+      .column("state", RowType::kText, {.default_value = "new"});
+}
+
+// A database cannot guess what was renamed, so the program does it first, if the old name exists.
+Status rename_customer(elider::Database& db) {
+  const auto table = db.described_table("orders");
+  if (!table.ok() || !table->position("customer").ok()) return {};
+  return db.rename_column("orders", "customer", "client");
+}
 
 Status run(const std::string& folder) {
   elider::Options options{.data_folders = {folder}};
   options.upgrade = true;
   ELIDER_ASSIGN(auto db, elider::Database::open(options));
-  ELIDER_ASSIGN(auto table, db.create_table(orders()));
+  ELIDER_TRY(rename_customer(db));
+  ELIDER_ASSIGN(auto table, db.create_table(orders()));  // adds the column
   RowBuilder row(table);
   ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
     return txn.update(table, 1, row, [](RowBuilder& order) { order.set("state", "sent"); });
   }));
-  ELIDER_TRY(db.rename_column("orders", "customer", "client"));
   return db.run_read_only([&](Transaction& txn) {
     return txn.scan(table, elider::KeyRange{}, {}, [](Key key, const RowReader& order) -> Status {
       ELIDER_ASSIGN(const std::string client, order.get<std::string>("client"));
@@ -65,6 +78,7 @@ int main() {
   const auto folder = std::filesystem::temp_directory_path() / "elider_example_upgrade";
   std::filesystem::remove_all(folder);
   Status status = version_1::run(folder);
+  if (status.ok()) status = version_2::run(folder);
   if (status.ok()) status = version_2::run(folder);
   // The table now has columns that version 1 does not know.
   const Status old = version_1::run(folder);

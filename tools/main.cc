@@ -41,7 +41,7 @@ constexpr const char* kExamples =
     "Exit code: 0 success; 1 failure; 2 an option is invalid, and the command did not run; 3 this machine does\n"
     "not have the hardware transactions that elider-lab htm and elider-lab elision need; 130 Ctrl-C ended a benchmark, which\n"
     "reported its results up to then.\n"
-    "All commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
+    "Most commands: --json FILE writes the results as JSON to FILE, or with - to standard output.";
 
 // Replaces this process by elider-bench. Returns an exit code only if that fails.
 int become_bench(char** arguments) {

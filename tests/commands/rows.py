@@ -176,6 +176,16 @@ def creates():
     run("import", "made", "items", "made.jsonl", "--key", "sku", "--create", "--types", "price:decimal(2),n:int8?")
     expect(run("rows", "made", "items", "--format", "jsonl") == '{"key":"a1","tags":[1,2],"price":12.50,"n":7,"more":null}\n'
            '{"key":"b","tags":null,"price":0.10,"n":null,"more":{"x":null}}\n', "created from JSON lines")
+    # Types that keep all digits, and a failed import that leaves no table.
+    digits = write("digits.csv", "key,zip,large,small\n1,01234,12345678901234567890,0.10\n2,98765,0.5,0.25\n")
+    made = run("import", "made", "digits", digits, "--create")
+    expect("number keys; columns zip text, large text, small double" in made, f"the inferred types: {made}")
+    expect(run("export", "made", "digits").splitlines()[1] == "1,01234,12345678901234567890,0.1", "digits")
+    odd = run("import", "made", "odd", write("odd.csv", "key,n\n9,1\n-5,2\n"), "--create")
+    expect("text keys, because key '-5' in line 3 is not a number" in odd, f"the reason for text keys: {odd}")
+    twice = write("twice.csv", "key,n\n1,1\n1,2\n")
+    run("import", "made", "twice", twice, "--create", code=1)
+    expect("twice" not in [table["name"] for table in tables_of("made")], "the table of a failed import")
     expect("exists" in run("import", "made", "items", "made.jsonl", "--key", "sku", "--create", code=2), "--create of an existing table")
     csv_text = b"key,note\n7,seven\n"
     run("import", "made", "orders", "-", "--format", "csv", "--columns", "note", stdin=csv_text)

@@ -1,6 +1,7 @@
 #include "tools/rows/import.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -122,6 +123,27 @@ class Import {
   uint64_t updated_ = 0;
 };
 
+// Returns the digits of a number from the first to the last that is not zero, without sign, point
+// and exponent.
+std::string significant_digits(std::string_view text) {
+  std::string digits;
+  for (const char c : text.substr(0, text.find_first_of("eE")))
+    if (c >= '0' && c <= '9' && !(digits.empty() && c == '0')) digits += c;
+  return digits.substr(0, digits.find_last_not_of('0') + 1);
+}
+// Returns true if a double gives the digits of this number back.
+bool fits_double(std::string_view text, double number) {
+  constexpr size_t kDigitsOfEveryDouble = 15;
+  const std::string digits = significant_digits(text);
+  if (digits.size() <= kDigitsOfEveryDouble || !std::isfinite(number)) return true;
+  return significant_digits(fmt::format("{:.{}e}", number, digits.size() - 1)) == digits;
+}
+// Returns true for digits such as a postal code, whose zeros a number would lose.
+bool has_leading_zero(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
 // What the values of a column have in common: the first of these types that can hold all of them.
 constexpr RowType kInferred[] = {RowType::kBool, RowType::kInt64, RowType::kUInt64, RowType::kDouble, RowType::kTimestamp, RowType::kUuid};
 struct Inferred {
@@ -140,7 +162,10 @@ struct Inferred {
     for (size_t i = 0; i < std::size(kInferred); ++i) {
       if (!possible[i]) continue;
       const bool word = cell.text == "true" || cell.text == "false";
-      possible[i] = (kInferred[i] != RowType::kBool || word) && parse_value({.type = kInferred[i]}, cell.text, storage).ok();
+      const Result<RowValue> value = parse_value({.type = kInferred[i]}, cell.text, storage);
+      possible[i] = value.ok() && (kInferred[i] != RowType::kBool || word);
+      if (kInferred[i] == RowType::kDouble && possible[i]) possible[i] = fits_double(cell.text, value->number());
+      if (kInferred[i] <= RowType::kDouble && has_leading_zero(cell.text)) possible[i] = false;
     }
   }
   RowType type() const {
@@ -150,7 +175,9 @@ struct Inferred {
       if (possible[i]) return kInferred[i];
     return RowType::kText;
   }
-  bool numbers() const { return any && possible[2]; }
+  bool numbers() const { return possible[2]; }
+  // The first value that is not a number from 0 to 2^64 - 1, and its line.
+  std::pair<std::string, uint64_t> not_number;
 };
 
 struct GivenType {
@@ -185,7 +212,8 @@ Status import_file(Database& db, const TableFields& table, const ImportOptions& 
   return status;
 }
 
-Result<Schema> infer_schema(const std::string& table, const ImportOptions& options, const std::vector<std::string>& types) {
+Result<Schema> infer_schema(const std::string& table, const ImportOptions& options, const std::vector<std::string>& types,
+                            std::string* description) {
   Result<std::map<std::string, GivenType>> given = parse_types(types);
   if (!given.ok()) return given.status();
   const Result<std::unique_ptr<RecordReader>> reader = RecordReader::open(options.file, options.format);
@@ -197,7 +225,11 @@ Result<Schema> infer_schema(const std::string& table, const ImportOptions& optio
     if (!found.ok()) return found.status();
     if (!*found) break;
     columns.resize((*reader)->names().size());
-    for (size_t i = 0; i < columns.size(); ++i) columns[i].see((*reader)->cells()[i]);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const bool numbers = columns[i].numbers();
+      columns[i].see((*reader)->cells()[i]);
+      if (numbers && !columns[i].numbers()) columns[i].not_number = {std::string((*reader)->cells()[i].text), (*reader)->line()};
+    }
     if (rows % 1024 == 0) line.show("finding the types", (*reader)->percent());
   }
   const std::vector<std::string>& names = (*reader)->names();
@@ -219,7 +251,8 @@ Result<Schema> infer_schema(const std::string& table, const ImportOptions& optio
   }
   // The type of the key may be given, so that a file whose first keys are digits can have text.
   const auto key_type = given->find(key);
-  const bool numbers = key_type == given->end() ? columns[key_at].numbers() : key_type->second.type.type == RowType::kUInt64;
+  const bool all_numbers = columns[key_at].any && columns[key_at].numbers();
+  const bool numbers = key_type == given->end() ? all_numbers : key_type->second.type.type == RowType::kUInt64;
   if (key_type != given->end()) {
     if (!numbers && key_type->second.type.type != RowType::kText && key_type->second.type.type != RowType::kBytes)
       return Status::invalid_argument(fmt::format("--types: the key '{}' must be uint64, text or bytes", shown(key)));
@@ -228,6 +261,14 @@ Result<Schema> infer_schema(const std::string& table, const ImportOptions& optio
   if (!given->empty())
     return Status::invalid_argument(
         fmt::format("--types: {} does not have a column '{}'", (*reader)->where(1), shown(given->begin()->first)));
+  const auto& [odd, line_of_odd] = columns[key_at].not_number;
+  *description = numbers ? "number keys" : "text keys";
+  if (!numbers && line_of_odd != 0)
+    *description += fmt::format(", because key '{}' in line {} is not a number from 0 to 2^64 - 1", shown(odd), line_of_odd);
+  for (size_t i = 0; i < schema.columns(); ++i) {
+    const RowColumn& column = schema.column(i);
+    *description += fmt::format("{}{} {}", i == 0 ? "; columns " : ", ", shown(column.name), type_name(value_type_of(column)));
+  }
   return numbers ? schema.table_schema() : schema.table_schema<Bytes>();
 }
 

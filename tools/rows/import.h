@@ -31,8 +31,10 @@ Status import_file(Database& db, const TableFields& table, const ImportOptions& 
 // Reads the whole file, and describes a table of described rows whose columns can hold all of its
 // values. `types` gives the types of columns, as "column:type" or, for nullable columns,
 // "column:type?". All other columns are nullable. Keys are numbers if all of them are numbers,
-// and otherwise text.
+// and otherwise text. Digits that a number would lose make a column text. *description is a text
+// about the keys and the columns.
 //   kInvalidArgument  the file does not have a column for the keys, or a type is unknown
-Result<Schema> infer_schema(const std::string& table, const ImportOptions& options, const std::vector<std::string>& types);
+Result<Schema> infer_schema(const std::string& table, const ImportOptions& options, const std::vector<std::string>& types,
+                            std::string* description);
 
 }  // namespace elider::tools

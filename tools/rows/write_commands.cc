@@ -90,8 +90,9 @@ Status create_table(Database& db, const Schema& schema) {
 Status run_import(const WriteChosen& chosen) {
   if (Status status = refuse_internal_table(chosen.table); !status.ok()) return status;
   std::optional<Schema> created;
+  std::string description;
   if (chosen.create) {  // before a folder is created
-    Result<Schema> schema = infer_schema(chosen.table, chosen.import, chosen.types);
+    Result<Schema> schema = infer_schema(chosen.table, chosen.import, chosen.types, &description);
     if (!schema.ok()) return schema.status();
     created = *std::move(schema);
   }
@@ -102,10 +103,15 @@ Status run_import(const WriteChosen& chosen) {
   const Result<TableFields> table = find_fields(*db, chosen.table);
   if (!table.ok()) return table.status();
   Imported imported;
-  Status status = close(*db, import_file(*db, *table, chosen.import, &imported));
+  Status status = import_file(*db, *table, chosen.import, &imported);
+  // The next attempt may need other types.
+  if (!status.ok() && created.has_value() && imported.written == 0) static_cast<void>(db->drop_table(chosen.table));
+  status = close(*db, status);
   if (!status.ok() && imported.written != 0)
-    return Status(status.code(), fmt::format("{} ({} rows were imported before)", words_of(status), imported.written));
+    return Status(status.code(), fmt::format("{} ({} {} imported before; when the file is corrected, --on-conflict skip leaves them out)",
+                                             words_of(status), imported.written, imported.written == 1 ? "row was" : "rows were"));
   if (!status.ok()) return status;
+  if (created.has_value()) fmt::print("created table '{}' with {}\n", shown(chosen.table), description);
   fmt::print("imported {} rows into table '{}'", imported.written, shown(chosen.table));
   if (imported.skipped != 0) fmt::print(", and skipped {} rows whose keys exist", imported.skipped);
   fmt::print("\n");
