@@ -317,9 +317,9 @@ class RowBuilder {
   // Sets a column. A column may be set more than once; the last value counts. `value` has a type
   // that elider/row_value.h lists, or is nullptr, std::nullopt, a std::optional or a RowValue.
   //   kInvalidArgument  the column does not exist, or was dropped; the value has another type; a
-  //                     number
-  //                     is out of range; text is not UTF-8; JSON is malformed; null in a column
-  //                     that is not nullable; the row is longer than RowSchema::row_bytes_max()
+  //                     number is out of range; text is not UTF-8; JSON is malformed; null in a
+  //                     column that is not nullable; the row is longer than
+  //                     RowSchema::row_bytes_max()
   //   kMemoryLimit      the process is out of memory
   template <class T>
   RowBuilder& set(size_t column, const T& value) {

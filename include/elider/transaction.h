@@ -9,6 +9,9 @@
 // procedure returned or threw and runs the procedure again.
 // All operations, including scans, see the transaction's own writes.
 //
+// The file is long because it has the operations in four forms, which belong to one class: for rows
+// of a known type, for byte keys, for described rows, and without types.
+//
 // Every operation may return:
 //   kInvalidArgument  the table or columns belong to another database, a row has a wrong size, or
 //                     its entry in an index by columns would be too long

@@ -1,6 +1,7 @@
 // Internals of elider/tuple.h: how C++ values are encoded as fields of a tuple, and decoded.
 //
-// Programs include elider/tuple.h instead. docs/formats.md, "Tuple encoding", describes the bytes.
+// Encoding and decoding are in one long file, because they must agree for every type. Programs
+// include elider/tuple.h instead. docs/formats.md, "Tuple encoding", describes the bytes.
 // All bytes of a descending field are inverted. The template parameter kFlip is true for such
 // fields. Thread safety: all functions are pure.
 #pragma once

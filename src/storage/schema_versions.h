@@ -2,8 +2,8 @@
 //
 // Each change of the schema adds a version. The earlier versions are kept as long as the table, so
 // threads may use a schema while it is being replaced, and a checkpoint can store the schema of its
-// snapshot. Thread safety: one thread at a time may call add() and set_first(). All threads may
-// call the other functions.
+// snapshot. Thread safety: one thread at a time may call add(). All threads may call the
+// other functions.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Single rows: copying against writing, inserting one key twice, reinserting against unlinking, and
-// leaves and buckets that split while they are read.
+// leaves and buckets that split while they are read. The file is long because these tests share one
+// fixture.
 #include <gtest/gtest.h>
 
 #include <algorithm>
