@@ -138,6 +138,9 @@ class RowSchema {
   // SecondaryIndex describes the order and the limits. Database::create_table() reports mistakes.
   RowSchema& index(std::string name, const std::vector<IndexColumn>& columns);
   RowSchema& unique_index(std::string name, const std::vector<IndexColumn>& columns);
+  // Adds a ranked index by columns, such as ranked_index("by_score", {descending("score")}).
+  RowSchema& ranked_index(std::string name, const std::vector<IndexColumn>& columns);
+  RowSchema& unique_ranked_index(std::string name, const std::vector<IndexColumn>& columns);
   const std::vector<SecondaryIndex>& indexes() const { return layout_->indexes; }
   // The maximum size of a row, up to kDescribedRowBytesMax. kRowBytesMax by default.
   RowSchema& row_bytes_max(uint32_t bytes);

@@ -67,6 +67,7 @@ inline constexpr uint64_t kInlineRowsMax = uint64_t{1} << 33;
 inline constexpr uint32_t kSecondaryIndexesMax = 64;
 inline constexpr uint32_t kIndexColumnsMax = 64;     // columns of an index by columns
 inline constexpr uint32_t kIndexEntryBytesMax = 1024;  // the encoded columns and the primary key of a row
+inline constexpr uint32_t kRankedEntryBytesMax = kIndexEntryBytesMax - 2;  // the same, if the index is ranked
 
 // A column of an index by columns, and its direction.
 struct IndexColumn {
@@ -102,6 +103,12 @@ inline IndexColumn descending(std::string_view name) {
 // have at most 500 bytes. A write of a row for which this is not the case returns kInvalidArgument,
 // with a message that names the index, the column and the key, and does not change the row.
 //
+// An index by columns may be ranked. The number of rows in a range (Transaction::count), the number
+// of rows before a row (Transaction::rank) and the n-th row (ScanOptions::skip) then take
+// logarithmic time. A write of the index's columns costs more (docs/indexes.md), and an entry has
+// at most kRankedEntryBytesMax bytes. Procedures with operations cannot write the columns of such an
+// index, or insert or remove rows of its table.
+//
 // The value of the other kind of index is a number that the C++ function `key` computes from a row.
 // Files do not contain the function.
 struct SecondaryIndex {
@@ -119,14 +126,21 @@ struct SecondaryIndex {
   bool by_columns = false;
   // If not empty: for each of the columns of an index by columns, whether it is descending.
   std::vector<bool> descending = {};
+  // The engine also keeps the counts of the rows of an index by columns.
+  bool ranked = false;
 
   bool is_descending(size_t column) const { return column < descending.size() && descending[column]; }
   static SecondaryIndex of_columns(std::string name, const std::vector<IndexColumn>& columns, bool unique) {
-    SecondaryIndex index{std::move(name), unique, {}, {}, true, {}};
+    SecondaryIndex index{std::move(name), unique, {}, {}, true, {}, false};
     for (const IndexColumn& column : columns) {
       index.columns.push_back(column.name);
       index.descending.push_back(column.descending);
     }
+    return index;
+  }
+  static SecondaryIndex ranked_of_columns(std::string name, const std::vector<IndexColumn>& columns, bool unique) {
+    SecondaryIndex index = of_columns(std::move(name), columns, unique);
+    index.ranked = true;
     return index;
   }
 };
@@ -255,6 +269,15 @@ class SchemaOf {
   }
   SchemaOf& unique_index(std::string name, const std::vector<IndexColumn>& columns) {
     schema_.indexes.push_back(SecondaryIndex::of_columns(std::move(name), columns, true));
+    return *this;
+  }
+  // Adds a ranked index by columns, such as ranked_index("by_score", {descending("score")}).
+  SchemaOf& ranked_index(std::string name, const std::vector<IndexColumn>& columns) {
+    schema_.indexes.push_back(SecondaryIndex::ranked_of_columns(std::move(name), columns, false));
+    return *this;
+  }
+  SchemaOf& unique_ranked_index(std::string name, const std::vector<IndexColumn>& columns) {
+    schema_.indexes.push_back(SecondaryIndex::ranked_of_columns(std::move(name), columns, true));
     return *this;
   }
   // Adds an index of the value that key(const Row&) computes from these columns.

@@ -79,12 +79,14 @@ class PageMemory {
 template <class Range>
 class PagedScan {
  public:
-  PagedScan(Range range, const ScanOptions& options) : options_(options), now_{std::move(range), options.limit}, begin_(now_) {}
+  PagedScan(Range range, const ScanOptions& options)
+      : options_(options), now_{std::move(range), options.limit, options.skip}, begin_(now_) {}
 
  protected:
   struct Position {
     Range rest;
     uint64_t left;  // the number of rows that the limit still allows
+    uint64_t skip;  // the number of rows to skip before the next page
   };
   // Prepares for the next page in this transaction. Returns the options for a scan of `rows` rows.
   ScanOptions begin_page(const Transaction& txn, size_t rows);

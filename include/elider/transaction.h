@@ -50,6 +50,7 @@ namespace elider {
 
 namespace txn {
 class DeclaredTransaction;
+class Ranks;
 }
 namespace detail {
 template <class Range>
@@ -62,6 +63,10 @@ struct ScanOptions {
   uint64_t limit = kNoLimit;  // maximum number of rows
   bool reverse = false;       // in descending order
   ColumnsRef columns = {};    // the columns to fill in; by default all
+  // The number of rows to skip before the first one that is visited, from the end of the range if
+  // `reverse` is true. They do not count towards the limit. Only for ranked indexes, where it takes
+  // logarithmic time.
+  uint64_t skip = 0;
 };
 
 // An elider::DescribedTable (elider/described.h).
@@ -148,7 +153,7 @@ class Transaction {
   }
 
   // Counts the rows in a range of a secondary index, but at most `limit` rows. The time depends on
-  // the number of rows.
+  // the number of rows, unless the index is ranked.
   Result<uint64_t> count(const IndexRef& index, const ColumnRange& range, uint64_t limit = kNoLimit);
   Result<uint64_t> count(const IndexRef& index, const IndexRange& range, uint64_t limit = kNoLimit);
   template <class Row>
@@ -156,6 +161,50 @@ class Transaction {
     return count(static_cast<const IndexRef&>(index), range, limit);
   }
   Result<uint64_t> count(const IndexRef& index, const ByteIndexRange& range, uint64_t limit = kNoLimit);
+
+  // Returns the position of the row with this key in an index by columns. With it, a scan or count
+  // can begin or end at the row: count(by_score, range.before(*position)) is the row's rank within
+  // a range.
+  //   kNotFound         the key does not exist
+  //   kInvalidArgument  the index is not by columns
+  Result<ColumnPosition> position(const IndexRef& index, Key key) {
+    if (index.table.byte_keys()) [[unlikely]] return detail::refuse_number(index.table, key);
+    ColumnPosition at;
+    if (Status status = do_position(index, key, &at); !status.ok()) [[unlikely]] return status;
+    return at;
+  }
+  Result<ColumnPosition> position(const IndexRef& index, Bytes key) {
+    ColumnPosition at;
+    Status status = with_bytes(index.table, key, [&](detail::KeyRef ref) { return do_position(index, ref, &at); });
+    if (!status.ok()) [[unlikely]] return status;
+    return at;
+  }
+  // Returns the number of rows before the row with this key, or before a position, in a ranked
+  // index: the first row has rank 0. The row at a position need not exist.
+  //   kNotFound         the key does not exist
+  //   kInvalidArgument  the index is not ranked
+  Result<uint64_t> rank(const IndexRef& index, const ColumnPosition& position);
+  Result<uint64_t> rank(const IndexRef& index, Key key) { return rank_at(index, position(index, key)); }
+  Result<uint64_t> rank(const IndexRef& index, Bytes key) { return rank_at(index, position(index, key)); }
+  // The same for tables with tuple keys, such as rank(by_score, {7, "eu"}).
+  template <class Row, TupleKeyType KeyType>
+  Result<ColumnPosition> position(const Index<Row, KeyType>& index, const KeyArgument<KeyType>& key) {
+    return position_of<KeyType>(index, key);
+  }
+  template <class Row, TupleKeyType KeyType>
+  Result<uint64_t> rank(const Index<Row, KeyType>& index, const KeyArgument<KeyType>& key) {
+    return rank_at(index, position_of<KeyType>(index, key));
+  }
+  template <DescribedIndexType Index>
+    requires TupleKeyType<typename Index::Described::KeyType>
+  Result<ColumnPosition> position(const Index& index, const typename Index::Described::KeyParameter& key) {
+    return position_of<typename Index::Described::KeyType>(index, key);
+  }
+  template <DescribedIndexType Index>
+    requires TupleKeyType<typename Index::Described::KeyType>
+  Result<uint64_t> rank(const Index& index, const typename Index::Described::KeyParameter& key) {
+    return rank_at(index, position_of<typename Index::Described::KeyType>(index, key));
+  }
 
   // Visits all rows of a table, in no particular order, in a read-only transaction. This is the
   // fastest scan of a whole zoned table (SchemaOf::zoned), and the only scan of a hashed table.
@@ -667,6 +716,7 @@ class Transaction {
 
  private:
   friend class txn::DeclaredTransaction;  // forwards calls to another transaction
+  friend class txn::Ranks;                // reads and writes the counts of ranked indexes
   template <class Range>
   friend class detail::PagedScan;
   static const detail::KeyRef* refs(const Key* keys) { return reinterpret_cast<const detail::KeyRef*>(keys); }
@@ -704,7 +754,21 @@ class Transaction {
   Status scan_columns(const IndexRef& index, const ColumnRange& range, const ScanOptions& options, EachEntry visit) {
     if (Status status = detail::check_range(index, range); !status.ok()) [[unlikely]] return status;
     const detail::ByteRangeKeys entries(range.entries());
+    if (options.skip != 0) [[unlikely]] return scan_after_skipping(index, entries.range(), options, visit);
     return do_scan_index(index, detail::EntryRange(entries.range()), options, visit);
+  }
+  Status scan_after_skipping(const IndexRef& index, const detail::KeyRefRange& entries, ScanOptions options, EachEntry visit);
+  Status do_position(const IndexRef& index, detail::KeyRef key, ColumnPosition* position);
+  Result<uint64_t> rank_at(const IndexRef& index, const Result<ColumnPosition>& position) {
+    if (!position.ok()) [[unlikely]] return position.status();
+    return rank(index, *position);
+  }
+  template <class KeyType>
+  Result<ColumnPosition> position_of(const IndexRef& index, const KeyArgument<KeyType>& key) {
+    ColumnPosition at;
+    Status status = with_key<KeyType>(index.table, key, [&](detail::KeyRef ref) { return do_position(index, ref, &at); });
+    if (!status.ok()) [[unlikely]] return status;
+    return at;
   }
   // Converts `key` to the engine's format and returns operation(key). If the table does not accept
   // the key, returns an error instead.

@@ -45,6 +45,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kForgetReadersInRegion, "forget_readers_in_region"},
     {Mutant::kSkipPairValidation, "skip_pair_validation"},
     {Mutant::kForgetUniqueCheck, "forget_unique_check"},
+    {Mutant::kKeepDividedCount, "keep_divided_count"},
     {Mutant::kStaleByAddress, "stale_by_address"},
     {Mutant::kStaleBorrowed, "stale_borrowed"},
     {Mutant::kStaleByTicket, "stale_by_ticket"},

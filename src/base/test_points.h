@@ -114,6 +114,7 @@ enum class Mutant : uint32_t {
   kStaleByAddress,       // "stale_by_address": stale entries of an index by columns are compared by the addresses of their bytes
   kStaleBorrowed,        // "stale_borrowed": a stale entry refers to the bytes of the transaction that has listed it
   kStaleByTicket,        // "stale_by_ticket": a stale entry is removed without comparing it with its row
+  kKeepDividedCount,     // "keep_divided_count": an entry that divides an interval of a ranked index leaves the interval's count unchanged
   kOldVersionNewer,      // "old_version_newer": the snapshot number of an old version is one too large
   kShareSmallRow,        // "share_small_row": the old version of a row that is stored in its row block is not copied
   kTrustSmallCopy,       // "trust_small_copy": the copy of a row that is stored in its row block is not validated

@@ -86,7 +86,7 @@ Status EngineBase::upgrade(const Schema& wanted) {
 std::vector<TableRef> EngineBase::tables() const {
   std::vector<TableRef> all;
   for (txn::AnyTable* const table : catalog_.tables())
-    if (table->usable()) all.emplace_back(table);
+    if (table->usable() && !table->has_counts()) all.emplace_back(table);
   return all;
 }
 

@@ -29,7 +29,10 @@ class EngineBase : public Engine {
   Status prefault(uint64_t bytes) override;
   Result<TableRef> create_table(const Schema& schema) override;
   Status change_table(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change) override;
-  TableBase* find_table(std::string_view name) const override { return catalog_.find(name); }
+  TableBase* find_table(std::string_view name) const override {
+    txn::AnyTable* const table = catalog_.find(name);
+    return table != nullptr && table->has_counts() ? nullptr : table;
+  }
   std::vector<TableRef> tables() const override;
   Status open_data(const recovery::OpenHow& how, bool* may_skip) override { return data_.open(how, may_skip); }
   Status wait_durable(SnapshotNumber commit_number) override;

@@ -219,6 +219,16 @@ RowSchema& RowSchema::index(std::string name, const std::vector<IndexColumn>& co
   return *this;
 }
 
+RowSchema& RowSchema::ranked_index(std::string name, const std::vector<IndexColumn>& columns) {
+  change().indexes.push_back(SecondaryIndex::ranked_of_columns(std::move(name), columns, false));
+  return *this;
+}
+
+RowSchema& RowSchema::unique_ranked_index(std::string name, const std::vector<IndexColumn>& columns) {
+  change().indexes.push_back(SecondaryIndex::ranked_of_columns(std::move(name), columns, true));
+  return *this;
+}
+
 RowSchema& RowSchema::unique_index(std::string name, const std::vector<IndexColumn>& columns) {
   change().indexes.push_back(SecondaryIndex::of_columns(std::move(name), columns, true));
   return *this;

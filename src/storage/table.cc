@@ -148,9 +148,10 @@ Status check_index_columns(const Schema& schema, const SecondaryIndex& index, co
     }
     const auto found = std::find_if(schema.columns.begin(), schema.columns.end(), has_name);
     if (found == schema.columns.end()) return wrong(schema, named + "has column '" + name + "', which is not described");
-    if (found->size > kIndexEntryBytesMax)
+    const uint32_t entry_bytes_max = index.ranked ? kRankedEntryBytesMax : kIndexEntryBytesMax;
+    if (found->size > entry_bytes_max)
       return wrong(schema, named + "has column '" + name + "' of " + std::to_string(found->size) + " bytes; an entry has at most " +
-                               std::to_string(kIndexEntryBytesMax));
+                               std::to_string(entry_bytes_max));
   }
   return {};
 }
@@ -173,6 +174,7 @@ Status check_schema(const Schema& schema, bool may_lack) {
       continue;
     }
     if (!index.descending.empty()) return wrong(schema, named + "has directions, but is not by columns");
+    if (index.ranked) return wrong(schema, named + "is ranked, but has a key function; only an index by columns can be ranked");
     if (!index.key && !(may_lack && lacks_key_functions(schema))) return wrong(schema, named + "lacks a key function");
     if (index.key && may_lack && lacks_key_functions(schema))
       return wrong(schema, named + "has a key function, but another index lacks one");
@@ -251,6 +253,7 @@ std::string difference(size_t place, const SecondaryIndex& a, const SecondaryInd
   if (a.unique != b.unique) return named + (a.unique ? "is unique versus not unique" : "is not unique versus unique");
   if (a.by_columns != b.by_columns) return named + (a.by_columns ? "is by columns versus" : "has a key function versus being by columns") +
                                            (a.by_columns ? " having a key function" : "");
+  if (a.ranked != b.ranked) return named + (a.ranked ? "is ranked versus not ranked" : "is not ranked versus ranked");
   if (a.columns != b.columns) return named + "reads columns " + list(a.columns) + " versus " + list(b.columns);
   for (size_t i = 0; i < a.columns.size(); ++i)
     if (a.is_descending(i) != b.is_descending(i))

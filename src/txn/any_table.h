@@ -100,6 +100,19 @@ class AnyTable : public detail::TableBase {
 
   uint32_t secondary_count() const { return secondary_count_; }
   StaleEntries& stale() { return stale_; }
+  // The table with the counts of secondary index i (txn/ranks.h), or null if the index is not
+  // ranked. ranked_indexes() has a bit for each ranked index.
+  AnyTable* ranks(uint32_t i) const { return i < ranks_.size() ? ranks_[i] : nullptr; }
+  uint64_t ranked_indexes() const { return ranked_indexes_; }
+  // True if the table has the counts of another table's index.
+  bool has_counts() const { return has_counts_; }
+  // Called before any transaction can find this table.
+  void set_ranks(uint32_t i, AnyTable& counts) {
+    if (ranks_.size() <= i) ranks_.resize(i + 1);
+    ranks_[i] = &counts;
+    ranked_indexes_ |= uint64_t{1} << i;
+    counts.has_counts_ = true;
+  }
   // True if hardware transactions access the table's rows.
   bool regions() const { return regions_; }
 
@@ -228,6 +241,9 @@ class AnyTable : public detail::TableBase {
   uint32_t secondary_count_;  // constant after recovery
   const std::vector<std::unique_ptr<const ColumnIndex>> column_indexes_;  // null for indexes with key functions
   const bool regions_;
+  bool has_counts_ = false;
+  uint64_t ranked_indexes_ = 0;
+  std::vector<AnyTable*> ranks_;  // by index; shorter if the last indexes are not ranked
   std::atomic<int64_t> recovered_rows_{0};
   std::atomic<uint64_t> portions_swept_{0};
   std::atomic<bool> swept_{false};

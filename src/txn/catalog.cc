@@ -1,14 +1,17 @@
 #include "txn/catalog.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "base/status_words.h"
 #include "base/test_points.h"
 #include "elider/history.h"
 #include "log/log.h"
+#include "txn/ranks.h"
 #include "txn/refuse.h"
 #include "txn/sweep.h"
 #include "txn/table_record.h"
@@ -16,26 +19,62 @@
 namespace elider::txn {
 
 namespace {
+// A table of counts has two versions: the one with which it is created, and its removal.
+constexpr uint32_t kDroppedCountsVersion = 1;
+
 Status not_found(std::string_view name) { return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist"); }
 }  // namespace
 
 // -- tables ---------------------------------------------------------------------------------------
 
-Status Catalog::check_room(const std::string& name) const {
+Status Catalog::check_room(const std::string& name, size_t tables) const {
   // Does not need mutex_: only the holder of creation_mutex_ adds tables.
-  if (slots_.size() < kTablesMax) return {};
+  if (slots_.size() + tables <= kTablesMax) return {};
   return Status::invalid_argument("table '" + name + "': the database has already had " + std::to_string(kTablesMax) +
                                   " tables, the maximum, which includes dropped tables");
 }
 
-Result<std::unique_ptr<AnyTable>> Catalog::make(const Schema& schema) {
-  std::unique_ptr<AnyTable> made = maker_.make(schema, static_cast<uint32_t>(slots_.size()), store_, maker_.protocol_bytes);
+Result<std::unique_ptr<AnyTable>> Catalog::make(const Schema& schema, uint32_t id) {
+  std::unique_ptr<AnyTable> made = maker_.make(schema, id, store_, maker_.protocol_bytes);
   made->make_zones(memory_);
   if (!made->make_inline_rows(memory_))
     return Status(Code::kMemoryLimit,
                   "table '" + schema.name + "': not enough memory for " + std::to_string(schema.inline_rows) + " inline rows");
   made->set_elision(store_.laboratory.elision);
   return made;
+}
+
+// Makes the tables of the counts of ranked indexes. They get the ids after that of `table`.
+Status Catalog::make_counts(AnyTable& table, std::vector<std::unique_ptr<AnyTable>>* made) {
+  for (uint32_t i = 0; i < table.schema().indexes.size(); ++i) {
+    if (!table.schema().indexes[i].ranked) continue;
+    const Schema schema = rank_schema(table.id(), i);
+    if (find_locked(schema.name) != nullptr)
+      return Status::invalid_argument("table '" + table.schema().name + "', index '" + table.schema().indexes[i].name +
+                                      "': the counts need a table named '" + schema.name + "', but this table already exists; rename it");
+    Result<std::unique_ptr<AnyTable>> counts = make(schema, table.id() + static_cast<uint32_t>(made->size()));
+    if (!counts.ok()) return counts.status();
+    table.set_ranks(i, **counts);
+    made->push_back(*std::move(counts));
+  }
+  return {};
+}
+
+// Finds the tables of the counts of recovered tables.
+Status Catalog::link_counts() {
+  for (const Slot& slot : slots_) {
+    if (slot.table == nullptr || slot.table->dropped()) continue;
+    AnyTable& table = *slot.table;
+    for (uint32_t i = 0; i < table.schema().indexes.size(); ++i) {
+      if (!table.schema().indexes[i].ranked) continue;
+      const auto counts = names_.find(rank_table_name(table.id(), i));
+      if (counts == names_.end() || !storage::difference(counts->second->schema(), rank_schema(table.id(), i)).empty())
+        return Status(Code::kCorrupt, "table '" + table.schema().name + "', index '" + table.schema().indexes[i].name +
+                                          "': the table '" + rank_table_name(table.id(), i) + "' with its counts is missing");
+      table.set_ranks(i, *counts->second);
+    }
+  }
+  return {};
 }
 
 // The sink is called before any thread can find the table, so the history names the table before a
@@ -62,28 +101,35 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
                     "table '" + schema.name + "' was opened without its secondary indexes (Options::leave_out_indexes)");
     return there;
   }
-  if (Status status = check_room(schema.name); !status.ok()) return status;
-  Result<std::unique_ptr<AnyTable>> made = make(schema);
-  if (!made.ok()) return made.status();
-  AnyTable* const table = made->get();
-  std::vector<std::byte> record;
-  encode_table(table->id(), schema, &record);
+  const auto ranked = std::count_if(schema.indexes.begin(), schema.indexes.end(), [](const SecondaryIndex& i) { return i.ranked; });
+  if (Status status = check_room(schema.name, 1 + static_cast<size_t>(ranked)); !status.ok()) return status;
+  Result<std::unique_ptr<AnyTable>> first = make(schema, static_cast<uint32_t>(slots_.size()));
+  if (!first.ok()) return first.status();
+  AnyTable* const table = first->get();
+  std::vector<std::unique_ptr<AnyTable>> made;
+  made.push_back(*std::move(first));
+  if (Status status = make_counts(*table, &made); !status.ok()) return status;
+  std::vector<std::vector<std::byte>> records(made.size());
   std::map<std::string, AnyTable*, std::less<>> named;
-  named.emplace(schema.name, table);
+  for (size_t i = 0; i < made.size(); ++i) {
+    encode_table(made[i]->id(), made[i]->schema(), &records[i]);
+    named.emplace(made[i]->schema().name, made[i].get());
+  }
+  const std::vector<std::span<const std::byte>> all(records.begin(), records.end());
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(mutex_);
-    if (room_alone) return slots_.reserve(slots_.size() + 1);
-    slots_.push_back({*std::move(made), 0});
+    if (room_alone) return slots_.reserve(slots_.size() + made.size());
+    for (std::unique_ptr<AnyTable>& each : made) slots_.push_back({std::move(each), 0});
     names_.merge(named);
   };
   add(true);
   SnapshotNumber number = 0;
-  if (Status status = log_record(record, &number); !status.ok()) return status;
-  table->set_created(number);
+  if (Status status = log_records(all, &number); !status.ok()) return status;
+  for (const std::unique_ptr<AnyTable>& each : made) each->set_created(number);
   ELIDER_TEST_POINT("catalog.table_logged");
   // If the sink throws, the table still exists, because the log already records it.
   try {
-    tell_history(*table);
+    for (const std::unique_ptr<AnyTable>& each : made) tell_history(*each);
   } catch (...) {
     add(false);
     throw;
@@ -92,19 +138,28 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
   return table;
 }
 
-// Appends a record to the log. The caller holds creation_mutex_, so the threads that change tables
-// do not use the log's last worker at the same time.
-Status Catalog::log_record(std::span<const std::byte> record, SnapshotNumber* number) {
+// Appends records, which get the same number, to the log. The caller holds creation_mutex_, so the
+// threads that change tables do not use the log's last worker at the same time. If an error occurs
+// after the first record, the log has failed, and recovery does not find any of the records.
+Status Catalog::log_records(std::span<const std::span<const std::byte>> records, SnapshotNumber* number) {
   log::Log* const log = store_.log;
   *number = store_.snapshots.current();
   if (log == nullptr) return {};
   const uint32_t worker = store_.workers.workers_max();
-  std::byte* place = nullptr;
-  if (Status status = log->reserve(worker, record.size(), &place); !status.ok()) return status;
-  log->begin_commit(worker);
-  std::memcpy(place, record.data(), record.size());
-  *number = store_.snapshots.current();
-  log->publish(worker, *number, record.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    std::byte* place = nullptr;
+    Status status = log->reserve(worker, records[i].size(), &place);
+    if (!status.ok()) {
+      if (i != 0) log->end_commit(worker);
+      return status;
+    }
+    if (i == 0) {
+      log->begin_commit(worker);
+      *number = store_.snapshots.current();
+    }
+    std::memcpy(place, records[i].data(), records[i].size());
+    log->publish(worker, *number, records[i].size());
+  }
   log->end_commit(worker);
   return {};
 }
@@ -191,6 +246,7 @@ Status Catalog::end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* numb
     table.set_usable(true);
     return status;
   };
+  std::vector<AnyTable*> dropped;  // the tables of counts
   try {
     ELIDER_TEST_POINT("catalog.drop_begun");
     const uint64_t now = now_ns(), deadline_ns = wait_us > (~uint64_t{0} - now) / 1000 ? ~uint64_t{0} : now + 1000 * wait_us;
@@ -204,16 +260,30 @@ Status Catalog::end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* numb
     const uint32_t version = table.versions().current().version + 1;
     std::vector<std::byte> record;
     encode_dropped_table(table.id(), table.schema().name, &record, version);
-    if (Status status = log_record(record, number); !status.ok()) return keep(std::move(status));
+    std::vector<AnyTable*> counts;
+    std::vector<std::vector<std::byte>> records{std::move(record)};
+    for (const uint32_t i : Bits(table.ranked_indexes())) {
+      counts.push_back(table.ranks(i));
+      encode_dropped_table(counts.back()->id(), counts.back()->schema().name, &records.emplace_back(), kDroppedCountsVersion);
+    }
+    const std::vector<std::span<const std::byte>> all(records.begin(), records.end());
+    dropped = std::move(counts);
+    if (Status status = log_records(all, number); !status.ok()) return keep(std::move(status));
     ELIDER_TEST_POINT("catalog.drop_logged");
     std::unique_lock lock(mutex_);
-    slots_[table.id()].dropped_version = version;
-    names_.erase(table.schema().name);
-    table.set_dropped(*number);
+    const auto drop = [&](AnyTable& one, uint32_t as_version) {
+      slots_[one.id()].dropped_version = as_version;
+      names_.erase(one.schema().name);
+      one.set_usable(false);
+      one.set_dropped(*number);
+    };
+    for (AnyTable* const each : dropped) drop(*each, kDroppedCountsVersion);
+    drop(table, version);
   } catch (const std::bad_alloc&) {
     return keep(Status(Code::kMemoryLimit, Cause::kMemoryLimit));
   }
   sweep_soon(table);
+  for (AnyTable* const each : dropped) sweep_soon(*each);
   return {};
 }
 
@@ -233,7 +303,7 @@ void Catalog::sweep_soon(AnyTable& table) {
 Result<AnyTable*> Catalog::recover(const Schema& schema, uint32_t version) {
   if (Status status = storage::check_schema(schema, true); !status.ok()) return status;
   if (Status status = check_room(schema.name); !status.ok()) return status;
-  Result<std::unique_ptr<AnyTable>> made = make(schema);
+  Result<std::unique_ptr<AnyTable>> made = make(schema, static_cast<uint32_t>(slots_.size()));
   if (!made.ok()) return made.status();
   slots_.push_back({*std::move(made), 0});
   AnyTable& table = *slots_.back().table;
@@ -269,7 +339,7 @@ Status Catalog::name_recovered() {
     if (!names_.emplace(name, slot.table.get()).second) return Status(Code::kCorrupt, "two tables are named '" + name + "'");
     tell_history(*slot.table);
   }
-  return {};
+  return link_counts();
 }
 
 }  // namespace elider::txn

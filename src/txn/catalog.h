@@ -15,6 +15,10 @@
 // need it. (4) The table's rows and indexes are freed after a grace period (txn/sweep.h). The
 // object itself stays, so a pointer to a table is valid as long as the catalog is.
 //
+// The counts of a ranked index are in a table of their own (txn/ranks.h), which is created and
+// dropped with the index's table: their records have the same snapshot number, so recovery finds
+// all of them or none. The name of such a table contains the id of the index's table.
+//
 // Thread safety: all threads may call all functions; functions for recovery must be called before
 // all others, by one thread.
 #pragma once
@@ -106,11 +110,14 @@ class Catalog {
     uint32_t dropped_version = 0;     // the version of the removal, if the table is dropped
   };
   Status change_to(AnyTable& table, Schema schema, SnapshotNumber* number);
-  Status check_room(const std::string& name) const;
-  Result<std::unique_ptr<AnyTable>> make(const Schema& schema);
+  Status check_room(const std::string& name, size_t tables = 1) const;
+  Result<std::unique_ptr<AnyTable>> make(const Schema& schema, uint32_t id);
+  Status make_counts(AnyTable& table, std::vector<std::unique_ptr<AnyTable>>* made);
+  Status link_counts();
   void tell_history(const AnyTable& table);
   AnyTable* find_locked(std::string_view name) const;
-  Status log_record(std::span<const std::byte> record, SnapshotNumber* number);
+  Status log_record(std::span<const std::byte> record, SnapshotNumber* number) { return log_records({&record, 1}, number); }
+  Status log_records(std::span<const std::span<const std::byte>> records, SnapshotNumber* number);
   void sweep_soon(AnyTable& table);
 
   Memory& memory_;

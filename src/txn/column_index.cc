@@ -11,6 +11,7 @@
 #include "elider/transaction.h"
 #include "elider/tuple.h"
 #include "txn/any_table.h"
+#include "txn/ranks.h"
 #include "txn/refuse.h"
 
 namespace elider::txn {
@@ -96,7 +97,7 @@ std::vector<std::unique_ptr<const ColumnIndex>> ColumnIndex::all_of(const Schema
 }
 
 ColumnIndex::ColumnIndex(const Schema& schema, const SecondaryIndex& index, const std::atomic<const RowSchema*>* rows, bool byte_keys)
-    : name_(index.name), rows_(rows), byte_keys_(byte_keys) {
+    : name_(index.name), rows_(rows), entry_bytes_max_(index.ranked ? kRankedEntryBytesMax : kIndexEntryBytesMax), byte_keys_(byte_keys) {
   for (size_t i = 0; i < index.columns.size(); ++i) {
     IndexedColumn& column = columns_.emplace_back();
     column.name = index.columns[i];
@@ -191,11 +192,11 @@ std::byte* ColumnIndex::put_columns(RowImage row, size_t count, std::byte* at, s
 const KeyBytes* ColumnIndex::encode(RowImage row, KeyRef key, EntryBuffer& buffer) const {
   const size_t of_key = key_bytes(key);
   std::byte* const begin = buffer.data();
-  if (of_key > kIndexEntryBytesMax) [[unlikely]] return nullptr;
+  if (of_key > entry_bytes_max_) [[unlikely]] return nullptr;
   EncodeFailure failure;
   size_t column;
   Status trouble;
-  std::byte* const at = put_columns(row, columns_.size(), begin, begin + kIndexEntryBytesMax - of_key, failure, &column, &trouble);
+  std::byte* const at = put_columns(row, columns_.size(), begin, begin + entry_bytes_max_ - of_key, failure, &column, &trouble);
   if (at == nullptr) [[unlikely]] return nullptr;
   if (!byte_keys_) detail::store_big_endian(at, key.number());
   else if (of_key != 0) std::memcpy(at, key.bytes()->data(), of_key);
@@ -213,8 +214,8 @@ Status ColumnIndex::refuse(const detail::TableBase& table, RowImage row, KeyRef 
   EncodeFailure failure;
   size_t column = 0;
   Status trouble;
-  const size_t of_key = std::min<size_t>(key_bytes(key), kIndexEntryBytesMax);
-  put_columns(row, columns_.size(), buffer.data(), buffer.data() + kIndexEntryBytesMax - of_key, failure, &column, &trouble);
+  const size_t of_key = std::min<size_t>(key_bytes(key), entry_bytes_max_);
+  put_columns(row, columns_.size(), buffer.data(), buffer.data() + entry_bytes_max_ - of_key, failure, &column, &trouble);
   const std::string of_row = "the row of key " + table.key_text(key);
   const std::string named = "table '" + printable(table.schema().name) + "', index '" + printable(name_) + "'";
   if (!trouble.ok()) return reworded(Code::kInvalidArgument, named + ": " + of_row + " cannot be indexed: ", trouble);
@@ -223,10 +224,10 @@ Status ColumnIndex::refuse(const detail::TableBase& table, RowImage row, KeyRef 
   const std::string what = named + ", column '" + printable(column_name(column)) + "': ";
   if (failure.reason == EncodeFailure::Reason::kNoRoom)
     return Status::invalid_argument(what + "the value in " + of_row + " is too long; the encoded columns and the key have at most " +
-                                    std::to_string(kIndexEntryBytesMax) + " bytes together");
+                                    std::to_string(entry_bytes_max_) + " bytes together");
   failure.path.depth = 0;
   failure.path.add(column);
-  return reworded(Code::kInvalidArgument, what + of_row + " cannot be indexed: ", detail::encode_status(failure, kIndexEntryBytesMax));
+  return reworded(Code::kInvalidArgument, what + of_row + " cannot be indexed: ", detail::encode_status(failure, entry_bytes_max_));
 }
 
 // Called if an entry has not enough room for the column at the position `failed`. Returns the
@@ -238,13 +239,13 @@ size_t ColumnIndex::longest_column(RowImage row, size_t failed) const {
     EncodeFailure failure;
     size_t position;
     Status trouble;
-    const std::byte* const end = put_columns(row, i + 1, buffer.data(), buffer.data() + kIndexEntryBytesMax, failure, &position, &trouble);
+    const std::byte* const end = put_columns(row, i + 1, buffer.data(), buffer.data() + entry_bytes_max_, failure, &position, &trouble);
     if (end == nullptr) return failed;
     const size_t size = static_cast<size_t>(end - buffer.data()) - before;
     before += size;
     if (size > largest) largest = size, longest = i;
   }
-  return largest > kIndexEntryBytesMax - before ? longest : failed;
+  return largest > entry_bytes_max_ - before ? longest : failed;
 }
 
 bool ColumnIndex::has_null(const KeyBytes& entry, KeyRef key) const {
@@ -396,14 +397,82 @@ Status check_range(const IndexRef& index, const ColumnRange& range) {
 }
 }  // namespace detail
 
+namespace {
+
+// Returns the index's table if the index is ranked. Otherwise returns null, and *status is set to
+// the reason.
+txn::AnyTable* ranked_table(const IndexRef& index, const char* operation, Status* status) {
+  if (column_index(index, status) == nullptr) return nullptr;
+  auto& table = static_cast<txn::AnyTable&>(*index.table.base());
+  if (table.ranks(index.position) != nullptr) return &table;
+  *status = txn::refuse_unranked(index, operation);
+  return nullptr;
+}
+
+// A scan with a limit up to this one reads fewer rows than the counts.
+constexpr uint64_t kScannedRowsMax = 64;
+
+}  // namespace
+
 Result<uint64_t> Transaction::count(const IndexRef& index, const ColumnRange& range, uint64_t limit) {
   uint64_t rows = 0;
   if (!index.table) return Status::invalid_argument("count was given an empty IndexRef");
+  auto& table = static_cast<txn::AnyTable&>(*index.table.base());
+  if (limit > kScannedRowsMax && index.position < table.secondary_count() && table.ranks(index.position) != nullptr) {
+    Status status = detail::check_range(index, range);
+    const detail::ByteRangeKeys entries(range.entries());
+    if (status.ok()) status = txn::Ranks(*this, table, index.position).count(entries.range(), &rows);
+    if (!status.ok()) return status;
+    return std::min(rows, limit);
+  }
   const ScanOptions options{.limit = limit, .columns = ColumnsRef(&index.table.base()->layout().none())};
   Status status = scan_columns(index, range, options, [&](detail::KeyRef, uint64_t, RawView) { return ++rows, true; });
   if (!status.ok()) return status;
   return rows;
 }
+Result<uint64_t> Transaction::rank(const IndexRef& index, const ColumnPosition& position) {
+  Status status;
+  txn::AnyTable* const table = ranked_table(index, "rank()", &status);
+  if (table == nullptr) return status;
+  uint64_t rows = 0;
+  const detail::ByteRangeKeys before(ByteRange().before(position.entry));
+  status = txn::Ranks(*this, *table, index.position).count(before.range(), &rows);
+  if (!status.ok()) return status;
+  return rows;
+}
+
+Status Transaction::do_position(const IndexRef& index, detail::KeyRef key, ColumnPosition* position) {
+  Status status;
+  const txn::ColumnIndex* const by = column_index(index, &status);
+  if (by == nullptr) return status;
+  auto& table = static_cast<txn::AnyTable&>(*index.table.base());
+  RawView view;
+  status = do_get(index.table, key, ColumnsRef(&table.layout().index_columns(index.position)), &view);
+  if (!status.ok()) return status;
+  const detail::KeyRef own = table.key_of(static_cast<const storage::Row*>(view.header()->row), key);
+  const txn::RowImage row{view.bytes(), view.size()};
+  txn::EntryBuffer buffer;
+  const detail::KeyBytes* const entry = by->encode(row, own, buffer);
+  if (entry == nullptr) return by->refuse(table, row, own);
+  *position = detail::column_position(reinterpret_cast<uint64_t>(entry));
+  return {};
+}
+
+Status Transaction::scan_after_skipping(const IndexRef& index, const detail::KeyRefRange& entries, ScanOptions options, EachEntry visit) {
+  Status status;
+  txn::AnyTable* const table = ranked_table(index, "ScanOptions::skip", &status);
+  if (table == nullptr || options.limit == 0) return status;
+  detail::KeyBuffer position;
+  bool found = false;
+  status = txn::Ranks(*this, *table, index.position).skip(entries, options.skip, options.reverse, &position, &found);
+  if (!status.ok() || !found) return status;
+  options.skip = 0;
+  if (!options.reverse) return do_scan_index(index, detail::EntryRange({position.ref(), entries.to, entries.to_end}), options, visit);
+  detail::KeyBuffer after;
+  after.set(detail::bytes_of(position.ref()), 1);
+  return do_scan_index(index, detail::EntryRange({entries.from, after.ref(), false}), options, visit);
+}
+
 Result<uint64_t> Transaction::count(const IndexRef& index, const IndexRange& range, uint64_t limit) {
   uint64_t rows = 0;
   if (!index.table) return Status::invalid_argument("count was given an empty IndexRef");

@@ -108,6 +108,7 @@ class ColumnIndex {
   const std::string& column_name(size_t position) const;
 
   const std::atomic<const RowSchema*>* rows_;  // null: the rows are structs, or have the columns of Schema::columns
+  size_t entry_bytes_max_;
   bool byte_keys_;
   bool nullable_ = false;
 };

@@ -227,6 +227,7 @@ class Reads : public TransactionBase {
   Status do_scan(const TableRef& ref, const detail::KeyRefRange& range, const ScanOptions& options, Visitor visit) override {
     const ColumnSet* set = check<Purpose::kRead>(ref, options.columns);
     if (set == nullptr) [[unlikely]] return refuse(ref, options.columns);
+    if (options.skip != 0) [[unlikely]] return refuse_skip(ref);
     auto& table = static_cast<TableType&>(*ref.base());
     return table.keys().visit([&]<class Index>(Index& index) -> Status {
       if constexpr (Index::kOrdered) return scan_keys(table, index, range, options, *set, visit);
@@ -278,6 +279,7 @@ class Reads : public TransactionBase {
   Status do_scan_index(const IndexRef& ref, const detail::EntryRange& range, const ScanOptions& options, EntryVisitor visit) override {
     const ColumnSet* set = check<Purpose::kRead>(ref.table, options.columns);
     if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
+    if (options.skip != 0) [[unlikely]] return refuse_skip(ref.table);
     auto& table = static_cast<TableType&>(*ref.table.base());
     if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);
     if (range.by_columns != (table.column_index(ref.position) != nullptr)) [[unlikely]]

@@ -85,6 +85,16 @@ Status refuse_range_of_values(const TableRef& table, uint32_t position) {
                                   "' is by columns; scan a ColumnRange, such as elider::prefix()");
 }
 
+Status refuse_unranked(const IndexRef& index, const char* operation) {
+  return Status::invalid_argument(std::string(operation) + " needs a ranked index, but index '" +
+                                  index.table.schema().indexes[index.position].name + "' of table '" + index.table.schema().name +
+                                  "' is not ranked; declare it with ranked_index()");
+}
+Status refuse_skip(const TableRef& table) {
+  return Status::invalid_argument("table '" + table.schema().name +
+                                  "': ScanOptions::skip is only for scans of a ranked index by columns; pass it a ColumnRange");
+}
+
 Status refuse_taken(const Status& at, const SecondaryIndex& index, const std::string& value, const std::string& holder) {
   return Status(
       at.code(), at.cause(), at,

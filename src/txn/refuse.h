@@ -47,6 +47,9 @@ Status refuse_taken(const Status& at, const SecondaryIndex& index, const std::st
 // Report that the index is not by columns, or that it is, but was given a range for the other kind.
 Status refuse_range_of_columns(const TableRef& table, uint32_t position);
 Status refuse_range_of_values(const TableRef& table, uint32_t position);
+// Reports that the index is not ranked, but `operation` needs a ranked index.
+Status refuse_unranked(const IndexRef& index, const char* operation);
+Status refuse_skip(const TableRef& table);
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 
 }  // namespace elider::txn

@@ -33,8 +33,8 @@ enum class Tag : uint64_t {
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 // kDirections belongs to an index by columns. It has a byte for each column: 0, or 1 if it is
-// descending.
-enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5, kDirections = 7 };
+// descending. kRanked is written only if the index is ranked.
+enum class IndexTag : uint64_t { kName = 1, kUnique = 3, kColumn = 5, kDirections = 7, kRanked = 33 };
 enum class RowColumnTag : uint64_t { kName = 1, kType = 3, kNullable = 5, kScale = 7, kDefault = 9, kDropped = 11 };
 enum class KeyFieldTag : uint64_t { kType = 1, kDescending = 3, kNull = 5, kField = 7 };
 
@@ -188,7 +188,7 @@ Status take_row_column(Bytes from, RowColumn* column) {
 }
 
 Status take_index(Bytes from, SecondaryIndex* index) {
-  uint32_t unique = 0;
+  uint32_t unique = 0, ranked = 0;
   bool fits = true;
   Status status = for_each_field(from, [&](uint64_t tag, Bytes bytes) -> Status {
     switch (static_cast<IndexTag>(tag)) {
@@ -204,10 +204,12 @@ Status take_index(Bytes from, SecondaryIndex* index) {
           index->descending.push_back(direction == std::byte{1});
         }
         return {};
+      case IndexTag::kRanked: return take(bytes, 1, &ranked);
     }
     return unknown("a secondary index", tag);
   });
   index->unique = unique == 1;
+  index->ranked = ranked == 1;
   fits = fits && (!index->by_columns || index->descending.size() == index->columns.size());
   return status.ok() && !fits ? does_not_fit() : status;
 }
@@ -378,6 +380,7 @@ void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out
         directions.push_back(static_cast<std::byte>(described.is_descending(i) ? 1 : 0));
       index.put(IndexTag::kDirections, Bytes(directions));
     }
+    if (described.ranked) index.put(IndexTag::kRanked, uint64_t{1});
     table.put(Tag::kSecondaryIndex, index);
   }
   if (schema.key_kind != KeyKind::kNumbers) table.put(Tag::kKeyKind, static_cast<uint64_t>(schema.key_kind));

@@ -113,7 +113,11 @@ bool needs_program(const Schema& schema) {
 }
 
 std::string text_of_index(const SecondaryIndex& index) {
-  std::string text = fmt::format("{}{} of ", index.name, index.unique ? " (unique)" : "");
+  std::string text = fmt::format("{}{} of ", index.name,
+                                 index.unique && index.ranked ? " (unique, ranked)"
+                                 : index.unique               ? " (unique)"
+                                 : index.ranked               ? " (ranked)"
+                                                              : "");
   for (size_t i = 0; i < index.columns.size(); ++i)
     text += fmt::format("{}{}{}", i == 0 ? "" : ", ", index.columns[i], index.by_columns && index.is_descending(i) ? " descending" : "");
   return shown(text);
@@ -160,6 +164,7 @@ Json schema_to_json(const TableFields& table) {
         Json descending = Json::array();
         for (size_t i = 0; i < index.columns.size(); ++i) descending.push_back(index.is_descending(i));
         one["descending"] = std::move(descending);
+        if (index.ranked) one["ranked"] = true;
       }
       indexes.push_back(std::move(one));
     }
@@ -190,6 +195,7 @@ Result<Schema> schema_from_json(const Json& json) try {
       SecondaryIndex index;
       index.name = one.at("name").get<std::string>();
       index.unique = one.value("unique", false);
+      index.ranked = one.value("ranked", false);
       index.columns = one.at("columns").get<std::vector<std::string>>();
       if (one.contains("descending")) {
         index.by_columns = true;

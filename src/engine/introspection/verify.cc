@@ -1,11 +1,15 @@
 #include "engine/introspection/verify.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "elider/key_field.h"
+#include "txn/ranks.h"
 #include "txn/reclaim.h"
 #include "txn/table_cursor.h"
 
@@ -64,6 +68,46 @@ std::string verify_entry(txn::AnyTable& table, uint32_t i, const txn::AnyTable::
   return named + "key " + table.key_text(key) + ", whose row has a different value, and the entry will not be removed";
 }
 
+// Returns a description of what is wrong with the counts of a ranked index, or "" if they are
+// correct. Its entries and rows must have been verified.
+std::string verify_counts(txn::AnyTable& table, uint32_t i, std::byte* image) {
+  const storage::Layout& layout = table.layout();
+  txn::RankBuilder expected;
+  table.for_each_entry(i, [&](const txn::AnyTable::Entry& entry) {
+    storage::Row* row = txn::AnyTable::as_row(entry.handle);
+    if (!storage::word::absent(row->cell(layout, 0).load()) &&
+        table.has_index_value(i, txn::reclaim::image_locked(table, row, i, image), entry.key, entry.value))
+      expected.add(bytes_of(KeyRef(entry.value.entry())));
+    return true;
+  });
+  txn::AnyTable& counts = *table.ranks(i);
+  std::map<std::string, int64_t, std::less<>> found;
+  uint32_t levels = 0;
+  txn::TableCursor cursor(counts);
+  for (index::Entries entries; cursor.next(256, &entries);)
+    for (const auto& [key, handle] : entries) {
+      storage::Row* row = txn::AnyTable::as_row(handle);
+      if (storage::word::absent(row->cell(counts.layout(), 0).load())) continue;
+      txn::RankRow its{};
+      for (uint32_t g = 0; g < counts.layout().group_count(); ++g)
+        storage::copy_to_image(counts.layout().all(), g, reinterpret_cast<std::byte*>(&its),
+                               row->cell(counts.layout(), g).payload(counts.layout().group(g)));
+      found.emplace(bytes_of(key).to_string(), its.rows);
+      levels = std::max(levels, txn::RankKey::level_of(bytes_of(key)));
+    }
+  const std::string named = "the counts of index '" + table.schema().indexes[i].name + "' ";
+  for (const auto& [key, rows] : expected.finish(levels)) {
+    const std::string at = "at level " + std::to_string(txn::RankKey::level_of(Bytes(key)));
+    const auto its = found.find(key);
+    if (its == found.end()) return named + "lack a boundary " + at;
+    if (static_cast<uint64_t>(its->second) != rows)
+      return named + "are wrong " + at + ": " + std::to_string(its->second) + " instead of " + std::to_string(rows);
+    found.erase(its);
+  }
+  if (!found.empty()) return named + "have a boundary that is not an entry of the index";
+  return {};
+}
+
 }  // namespace
 
 Status verify_table(txn::AnyTable& table) {
@@ -81,6 +125,8 @@ Status verify_table(txn::AnyTable& table) {
       wrong = verify_entry(table, i, entry, image.get());
       return wrong.empty();
     });
+  for (uint32_t i = 0; i < table.secondary_count() && wrong.empty(); ++i)
+    if (table.ranks(i) != nullptr) wrong = verify_counts(table, i, image.get());
   if (!wrong.empty()) return Status(Code::kInvalidArgument, "table '" + table.schema().name + "': " + wrong);
   return {};
 }

@@ -63,6 +63,7 @@ ScanOptions PagedScan<Range>::begin_page(const Transaction& txn, size_t rows) {
   memory_.clear();
   ScanOptions options = options_;
   options.limit = std::min<uint64_t>(now_.left, rows);
+  options.skip = now_.skip;
   return options;
 }
 
@@ -120,6 +121,7 @@ Result<size_t> read_page(Transaction& txn, const Source& source, bool byte_keys,
         const At last = Kind<Range>::last(reached, page[count - 1]);
         rest = options.reverse ? rest.before(last) : rest.after(last);
         now->left -= count;
+        now->skip = 0;
         return count;
       },
       now->rest);

@@ -2,6 +2,7 @@
 
 #include "storage/layout.h"
 #include "storage/table.h"
+#include "txn/any_table.h"
 
 namespace elider::txn {
 
@@ -56,6 +57,13 @@ Status DeclaredTransaction::do_multi_get(const TableRef& table, const detail::Ke
   return status.ok() ? inner_.do_multi_get(table, keys, count, columns, views) : status;
 }
 Status DeclaredTransaction::do_scan(const TableRef& table, const detail::KeyRefRange& range, const ScanOptions& options, EachRow visit) {
+  if (table && static_cast<const AnyTable*>(table.base())->has_counts()) {
+    const Status status = Status::invalid_argument("procedure '" + operation_.procedure + "', operation '" + operation_.name +
+                                                   "' uses the counts of a ranked index (count(), rank() or ScanOptions::skip), which "
+                                                   "procedures with operations cannot do; scan the index, or use a procedure with a body");
+    if (refusal_.ok()) refusal_ = status;
+    return status;
+  }
   Status status = check(table, columns_of(table, options.columns), of(table).scans, "scans");
   return status.ok() ? inner_.do_scan(table, range, options, visit) : status;
 }

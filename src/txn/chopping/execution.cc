@@ -101,6 +101,23 @@ class Planner {
     return false;
   }
 
+  // Refuses operations that change a ranked index, because they would also change its counts, which
+  // the analysis does not know.
+  Status check_ranked(const std::string& procedure, const Operation& operation) const {
+    for (const Access& access : operation.accesses) {
+      if (access.kind == AccessKind::kRead || access.kind == AccessKind::kScan) continue;
+      const TableRef* const table = find(access.table);
+      if (table == nullptr) continue;  // the analysis will refuse the unknown table
+      const bool whole = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove || !table->schema().row_columns.empty();
+      for (const SecondaryIndex& index : table->schema().indexes)
+        if (index.ranked && (whole || (columns_of(*table, access.columns) & columns_of(*table, index.columns)) != 0))
+          return Status::invalid_argument("procedure '" + procedure + "', operation '" + operation.name + "' declares that it changes table '" +
+                                          access.table + "', whose index '" + index.name +
+                                          "' is ranked; use a procedure with a body, because operations cannot change a ranked index");
+    }
+    return {};
+  }
+
   const TableRef* find(const std::string& name) const {
     const auto found = std::find_if(tables_.begin(), tables_.end(), [&](const TableRef& table) { return table.schema().name == name; });
     return found == tables_.end() ? nullptr : &*found;
@@ -151,6 +168,9 @@ Status make_execution(std::span<detail::ProcedureDefinition* const> procedures, 
   for (const detail::ProcedureDefinition* const procedure : procedures)
     declaration.procedures.push_back({procedure->name, procedure->operations});
   const Planner planner(tables, declaration);
+  for (const chopping::Procedure& procedure : declaration.procedures)
+    for (const Operation& operation : procedure.operations)
+      if (Status status = planner.check_ranked(procedure.name, operation); !status.ok()) return status;
   for (chopping::Procedure& procedure : declaration.procedures)
     for (Operation& operation : procedure.operations)
       operation.deferred = operation.deferred && !planner.changes_index(operation);

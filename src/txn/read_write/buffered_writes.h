@@ -78,6 +78,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   Status expect_written(TableType& table, Row* row, KeyRef key, uint32_t g, uint64_t* w);
   bool updates_other_groups(Row* row, const Layout& layout) const;
   Status remove_row(TableType& table, KeyRef key);
+  Status remove_groups(TableType& table, Row* row, KeyRef key, WriteKind kind, uint64_t w);
   Status remove_group(TableType& table, Row* row, KeyRef key, uint32_t g, WriteKind kind, uint64_t w);
 
   // -- in_place.h: pieces that run in a region ----------------------------------------------------
@@ -98,6 +99,11 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   Status index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const IndexValue* old_value, IndexValue new_value);
   Status index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, IndexValue value);
   Status index_check_range(TableType& table, Row* row, KeyRef key, uint32_t i, const detail::EntryRange& range, IndexValue value);
+
+  // -- ranks.h: the counts of ranked indexes ------------------------------------------------------
+  Status add_to_ranks(TableType& table, KeyRef key, RowImage image);
+  Status remove_ranked_row(TableType& table, Row* row, KeyRef key, WriteKind kind, uint64_t w);
+  Status change_ranks(TableType& table, KeyRef key, uint64_t indexes, const IndexValue* removed, const IndexValue* added);
 
   using Base::arena_;
   using Base::claim_leaves_written;
@@ -142,6 +148,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
 }  // namespace elider::txn
 
 #include "txn/read_write/in_place.h"
+#include "txn/read_write/ranks.h"
 #include "txn/read_write/secondary.h"
 #include "txn/read_write/write.h"
 #include "txn/read_write/write_rows.h"

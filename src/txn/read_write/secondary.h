@@ -148,7 +148,8 @@ Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, Ke
       for (uint32_t g = 0; g < table.layout().group_count(); ++g) writes_.find(row, table.layout(), g)->kind = WriteKind::kNone;
     return status;
   }
-  return {};
+  if (table.ranked_indexes() == 0) [[likely]] return {};
+  return add_to_ranks(table, key, image);
 }
 
 // Updates the entries of a row whose index values have changed from `old_values` to its current
@@ -166,6 +167,7 @@ Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, Ke
     if (table.same_value(i, new_values[i], old_values[i])) continue;
     if (Status status = index_add(table, row, key, i, &old_values[i], new_values[i]); !status.ok()) return status;
   }
+  if ((affected & table.ranked_indexes()) != 0) [[unlikely]] return change_ranks(table, key, affected, old_values, new_values);
   return {};
 }
 

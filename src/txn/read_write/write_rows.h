@@ -197,7 +197,13 @@ Status BufferedWrites<Sync, Claims>::remove_row(TableType& table, KeyRef key) {
     if (Status status = present_word(table, row, key, 0, &w); !status.ok()) [[unlikely]] return status;
     recorder_.read(table, key, 0, true, word::version_number(w));
   }
-  for (uint32_t g = 0; g < layout.group_count(); ++g)
+  if (table.ranked_indexes() != 0) [[unlikely]] return remove_ranked_row(table, row, key, kind, w);
+  return remove_groups(table, row, key, kind, w);
+}
+
+template <class Sync, class Claims>
+Status BufferedWrites<Sync, Claims>::remove_groups(TableType& table, Row* row, KeyRef key, WriteKind kind, uint64_t w) {
+  for (uint32_t g = 0; g < table.layout().group_count(); ++g)
     if (Status status = remove_group(table, row, key, g, kind, g == 0 ? w : word::kUnknown); !status.ok()) return status;
   return {};
 }
