@@ -262,8 +262,9 @@ TEST_P(RankedIndexTest, MistakesAreRefused) {
     EXPECT_REFUSED(Code::kInvalidArgument, "ScanOptions::skip needs a ranked index",
                    txn.scan(by_score, ColumnRange(), {.skip = 1}, none));
     EXPECT_REFUSED(Code::kInvalidArgument, "only for scans of a ranked index", txn.scan(by_number, IndexRange(), {.skip = 1}, none));
-    if (GetParam().ordered())
+    if (GetParam().ordered()) {
       EXPECT_REFUSED(Code::kInvalidArgument, "only for scans of a ranked index", txn.scan(players_, KeyRange{}, {.skip = 1}, none));
+    }
     EXPECT_CODE(Code::kInvalidArgument, txn.rank(by_number, ColumnPosition{}));
     EXPECT_CODE(Code::kInvalidArgument, txn.rank(IndexRef{}, ColumnPosition{}));
     EXPECT_CODE(Code::kInvalidArgument, txn.count(by_score_, prefix("text")));
