@@ -161,6 +161,25 @@ TEST(TableRecord, ContainsTheDirectionsOfAnIndexByColumns) {
   EXPECT_EQ(decode(bytes, &id, &read).code(), Code::kCorrupt);
 }
 
+// Older programs refuse ranked indexes, because they would not update the counts.
+TEST(TableRecord, SaysWhichIndexesAreRanked) {
+  Schema schema = cars();
+  schema.indexes = {SecondaryIndex::of_columns("plain", {"text"}, false), SecondaryIndex::ranked_of_columns("ranked", {"text"}, true)};
+  std::vector<std::byte> bytes;
+  encode_table(300, schema, &bytes);
+  const std::byte ranked[] = {std::byte{33}, std::byte{1}, std::byte{1}};  // tag, size, true
+  const auto at = std::search(bytes.begin(), bytes.end(), std::begin(ranked), std::end(ranked));
+  ASSERT_NE(at, bytes.end());
+  uint32_t id = 0;
+  Schema read;
+  ASSERT_TRUE(decode(bytes, &id, &read).ok());
+  ASSERT_EQ(read.indexes.size(), 2u);
+  EXPECT_FALSE(read.indexes[0].ranked);
+  EXPECT_TRUE(read.indexes[1].ranked && read.indexes[1].unique);
+  at[2] = std::byte{2};
+  EXPECT_EQ(decode(bytes, &id, &read).code(), Code::kCorrupt);
+}
+
 TEST(TableRecord, ReadsAsManyIndexesAsATableHas) {
   Schema schema = cars();
   schema.indexes.clear();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -297,6 +298,45 @@ TEST_P(RankedIndexTest, TheTableOfTheCountsIsHiddenAndDroppedWithTheTable) {
   by_score_ = *db_.index(players_, "by_score");
   fill(100);
   in_both([&](Transaction& txn) { EXPECT_EQ(*txn.rank(by_score_, 40), 59u); });
+}
+
+TEST_P(RankedIndexTest, VerifyComparesTheCountsWithTheRows) {
+  fill(1000);
+  const TableRef counts(static_cast<txn::AnyTable*>(players_.base())->ranks(0));
+  const auto add = [&](int64_t rows) {
+    return db_.run([&](Transaction& txn) {
+      return txn.add(counts, txn::RankKey(1, Bytes()).bytes(), offsetof(txn::RankRow, rows), ColumnType::kInt64, &rows);
+    });
+  };
+  ASSERT_OK(add(1));
+  EXPECT_REFUSED(Code::kInvalidArgument, "the counts of index 'by_score' are wrong at level 1", db_.verify());
+  ASSERT_OK(add(-1));
+  EXPECT_OK(db_.verify());
+}
+
+// The counts of an index can be built from its entries, in several transactions.
+TEST_P(RankedIndexTest, CountsAreBuiltFromEntries) {
+  fill();
+  auto& counts = *static_cast<txn::AnyTable*>(players_.base())->ranks(0);
+  const TableRef table(&counts);
+  txn::RankBuilder builder;
+  transact(db_, [&](Transaction& txn) {
+    std::vector<std::string> keys;
+    ASSERT_OK(txn.scan(table, ByteRange(), {}, [&](Bytes key, RawView) { return keys.push_back(key.to_string()), true; }));
+    EXPECT_GT(keys.size(), 50u);
+    for (const std::string& key : keys) ASSERT_OK(txn.remove(table, Bytes(key)));
+    ASSERT_OK(txn.scan(by_score_, ColumnRange(), {}, [&](const ColumnPosition& at, const View<Player>&) { builder.add(at.entry.bytes()); }));
+  });
+  EXPECT_CODE(Code::kInvalidArgument, db_.verify()) << "an index of this size has a level";
+  builder.finish();
+  size_t next = 0;
+  for (bool done = false; !done;)
+    ASSERT_OK(db_.run([&, begin = next](Transaction& txn) {
+      next = begin;
+      return builder.insert(txn, counts, 20, &next, &done);
+    }));
+  EXPECT_OK(db_.verify());
+  in_both([&](Transaction& txn) { EXPECT_EQ(*txn.rank(by_score_, 1000), 1999u); });
 }
 
 // A procedure in pieces cannot change the counts, because its declaration does not include them.
