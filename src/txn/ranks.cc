@@ -43,7 +43,7 @@ void RankKey::set(uint32_t level, Bytes boundary, bool after) {
   const size_t size = std::min(boundary.size(), kBoundBytesMax);
   const std::span<std::byte> room = key_.room();
   room[0] = static_cast<std::byte>(255 - level);
-  if (size != 0) std::memcpy(&room[1], boundary.data(), size);
+  if (boundary.data() != nullptr) std::memcpy(&room[1], boundary.data(), size);
   const bool zero = after && size < kBoundBytesMax;
   if (zero) room[1 + size] = std::byte{0};
   key_.set_size(1 + size + (zero ? 1 : 0));

@@ -1,6 +1,7 @@
 #include "engine/introspection/verify.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "elider/key_field.h"
+#include "elider/row.h"
 #include "txn/ranks.h"
 #include "txn/reclaim.h"
 #include "txn/table_cursor.h"
@@ -83,26 +85,25 @@ std::string verify_counts(txn::AnyTable& table, uint32_t i, std::byte* image) {
   txn::AnyTable& counts = *table.ranks(i);
   std::map<std::string, int64_t, std::less<>> found;
   uint32_t levels = 0;
+  const auto its = std::make_unique<std::byte[]>(counts.layout().column_image_bytes());
   txn::TableCursor cursor(counts);
   for (index::Entries entries; cursor.next(256, &entries);)
     for (const auto& [key, handle] : entries) {
       storage::Row* row = txn::AnyTable::as_row(handle);
       if (storage::word::absent(row->cell(counts.layout(), 0).load())) continue;
-      txn::RankRow its{};
       for (uint32_t g = 0; g < counts.layout().group_count(); ++g)
-        storage::copy_to_image(counts.layout().all(), g, reinterpret_cast<std::byte*>(&its),
-                               row->cell(counts.layout(), g).payload(counts.layout().group(g)));
-      found.emplace(bytes_of(key).to_string(), its.rows);
+        storage::copy_to_image(counts.layout().all(), g, its.get(), row->cell(counts.layout(), g).payload(counts.layout().group(g)));
+      found.emplace(bytes_of(key).to_string(), load_row<int64_t>(&its[offsetof(txn::RankRow, rows)]));
       levels = std::max(levels, txn::RankKey::level_of(bytes_of(key)));
     }
   const std::string named = "the counts of index '" + table.schema().indexes[i].name + "' ";
   for (const auto& [key, rows] : expected.finish(levels)) {
     const std::string at = "at level " + std::to_string(txn::RankKey::level_of(Bytes(key)));
-    const auto its = found.find(key);
-    if (its == found.end()) return named + "lack a boundary " + at;
-    if (static_cast<uint64_t>(its->second) != rows)
-      return named + "are wrong " + at + ": " + std::to_string(its->second) + " instead of " + std::to_string(rows);
-    found.erase(its);
+    const auto stored = found.find(key);
+    if (stored == found.end()) return named + "lack a boundary " + at;
+    if (static_cast<uint64_t>(stored->second) != rows)
+      return named + "are wrong " + at + ": " + std::to_string(stored->second) + " instead of " + std::to_string(rows);
+    found.erase(stored);
   }
   if (!found.empty()) return named + "have a boundary that is not an entry of the index";
   return {};
