@@ -278,6 +278,18 @@ struct Options {
   std::shared_ptr<LaboratoryOptions> laboratory = {};
 };
 
+// Options for Database::create_index().
+struct CreateIndexOptions {
+  // How long to wait for the transactions that began before the call, in microseconds. A unique
+  // index waits twice.
+  uint64_t wait_us = 10'000'000;
+  // If set: called repeatedly in the calling thread, with the number of rows that the function has
+  // visited, and the approximate number of all rows. If it returns false, the index is not created
+  // (kRolledBack). It must not use the database. An exception propagates to the caller of
+  // create_index().
+  std::function<bool(uint64_t visited, uint64_t all)> progress = {};
+};
+
 struct RunPolicy {
   // Maximum number of attempts; 0 is unlimited. After the last attempt, run() returns kDeadline.
   // With 1 or 2, attempts never wait, because the first retry begins immediately.

@@ -112,11 +112,17 @@ class Columns : public ColumnsRef {
   explicit Columns(const detail::ColumnSet* set) : ColumnsRef(set) {}
 };
 
-// A secondary index of a table, given by its position in the table's schema.
+// A secondary index of a table. `position` identifies the index. The indexes with which the table
+// was created, or found when the database was opened, have the positions 0, 1 and so on, in the
+// order of the schema. A position is not used again when its index is dropped.
 struct IndexRef {
   TableRef table;
   uint32_t position = 0;
 };
+namespace detail {
+// Returns true if the index exists and is by columns.
+bool is_by_columns(const IndexRef& index);
+}  // namespace detail
 template <class Row, class KeyType = Key>
 struct Index : IndexRef {};
 

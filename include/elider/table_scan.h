@@ -156,8 +156,7 @@ class RawIndexScan : private detail::PagedScan<std::variant<IndexRange, ByteInde
   using Range = std::variant<IndexRange, ByteIndexRange, ColumnRange>;
   static Range whole(const IndexRef& index) {
     if (!index.table) return IndexRange();
-    const auto& indexes = index.table.schema().indexes;
-    if (index.position < indexes.size() && indexes[index.position].by_columns) return ColumnRange();
+    if (detail::is_by_columns(index)) return ColumnRange();
     if (index.table.byte_keys()) return ByteIndexRange();
     return IndexRange();
   }

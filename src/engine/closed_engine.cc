@@ -22,6 +22,8 @@ class ClosedEngine final : public Engine {
 
   Result<TableRef> create_table(const Schema&) override { return refuse_closed(); }
   Status change_table(std::string_view, FunctionRef<Result<Schema>(const Schema&)>) override { return refuse_closed(); }
+  Status create_index(std::string_view, const SecondaryIndex&, const CreateIndexOptions&) override { return refuse_closed(); }
+  Status drop_index(std::string_view, std::string_view) override { return refuse_closed(); }
   Result<TableBase*> begin_drop(std::string_view) override { return refuse_closed(); }
   Status end_drop(TableBase&, uint64_t) override { return refuse_closed(); }
   TableBase* find_table(std::string_view) const override { return nullptr; }

@@ -12,6 +12,7 @@
 #include "engine/registry.h"
 #include "engine/runtime/worker_pool.h"
 #include "storage/table.h"
+#include "txn/any_table.h"
 #include "txn/refuse.h"
 #include "txn/retry.h"
 
@@ -313,9 +314,8 @@ Result<TableRef> Database::find_table(std::string_view name, const Schema* typed
 
 Result<IndexRef> Database::find_index(const TableRef& table, std::string_view name) const {
   if (Status status = detail::check_own(*engine_, table, "index '" + std::string(name) + "'"); !status.ok()) return status;
-  const auto& indexes = table.schema().indexes;
-  for (uint32_t i = 0; i < indexes.size(); ++i)
-    if (indexes[i].name == name && !table.base()->lacks_indexes()) return IndexRef{table, i};
+  if (const txn::IndexSlot* const slot = static_cast<const txn::AnyTable&>(*table.base()).usable_index(name))
+    return IndexRef{table, slot->position};
   if (table.base()->lacks_indexes())
     return Status(Code::kNotFound, "table '" + table.schema().name +
                                        "' was opened without its indexes (Options::leave_out_indexes), so index '" + std::string(name) +

@@ -82,6 +82,9 @@ class Engine {
   virtual Result<TableRef> create_table(const Schema& schema) = 0;
   // Replaces the schema of a table (txn/catalog.h).
   virtual Status change_table(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change) = 0;
+  // Like the functions of the same names in Database.
+  virtual Status create_index(std::string_view table, const SecondaryIndex& index, const CreateIndexOptions& options) = 0;
+  virtual Status drop_index(std::string_view table, std::string_view name) = 0;
   virtual TableBase* find_table(std::string_view name) const = 0;
   virtual std::vector<TableRef> tables() const = 0;
 
@@ -138,6 +141,11 @@ class Engine {
   Sequences& sequences() { return sequences_; }
 
  protected:
+  // Calls f(), unless a procedure that runs in pieces declares the table, because what the
+  // procedure may do was derived from the table's schema. Meanwhile, no procedure is installed.
+  // `what` begins the message.
+  //   kInvalidArgument  a procedure declares the table
+  Status without_procedures(const TableBase& table, const std::string& what, FunctionRef<Status()> f);
   // The two steps of drop(). begin_drop() makes the table unusable (txn/catalog.h).
   virtual Result<TableBase*> begin_drop(std::string_view name) = 0;
   virtual Status end_drop(TableBase& table, uint64_t wait_us) = 0;

@@ -5,8 +5,10 @@
 #include <new>
 #include <utility>
 
+#include "base/test_points.h"
 #include "base/thread_ends.h"
 #include "engine/introspection/verify.h"
+#include "txn/index_build.h"
 
 namespace elider::detail {
 
@@ -72,13 +74,88 @@ Status EngineBase::end_drop(TableBase& table, uint64_t wait_us) {
   return status.ok() ? await_change(number) : status;
 }
 
-// Adds the columns that an existing table lacks (Options::upgrade). Leaves other differences to
-// Catalog::create(), which reports them.
+Status EngineBase::create_index(std::string_view name, const SecondaryIndex& definition, const CreateIndexOptions& options) {
+  if (Status status = may_change_tables(); !status.ok()) return status;
+  // Building an index locks rows, which a single-threaded policy allows only to one thread at a
+  // time.
+  if (!threads_.may_begin()) return refuse_other_thread();
+  const ThreadCheck::Begun begun(threads_);
+  give_turn_back(store_.id);
+  try {
+    const txn::AnyTable* const table = catalog_.find(name);
+    if (table == nullptr) return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist");
+    txn::Catalog::NewIndex index;
+    const auto begin = [&] { return catalog_.begin_index(name, definition, &index); };
+    const std::string what = "index '" + definition.name + "' of table '" + std::string(name) + "' was not created";
+    if (Status status = without_procedures(*table, what, begin); !status.ok()) return status;
+    SnapshotNumber number = 0;
+    Status status;
+    try {
+      status = build_index(index, options, what);
+      if (status.ok()) status = catalog_.end_index(index, &number);
+    } catch (...) {
+      catalog_.cancel_index(index);
+      throw;
+    }
+    if (status.ok()) return await_change(number);
+    catalog_.cancel_index(index);
+    return status;
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+}
+
+// Fills an index that the transactions maintain (txn/index_build.h).
+Status EngineBase::build_index(const txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what) {
+  ELIDER_TEST_POINT("index_build.begun");
+  if (!ELIDER_MUTANT(kFillAtOnce))
+    if (Status status = catalog_.await_transactions(options.wait_us, what); !status.ok()) return status;
+  ELIDER_TEST_POINT("index_build.filling");
+  const uint32_t i = txn::AnyTable::slot_of(index.slot->position);
+  const auto progress = [&](uint64_t done, uint64_t all) { return !options.progress || options.progress(done, all); };
+  if (Status status = txn::fill_index(store_.workers, *index.table, i, progress); !status.ok()) return status;
+  ELIDER_TEST_POINT("index_build.filled");
+  if (!index.slot->definition.unique) return {};
+  if (Status status = catalog_.await_transactions(options.wait_us, what); !status.ok()) return status;
+  return txn::check_unique_index(store_.workers, *index.table, i);
+}
+
+Status EngineBase::drop_index(std::string_view name, std::string_view index) {
+  if (Status status = may_change_tables(); !status.ok()) return status;
+  if (!threads_.may_begin()) return refuse_other_thread();
+  const ThreadCheck::Begun begun(threads_);
+  give_turn_back(store_.id);
+  try {
+    const txn::AnyTable* const table = catalog_.find(name);
+    if (table == nullptr) return Status(Code::kNotFound, "table '" + std::string(name) + "' does not exist");
+    SnapshotNumber number = 0;
+    const std::string what = "index '" + std::string(index) + "' of table '" + std::string(name) + "' cannot be dropped";
+    txn::Catalog::NewIndex dropped;
+    Status status = without_procedures(*table, what, [&] { return catalog_.drop_index(name, index, &dropped, &number); });
+    if (!status.ok()) return status;
+    catalog_.free_index(dropped);
+    return await_change(number);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+}
+
+// Adds the columns and the indexes that an existing table lacks (Options::upgrade). Leaves other
+// differences to Catalog::create(), which reports them.
 Status EngineBase::upgrade(const Schema& wanted) {
   const txn::AnyTable* const table = catalog_.find(wanted.name);
   if (table == nullptr || storage::difference(table->schema(), wanted).empty()) return {};
-  if (!storage::upgraded(table->schema(), wanted).ok()) return {};
-  Status status = change_table(wanted.name, [&](const Schema& now) { return storage::upgraded(now, wanted); });
+  const Result<Schema> target = storage::upgraded(table->schema(), wanted);
+  if (!target.ok()) return {};
+  const auto columns = [&](const Schema& now) -> Result<Schema> {
+    Result<Schema> changed = storage::upgraded(now, wanted);
+    if (changed.ok()) changed->indexes = now.indexes;
+    return changed;
+  };
+  Status status;
+  if (target->row_columns.size() != table->schema().row_columns.size()) status = change_table(wanted.name, columns);
+  for (size_t i = table->schema().indexes.size(); status.ok() && i < target->indexes.size(); ++i)
+    status = create_index(wanted.name, target->indexes[i], {});
   const bool reported_by_create = status.code() == Code::kSchemaMismatch || status.not_found();
   return reported_by_create ? Status() : status;
 }

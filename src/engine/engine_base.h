@@ -29,6 +29,8 @@ class EngineBase : public Engine {
   Status prefault(uint64_t bytes) override;
   Result<TableRef> create_table(const Schema& schema) override;
   Status change_table(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change) override;
+  Status create_index(std::string_view table, const SecondaryIndex& index, const CreateIndexOptions& options) override;
+  Status drop_index(std::string_view table, std::string_view name) override;
   TableBase* find_table(std::string_view name) const override {
     txn::AnyTable* const table = catalog_.find(name);
     return table != nullptr && table->has_counts() ? nullptr : table;
@@ -102,6 +104,7 @@ class EngineBase : public Engine {
   class Hold;
   Status may_change_tables() const;
   Status upgrade(const Schema& wanted);
+  Status build_index(const txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what);
   Status await_change(SnapshotNumber number) const;
   void end_hold(EngineWorker& worker);
   void add_elision(Statistics& statistics) const;

@@ -54,10 +54,11 @@ void scan_leaves(Tree& tree, Range<typename Tree::Key> rest, Direction direction
   }
 }
 
-// Calls visit(key, handle) -> bool for every entry, in order; false ends the iteration.
+// Calls visit(key, handle) -> bool for every entry of the range, in order; false ends the
+// iteration.
 template <class Tree, class Visit>
-void for_each_entry(Tree& tree, Visit&& visit) {
-  scan_leaves(tree, Range<typename Tree::Key>{}, Direction::kForward, ~uint64_t{0}, [](const auto&, const auto&) {}, [](Handle) {}, visit);
+void for_each_entry(Tree& tree, const Range<typename Tree::Key>& range, Visit&& visit) {
+  scan_leaves(tree, range, Direction::kForward, ~uint64_t{0}, [](const auto&, const auto&) {}, [](Handle) {}, visit);
 }
 
 }  // namespace elider::index

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bits.h"
 #include "base/parallel.h"
 #include "base/test_points.h"
 #include "base/status_words.h"
@@ -27,7 +28,7 @@ Status index_rows(Worker& worker, AnyTable& table, const index::Entries& entries
   found.reserve(entries.size());  // so only the key function can throw below
   std::vector<std::byte> image(layout.column_image_bytes());
   txn::Arena arena(false);  // the entries of the indexes by columns
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+  for (const uint32_t i : Bits(table.present_indexes())) {
     found.clear();
     arena.clear();
     for (const auto& [key, handle] : entries) {
@@ -44,7 +45,7 @@ Status index_rows(Worker& worker, AnyTable& table, const index::Entries& entries
       } catch (const std::bad_alloc&) {
         return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key);
       } catch (...) {
-        return Status(Code::kProcedureThrew, "the key function of index '" + table.schema().indexes[i].name + "' of table '" +
+        return Status(Code::kProcedureThrew, "the key function of index '" + table.index_definition(i).name + "' of table '" +
                                                  table.schema().name + "' threw for key " + table.key_text(key));
       }
     }
@@ -68,9 +69,9 @@ Status index_rows(Worker& worker, AnyTable& table, const index::Entries& entries
 // function.
 Status check_unique_indexes(AnyTable& table) {
   Status status;
-  for (uint32_t i = 0; i < table.secondary_count() && status.ok(); ++i) {
-    const SecondaryIndex& described = table.schema().indexes[i];
-    if (!described.unique) continue;
+  for (const uint32_t i : Bits(table.present_indexes())) {
+    const SecondaryIndex& described = table.index_definition(i);
+    if (!described.unique || !status.ok()) continue;
     const txn::ColumnIndex* const columns = table.column_index(i);
     IndexValue value_before{uint64_t{0}};
     KeyRef key_before;
@@ -105,7 +106,7 @@ Status build_indexes(std::span<AnyTable* const> tables, Workers& workers, uint32
   uint64_t all = 0, done = 0;
   std::mutex mutex;  // guards done, and progress
   for (AnyTable* const table : tables)
-    if (table->secondary_count() != 0) all += table->row_blocks();
+    if (table->present_indexes() != 0) all += table->row_blocks();
   if (all == 0) return {};
   std::vector<WorkerLoan> lent;
   while (lent.size() < threads)
@@ -114,7 +115,7 @@ Status build_indexes(std::span<AnyTable* const> tables, Workers& workers, uint32
   if (lent.empty()) return Status(Code::kMemoryLimit, "not enough workers to build indexes (Options::workers_max)");
   Status status;
   for (AnyTable* const table : tables) {
-    if (table->secondary_count() == 0 || !status.ok()) continue;
+    if (table->present_indexes() == 0 || !status.ok()) continue;
     TableCursor cursor(*table);
     status = parallel(static_cast<uint32_t>(lent.size()), lent.size(), [&](uint32_t, size_t i) -> Status {
       index::Entries entries;

@@ -208,7 +208,8 @@ Status Replay::change_table(const Described& table) {
   Schema same = record.schema;
   same.name = schemas_[record.id].name;
   same.row_columns = schemas_[record.id].row_columns;
-  rename_index_columns(record.schema.row_columns, schemas_[record.id], &same);
+  if (record.indexes_changed) same.indexes = schemas_[record.id].indexes;
+  else rename_index_columns(record.schema.row_columns, schemas_[record.id], &same);
   if (const std::string what = storage::difference(same, schemas_[record.id]); !what.empty())
     return corrupt(where, named + " is changed in a way that is not possible: " + what);
   if (Status status = storage::check_schema(record.schema, true); !status.ok()) return reworded(Code::kCorrupt, where + ": ", status);

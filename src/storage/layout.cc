@@ -46,22 +46,21 @@ Layout::Layout(const detail::TableBase* table, const Schema& schema, uint32_t bl
   all_ = compile(~uint64_t{0}, true);
   none_ = compile(0, false);
   invalid_ = std::make_unique<ColumnSet>();
-  for (const SecondaryIndex& index : schema.indexes) {
-    if (!schema.row_columns.empty()) {
-      indexed_columns_ = ~uint64_t{0};
-      index_columns_.push_back(all_.get());
-      continue;
-    }
-    uint64_t columns = 0;
-    for (uint32_t i = 0; i < schema.columns.size(); ++i)
-      if (std::find(index.columns.begin(), index.columns.end(), schema.columns[i].name) != index.columns.end()) columns |= uint64_t{1} << i;
-    indexed_columns_ |= columns;
-    index_columns_.push_back(&of_columns(columns));
-  }
+  uint64_t indexed = 0;
+  for (const SecondaryIndex& index : schema.indexes) indexed |= columns_of(index).columns;
+  set_indexed_columns(indexed);
   for (const Placed& piece : pieces_)
     for (uint32_t i = 0; i < schema.columns.size(); ++i)
-      if (piece.columns == uint64_t{1} << i && !(piece.columns & indexed_columns_) && is_number(schema.columns[i].type))
+      if (piece.columns == uint64_t{1} << i && is_number(schema.columns[i].type))
         numbers_.push_back({piece.row_offset, piece.payload_offset, piece.group, schema.columns[i].type, piece.columns});
+}
+
+const ColumnSet& Layout::columns_of(const SecondaryIndex& index) const {
+  if (!schema_.row_columns.empty()) return *all_;
+  uint64_t columns = 0;
+  for (uint32_t i = 0; i < schema_.columns.size(); ++i)
+    if (std::find(index.columns.begin(), index.columns.end(), schema_.columns[i].name) != index.columns.end()) columns |= uint64_t{1} << i;
+  return of_columns(columns);
 }
 
 void Layout::place_groups(uint32_t block_threshold_bytes) {

@@ -8,7 +8,8 @@
 // no column describes. If a group's size reaches the block threshold, its payload is stored in a
 // separate block, and the cell contains a pointer to that block.
 //
-// Thread safety: a Layout is constant after construction. Column sets are compiled under a lock,
+// Thread safety: a Layout is constant after construction, except for set_indexed_columns(), which
+// one thread at a time may call. Column sets are compiled under a lock,
 // but found without the lock. Column sets are freed with the table, except for those that a caller
 // owns.
 #pragma once
@@ -116,6 +117,7 @@ class Layout {
   // True if rows have variable sizes. The table then has one group. A small row is stored in its
   // row block, and another row as a block of the row's size (storage/block.h).
   bool sized_rows() const { return schema_.sized_rows; }
+  bool described_rows() const { return !schema_.row_columns.empty(); }
   bool plain_rows() const { return plain_rows_; }  // number keys and fixed-size rows: all row blocks have the same size
   // The inline places of row blocks, or null if the table does not have any.
   InlineRows* inline_rows() const { return inline_rows_; }
@@ -142,22 +144,22 @@ class Layout {
   // `own`.
   const ColumnSet& of_union(uint64_t columns, OwnColumnSets& own) const;
   const ColumnSet& of_spans(const detail::ColumnSpan* spans, size_t count) const;
-  // Returns the union of `set` and the columns that a secondary index reads.
-  const ColumnSet& with_index(const ColumnSet& set, uint32_t index) const {
-    if (set.whole) return set;
-    const ColumnSet& read = index_columns(index);
-    return read.whole ? read : of_columns(set.columns | read.columns);
+  // Returns the columns that this index reads, which are all() if the rows are described rows.
+  const ColumnSet& columns_of(const SecondaryIndex& index) const;
+  // Returns the union of two column sets.
+  const ColumnSet& both(const ColumnSet& a, const ColumnSet& b) const {
+    if (a.whole || b.whole) return a.whole ? a : b;
+    return of_columns(a.columns | b.columns);
   }
-  // index_columns() returns the columns that one secondary index reads, which are all() if the rows
-  // are described rows. indexed_columns() returns
-  // the columns that any secondary index reads, as bits.
-  const ColumnSet& index_columns(uint32_t index) const { return *index_columns_[index]; }
-  uint64_t indexed_columns() const { return indexed_columns_; }
+  // The columns that any secondary index reads, as bits. They change if an index is created or
+  // dropped (txn::AnyTable::maintained_indexes).
+  uint64_t indexed_columns() const { return indexed_columns_.load(std::memory_order_acquire); }
+  void set_indexed_columns(uint64_t columns) { indexed_columns_.store(columns, std::memory_order_release); }
   // Returns the number column of this type at this offset. Returns null if there isn't one, or if a
   // secondary index reads it.
   const Number* number_at(uint32_t row_offset, ColumnType type) const {
     for (const Number& number : numbers_)
-      if (number.row_offset == row_offset && number.type == type) return &number;
+      if (number.row_offset == row_offset && number.type == type) return (number.column & indexed_columns()) == 0 ? &number : nullptr;
     return nullptr;
   }
 
@@ -187,9 +189,8 @@ class Layout {
   std::vector<Group> groups_;
   std::vector<Placed> pieces_;  // ordered by row offset
   std::vector<Number> numbers_;
-  uint64_t indexed_columns_ = 0;
+  std::atomic<uint64_t> indexed_columns_{0};
   std::unique_ptr<ColumnSet> all_, none_, invalid_;
-  std::vector<const ColumnSet*> index_columns_;
   mutable std::mutex mutex_;  // guards compiled_ and unions_kept_
   mutable size_t unions_kept_ = 0;
   mutable std::unordered_map<uint64_t, std::unique_ptr<ColumnSet>> compiled_;  // indexed by columns

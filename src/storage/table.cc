@@ -286,10 +286,14 @@ std::string difference(const Schema& a, const Schema& b) {
   for (size_t i = 0; i < a.columns.size(); ++i)
     if (!(a.columns[i] == b.columns[i])) return difference(i, a.columns[i], b.columns[i]);
   if (std::string words = difference_of_row_columns(a.row_columns, b.row_columns); !words.empty()) return words;
-  if (a.indexes.size() != b.indexes.size())
-    return std::to_string(a.indexes.size()) + " versus " + std::to_string(b.indexes.size()) + " secondary indexes";
-  for (size_t i = 0; i < a.indexes.size(); ++i)
+  for (size_t i = 0; i < std::min(a.indexes.size(), b.indexes.size()); ++i)
     if (std::string what = difference(i, a.indexes[i], b.indexes[i]); !what.empty()) return what;
+  if (a.indexes.size() < b.indexes.size())
+    return "the program describes index '" + b.indexes[a.indexes.size()].name +
+           "', which the table does not have; create it with Database::create_index(), or set Options::upgrade";
+  if (a.indexes.size() > b.indexes.size())
+    return "the table has index '" + a.indexes[b.indexes.size()].name +
+           "', which the program does not describe; describe it, or drop it with Database::drop_index()";
   return {};
 }
 
@@ -319,6 +323,8 @@ Result<Schema> upgraded(const Schema& stored, const Schema& wanted) {
     if (!longer.ok()) return Status(Code::kSchemaMismatch, longer.status().message());
     changed = *std::move(longer);
   }
+  for (size_t i = stored.indexes.size(); i < wanted.indexes.size() && wanted.indexes[i].by_columns; ++i)
+    changed.indexes.push_back(wanted.indexes[i]);
   if (const std::string what = difference(changed, wanted); !what.empty()) return Status(Code::kSchemaMismatch, what);
   return changed;
 }

@@ -90,6 +90,7 @@ class TableBase {
   }
   void set_created(SnapshotNumber number) { versions_.set_created(number); }
   const storage::Layout& layout() const { return layout_; }
+  void set_indexed_columns(uint64_t columns) { layout_.set_indexed_columns(columns); }
   uint32_t id() const { return id_; }  // position in the catalog
   uint32_t name_id() const { return versions_.current().name_id; }
   uint64_t database_id() const { return database_id_; }

@@ -72,6 +72,22 @@ using SecondaryHint = index::LeafHint<index::SecondaryKey>;
   return row;
 }
 
+// A secondary index of a table.
+struct IndexSlot {
+  uint32_t position;                           // IndexRef::position
+  SecondaryIndex definition;                   // from when the index was created; a column may have another name now
+  std::unique_ptr<const ColumnIndex> columns;  // null: the index has a key function
+  const ColumnSet& reads;                      // the columns that the index reads
+  SnapshotNumber usable_from = 0;              // readers of older snapshots cannot use the index
+
+  IndexSlot(uint32_t its_position, const Schema& schema, SecondaryIndex its_definition, const detail::TableBase& table)
+      : position(its_position),
+        definition(std::move(its_definition)),
+        columns(definition.by_columns ? new ColumnIndex(schema, definition, table.versions().rows(), table.byte_keys()) : nullptr),
+        reads(table.layout().columns_of(definition)) {}
+  virtual ~IndexSlot() = default;
+};
+
 // A secondary index entry that its row may no longer match (txn/reclaim.h). If the index is by
 // columns, the object owns the bytes of the entry.
 struct StaleEntry {
@@ -98,7 +114,57 @@ class AnyTable : public detail::TableBase {
     index::Handle handle;
   };
 
-  uint32_t secondary_count() const { return secondary_count_; }
+  // -- secondary indexes --------------------------------------------------------------------------
+  //
+  // A table has kSecondaryIndexesMax slots for indexes. Below, index i is the index in slot i. An
+  // index stays in its slot until it is dropped and all its entries have been removed. Then the
+  // slot can contain another index. The objects of dropped indexes are freed with the table, so
+  // references to them remain valid. These sets of indexes have one bit per slot:
+  //
+  //   present     has entries, or may get some
+  //   maintained  writers keep it up to date. An operation reads this set once. The set may change
+  //               between two operations of a transaction, because create_index() waits for this
+  //               transaction (txn/index_build.h), and a dropped index need not be up to date.
+  //   usable      readers may use it
+  //
+  // Each of the sets contains the next one.
+  uint64_t present_indexes() const { return present_.load(std::memory_order_acquire); }
+  uint64_t maintained_indexes() const { return maintained_.load(std::memory_order_acquire); }
+  uint64_t usable_indexes() const { return usable_.load(std::memory_order_acquire); }
+  const IndexSlot& index_slot(uint32_t i) const { return *slots_[i].load(std::memory_order_acquire); }
+  const SecondaryIndex& index_definition(uint32_t i) const { return index_slot(i).definition; }
+  // The columns that index i reads.
+  const ColumnSet& index_columns(uint32_t i) const { return index_slot(i).reads; }
+  // True if readers may use index i.
+  bool is_usable(uint32_t i) const { return (usable_indexes() >> i & 1) != 0; }
+  // True if an index is being created.
+  bool has_new_index() const { return maintained_indexes() != usable_indexes(); }
+  // The slot of an IndexRef::position.
+  static uint32_t slot_of(uint32_t position) { return position % kSecondaryIndexesMax; }
+  // Returns the index with this IndexRef::position, or null if readers cannot use it.
+  const IndexSlot* usable_index(uint32_t position) const {
+    const uint32_t i = slot_of(position);
+    if (!is_usable(i)) [[unlikely]] return nullptr;
+    const IndexSlot& slot = index_slot(i);
+    return slot.position == position ? &slot : nullptr;
+  }
+  // Returns the index with this name, or null if readers cannot use it.
+  IndexSlot* usable_index(std::string_view name) const;
+
+  // Adds an index that writers maintain and readers cannot use. Returns null if no slot is free.
+  // May throw std::bad_alloc. The caller excludes all threads that change the table's schema, as
+  // for the next three functions.
+  IndexSlot* add_index(const SecondaryIndex& definition);
+  // Lets readers of this snapshot and of later ones use the index.
+  void set_index_usable(IndexSlot& slot, SnapshotNumber from);
+  // Stops the maintenance of index i and its use. sweep_index() must follow (txn/sweep.h).
+  void forget_index(uint32_t i);
+  // Makes the secondary indexes of the current schema, which are usable and empty. Must be called
+  // before any transaction.
+  void reset_indexes();
+  // Frees the slot of an index without entries.
+  void free_slot(uint32_t i) { present_.fetch_and(~(uint64_t{1} << i), std::memory_order_acq_rel); }
+
   StaleEntries& stale() { return stale_; }
   // The table with the counts of secondary index i (txn/ranks.h), or null if the index is not
   // ranked. ranked_indexes() has a bit for each ranked index.
@@ -127,9 +193,9 @@ class AnyTable : public detail::TableBase {
     return byte_keys() ? KeyRef(row->key(layout())) : key;
   }
   // Returns null if secondary index i has a key function.
-  const ColumnIndex* column_index(uint32_t i) const { return column_indexes_[i].get(); }
+  const ColumnIndex* column_index(uint32_t i) const { return index_slot(i).columns.get(); }
   // Calls the key function of secondary index i for a row with this image.
-  uint64_t index_number(uint32_t i, const std::byte* image) const { return schema().indexes[i].key(image); }
+  uint64_t index_number(uint32_t i, const std::byte* image) const { return index_definition(i).key(image); }
   // Computes the value in secondary index i of the row with this key, which may refer to `buffer`.
   // Returns false if the row cannot be indexed (ColumnIndex::refuse). A key function may throw.
   bool index_value(uint32_t i, RowImage row, KeyRef key, EntryBuffer& buffer, IndexValue* value) const {
@@ -203,20 +269,23 @@ class AnyTable : public detail::TableBase {
   virtual void free_key_index(Worker& worker) = 0;
   virtual std::unique_ptr<index::Cursor> cursor() = 0;
 
-  // -- secondary indexes, by position -------------------------------------------------------------
+  // -- entries of secondary indexes ---------------------------------------------------------------
 
   virtual index::Handle find_entry(uint32_t i, IndexValue value, KeyRef key) = 0;
   // Inserts the entries that the index does not contain. This is fastest if the entries are sorted.
   // Returns how many entries were processed, which is fewer than all if memory is exhausted.
   virtual size_t insert_entries(Worker& worker, uint32_t i, std::span<const Entry> entries) = 0;
+  // Inserts the entry if the index does not contain it. Returns the row block to which the index
+  // leads afterwards, or kNoHandle if memory is exhausted.
+  virtual index::Handle find_or_insert_entry(Worker& worker, uint32_t i, const Entry& entry) = 0;
   virtual bool remove_entry(Worker& worker, uint32_t i, const Entry& entry) = 0;
+  // Removes the first entries, at most `count` of them, without following them to their rows.
+  // Returns how many there were.
+  virtual size_t remove_first_entries(Worker& worker, uint32_t i, size_t count) = 0;
   // Calls f(entry) for each entry, in order, until f returns false.
   virtual void for_each_entry(uint32_t i, FunctionRef<bool(const Entry&)> f) = 0;
-
-  // Makes the secondary indexes of a recovered table, whose key functions were unknown when it was
-  // made. `schema` is the current schema, with key functions. Must be called before any
-  // transaction.
-  virtual void give_key_functions(Schema schema) = 0;
+  // Like for_each_entry(), but begins at the entry `from` of an index by columns.
+  virtual void for_each_entry_from(uint32_t i, const KeyBytes* from, FunctionRef<bool(const Entry&)> f) = 0;
 
   // -- all indexes --------------------------------------------------------------------------------
 
@@ -226,24 +295,38 @@ class AnyTable : public detail::TableBase {
   // Adds the counts of the hardware transactions that run this operation of the indexes.
   virtual void add_counts(sync::Operation operation, htm::SiteCounts* counts) = 0;
   // Must be called before the table is used. `policy` must outlive the table.
-  virtual void set_elision(const ElisionPolicy& policy) = 0;
+  void set_elision(const ElisionPolicy& policy) {
+    elision_ = &policy;
+    elision_changed();
+  }
 
  protected:
   AnyTable(Schema described, bool byte_keys, bool regions, uint32_t id, uint64_t database_id, uint32_t block_threshold_bytes,
            uint32_t protocol_bytes)
-      : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, byte_keys),
-        secondary_count_(lacks_indexes() ? 0 : static_cast<uint32_t>(schema().indexes.size())),
-        column_indexes_(ColumnIndex::all_of(schema(), versions().rows(), byte_keys)), regions_(regions) {}
+      : TableBase(std::move(described), id, database_id, block_threshold_bytes, protocol_bytes, byte_keys), regions_(regions) {}
 
-  void set_secondary_count(uint32_t count) { secondary_count_ = count; }
+  virtual void elision_changed() = 0;
+  const ElisionPolicy* elision() const { return elision_; }  // null before set_elision()
+  virtual std::unique_ptr<IndexSlot> make_index(uint32_t position, const SecondaryIndex& definition) = 0;
 
  private:
-  uint32_t secondary_count_;  // constant after recovery
-  const std::vector<std::unique_ptr<const ColumnIndex>> column_indexes_;  // null for indexes with key functions
+  void put_slot(uint32_t i, std::unique_ptr<IndexSlot> slot) {
+    slots_[i].store(slot.get(), std::memory_order_release);
+    all_slots_.push_back(std::move(slot));
+  }
+  void find_indexed_columns();
+
+  // Read by every write, and rarely changed.
+  std::atomic<uint64_t> maintained_{0};
+  std::atomic<uint64_t> usable_{0};
+  std::atomic<uint64_t> present_{0};
   const bool regions_;
   bool has_counts_ = false;
   uint64_t ranked_indexes_ = 0;
   std::vector<AnyTable*> ranks_;  // by index; shorter if the last indexes are not ranked
+  const ElisionPolicy* elision_ = nullptr;
+  std::atomic<IndexSlot*> slots_[kSecondaryIndexesMax] = {};
+  std::vector<std::unique_ptr<IndexSlot>> all_slots_;  // also of dropped indexes; changed only by add_index() and reset_indexes()
   std::atomic<int64_t> recovered_rows_{0};
   std::atomic<uint64_t> portions_swept_{0};
   std::atomic<bool> swept_{false};

@@ -47,10 +47,11 @@ Result<std::unique_ptr<AnyTable>> Catalog::make(const Schema& schema, uint32_t i
 // Makes the tables of the counts of ranked indexes. They get the ids after that of `table`.
 Status Catalog::make_counts(AnyTable& table, std::vector<std::unique_ptr<AnyTable>>* made) {
   for (uint32_t i = 0; i < table.schema().indexes.size(); ++i) {
-    if (!table.schema().indexes[i].ranked) continue;
-    const Schema schema = rank_schema(table.id(), i);
+    const SecondaryIndex& index = table.schema().indexes[i];
+    if (!index.ranked) continue;
+    const Schema schema = rank_schema(table.id(), index.name);
     if (find_locked(schema.name) != nullptr)
-      return Status::invalid_argument("table '" + table.schema().name + "', index '" + table.schema().indexes[i].name +
+      return Status::invalid_argument("table '" + table.schema().name + "', index '" + index.name +
                                       "': the counts need a table named '" + schema.name + "', but this table already exists; rename it");
     Result<std::unique_ptr<AnyTable>> counts = make(schema, table.id() + static_cast<uint32_t>(made->size()));
     if (!counts.ok()) return counts.status();
@@ -66,11 +67,13 @@ Status Catalog::link_counts() {
     if (slot.table == nullptr || slot.table->dropped()) continue;
     AnyTable& table = *slot.table;
     for (uint32_t i = 0; i < table.schema().indexes.size(); ++i) {
-      if (!table.schema().indexes[i].ranked) continue;
-      const auto counts = names_.find(rank_table_name(table.id(), i));
-      if (counts == names_.end() || !storage::difference(counts->second->schema(), rank_schema(table.id(), i)).empty())
-        return Status(Code::kCorrupt, "table '" + table.schema().name + "', index '" + table.schema().indexes[i].name +
-                                          "': the table '" + rank_table_name(table.id(), i) + "' with its counts is missing");
+      const SecondaryIndex& index = table.schema().indexes[i];
+      if (!index.ranked) continue;
+      const Schema schema = rank_schema(table.id(), index.name);
+      const auto counts = names_.find(schema.name);
+      if (counts == names_.end() || !storage::difference(counts->second->schema(), schema).empty())
+        return Status(Code::kCorrupt, "table '" + table.schema().name + "', index '" + index.name + "': the table '" + schema.name +
+                                          "' with its counts is missing");
       table.set_ranks(i, *counts->second);
     }
   }
@@ -204,10 +207,19 @@ std::vector<Catalog::TableAt> Catalog::tables_at(SnapshotNumber number) {
 
 Status Catalog::change(std::string_view name, FunctionRef<Result<Schema>(const Schema&)> change, SnapshotNumber* number) {
   std::lock_guard one_at_a_time(creation_mutex_);
+  const Result<AnyTable*> table = find_changeable(name);
+  if (!table.ok()) return table.status();
+  Result<Schema> changed = change((*table)->schema());
+  return changed.ok() ? change_to(**table, *std::move(changed), number) : changed.status();
+}
+
+Result<AnyTable*> Catalog::find_changeable(std::string_view name) const {
   AnyTable* const table = find(name);
   if (table == nullptr) return not_found(name);
-  Result<Schema> changed = change(table->schema());
-  return changed.ok() ? change_to(*table, *std::move(changed), number) : changed.status();
+  if (const std::string& index = slots_[table->id()].new_index; !index.empty())
+    return Status::invalid_argument("table '" + std::string(name) + "' cannot be changed while index '" + index +
+                                    "' is being created; call again when create_index() has returned");
+  return table;
 }
 
 // The caller holds creation_mutex_.
@@ -235,9 +247,8 @@ Status Catalog::change_to(AnyTable& table, Schema schema, SnapshotNumber* number
 
 Result<AnyTable*> Catalog::begin_drop(std::string_view name) {
   std::lock_guard one_at_a_time(creation_mutex_);
-  AnyTable* const table = find(name);
-  if (table == nullptr) return not_found(name);
-  table->set_usable(false);
+  const Result<AnyTable*> table = find_changeable(name);
+  if (table.ok()) (*table)->set_usable(false);
   return table;
 }
 
@@ -249,12 +260,9 @@ Status Catalog::end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* numb
   std::vector<AnyTable*> dropped;  // the tables of counts
   try {
     ELIDER_TEST_POINT("catalog.drop_begun");
-    const uint64_t now = now_ns(), deadline_ns = wait_us > (~uint64_t{0} - now) / 1000 ? ~uint64_t{0} : now + 1000 * wait_us;
-    const auto reads = [&](uint32_t worker) { return store_.snapshots.reads(worker); };
-    if (!ELIDER_MUTANT(kDropAtOnce) && !store_.workers.await_inside(deadline_ns, reads))
-      return keep(Status(Code::kDeadline, "table '" + table.schema().name +
-                                              "' was not dropped: a transaction that began before drop_table() is still open after " +
-                                              std::to_string(wait_us / 1000) + " ms; end it, also if it belongs to this thread"));
+    if (!ELIDER_MUTANT(kDropAtOnce))
+      if (Status status = await_transactions(wait_us, "table '" + table.schema().name + "' was not dropped"); !status.ok())
+        return keep(std::move(status));
     ELIDER_TEST_POINT("catalog.drop_alone");
     std::lock_guard one_at_a_time(creation_mutex_);
     const uint32_t version = table.versions().current().version + 1;
@@ -298,6 +306,124 @@ void Catalog::sweep_soon(AnyTable& table) {
     before = table.portions_swept();
 }
 
+// -- indexes --------------------------------------------------------------------------------------
+
+Status Catalog::begin_index(std::string_view name, const SecondaryIndex& definition, NewIndex* index) {
+  std::lock_guard one_at_a_time(creation_mutex_);
+  const Result<AnyTable*> found = find_changeable(name);
+  if (!found.ok()) return found.status();
+  AnyTable& table = **found;
+  const std::string named = "table '" + table.schema().name + "', index '" + definition.name + "': ";
+  if (!definition.by_columns)
+    return Status::invalid_argument(named + "an index with a key function must be in the schema that creates the table; "
+                                            "an index by columns can be created later");
+  if (definition.ranked)
+    return Status::invalid_argument(named + "a ranked index must be in the schema that creates the table; create an index that is not "
+                                            "ranked, or copy the rows into a new table");
+  if (table.lacks_indexes())
+    return Status::invalid_argument(named + "the table was opened without its indexes (Options::leave_out_indexes)");
+  Schema changed = table.schema();
+  changed.indexes.push_back(definition);
+  if (Status status = storage::check_schema(changed, true); !status.ok()) return status;
+  if (Status status = storage::check_names(changed); !status.ok()) return status;
+  std::string& new_index = slots_[table.id()].new_index;
+  new_index = definition.name;
+  try {
+    IndexSlot* const slot = table.add_index(definition);
+    if (slot != nullptr) return *index = {&table, slot}, Status();
+    new_index.clear();
+  } catch (...) {
+    new_index.clear();
+    throw;
+  }
+  return Status::invalid_argument(named + "the table has " + std::to_string(kSecondaryIndexesMax) +
+                                  " indexes, the maximum, which includes dropped indexes whose memory has not been freed yet");
+}
+
+Status Catalog::await_transactions(uint64_t wait_us, const std::string& what) {
+  const uint64_t now = now_ns(), deadline_ns = wait_us > (~uint64_t{0} - now) / 1000 ? ~uint64_t{0} : now + 1000 * wait_us;
+  const auto reads = [&](uint32_t worker) { return store_.snapshots.reads(worker); };
+  if (store_.workers.await_inside(deadline_ns, reads)) return {};
+  return Status(Code::kDeadline, what + ": a transaction that began before is still open after " + std::to_string(wait_us / 1000) +
+                                     " ms; end it, also if it belongs to this thread");
+}
+
+Status Catalog::end_index(const NewIndex& index, SnapshotNumber* number) {
+  AnyTable& table = *index.table;
+  std::lock_guard one_at_a_time(creation_mutex_);
+  Schema changed = table.schema();
+  changed.indexes.push_back(index.slot->definition);
+  const uint32_t version = table.versions().current().version + 1;
+  std::vector<std::byte> record;
+  encode_table(table.id(), changed, &record, version, true);
+  std::unique_ptr<storage::SchemaVersions::Version> made = table.versions().prepare(std::move(changed), version);
+  if (Status status = log_record(record, number); !status.ok()) return status;
+  ELIDER_TEST_POINT("catalog.index_logged");
+  table.set_index_usable(*index.slot, *number);
+  std::unique_lock lock(mutex_);
+  table.change_schema(std::move(made), *number);
+  slots_[table.id()].new_index.clear();
+  return {};
+}
+
+void Catalog::cancel_index(const NewIndex& index) noexcept {
+  {
+    std::lock_guard one_at_a_time(creation_mutex_);
+    index.table->forget_index(AnyTable::slot_of(index.slot->position));
+    slots_[index.table->id()].new_index.clear();
+  }
+  free_index(index);
+}
+
+void Catalog::free_index(const NewIndex& index) noexcept {
+  AnyTable& table = *index.table;
+  const uint32_t i = AnyTable::slot_of(index.slot->position);
+  try {
+    if (WorkerLoan worker = lend_worker(store_.workers)) {
+      const Inside inside(*worker);
+      sweep_index(*worker, table, i);
+    }
+    const auto present = [&] { return (table.present_indexes() >> i & 1) != 0; };
+    for (uint64_t before = ~uint64_t{0}; present() && table.portions_swept() != before; store_.workers.collect())
+      before = table.portions_swept();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// The record is logged first. So a transaction that does not maintain the index commits with the
+// record's number or a later one, and recovery up to an earlier number finds a unique index in
+// which each value is unique.
+Status Catalog::drop_index(std::string_view name, std::string_view index, NewIndex* dropped, SnapshotNumber* number) {
+  std::lock_guard one_at_a_time(creation_mutex_);
+  const Result<AnyTable*> found = find_changeable(name);
+  if (!found.ok()) return found.status();
+  AnyTable& table = **found;
+  Schema changed = table.schema();
+  if (std::erase_if(changed.indexes, [&](const SecondaryIndex& each) { return each.name == index; }) == 0)
+    return Status(Code::kNotFound, "table '" + table.schema().name + "' does not have an index named '" + std::string(index) + "'");
+  IndexSlot* const slot = table.usable_index(index);
+  if (slot == nullptr)
+    return Status::invalid_argument("index '" + std::string(index) + "' of table '" + table.schema().name +
+                                    "' cannot be dropped, because the table was opened without its indexes "
+                                    "(Options::leave_out_indexes)");
+  if (slot->definition.ranked)
+    return Status::invalid_argument("index '" + std::string(index) + "' of table '" + table.schema().name +
+                                    "' cannot be dropped, because it is ranked; drop the table");
+  const uint32_t version = table.versions().current().version + 1;
+  std::vector<std::byte> record;
+  encode_table(table.id(), changed, &record, version, true);
+  std::unique_ptr<storage::SchemaVersions::Version> made = table.versions().prepare(std::move(changed), version);
+  if (Status status = log_record(record, number); !status.ok()) return status;
+  ELIDER_TEST_POINT("catalog.index_drop_logged");
+  {
+    std::unique_lock lock(mutex_);
+    table.change_schema(std::move(made), *number);
+  }
+  table.forget_index(AnyTable::slot_of(slot->position));
+  *dropped = {&table, slot};
+  return {};
+}
+
 // -- recovery -------------------------------------------------------------------------------------
 
 Result<AnyTable*> Catalog::recover(const Schema& schema, uint32_t version) {
@@ -315,6 +441,7 @@ void Catalog::recover_dropped(uint32_t version) { slots_.push_back({nullptr, ver
 
 void Catalog::recover_change(AnyTable& table, Schema schema, uint32_t version) {
   table.change_schema(table.versions().prepare(std::move(schema), version), 0);
+  table.reset_indexes();
 }
 
 void Catalog::recover_drop(AnyTable& table, uint32_t version) {
@@ -324,8 +451,7 @@ void Catalog::recover_drop(AnyTable& table, uint32_t version) {
 }
 
 void Catalog::recover_key_functions(AnyTable& table, Schema schema) {
-  table.give_key_functions(std::move(schema));
-  table.set_elision(store_.laboratory.elision);
+  recover_change(table, std::move(schema), table.versions().current().version);
 }
 
 Status Catalog::name_recovered() {

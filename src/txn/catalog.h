@@ -85,6 +85,27 @@ class Catalog {
   void cancel_drop(AnyTable& table) { table.set_usable(true); }
   Status end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* number);
 
+  // Implements Database::create_index(), which describes the errors. begin_index() adds an index
+  // that readers cannot use. Then the caller fills it (txn/index_build.h). Then end_index() logs
+  // the new schema, or cancel_index() removes the index, also if end_index() has failed or thrown.
+  // Meanwhile, the table cannot be changed in another way, or dropped.
+  struct NewIndex {
+    AnyTable* table = nullptr;
+    IndexSlot* slot = nullptr;
+  };
+  Status begin_index(std::string_view table, const SecondaryIndex& definition, NewIndex* index);
+  Status end_index(const NewIndex& index, SnapshotNumber* number);
+  void cancel_index(const NewIndex& index) noexcept;
+  // Waits until the transactions that began before the call have ended, but not for readers of
+  // snapshots. `what` begins the message.
+  //   kDeadline  after `wait_us` microseconds, such a transaction was still open
+  Status await_transactions(uint64_t wait_us, const std::string& what);
+  // Implements Database::drop_index(), which describes the errors. free_index() must follow.
+  Status drop_index(std::string_view table, std::string_view name, NewIndex* dropped, SnapshotNumber* number);
+  // Frees the entries now, if no transaction can use the index. Otherwise, transactions free them
+  // when these have ended. If memory is exhausted, the entries are freed with the table.
+  void free_index(const NewIndex& index) noexcept;
+
   // -- recovery -----------------------------------------------------------------------------------
 
   // Adds a table with the next id, whose indexes may lack their key functions. It is not found by
@@ -108,6 +129,7 @@ class Catalog {
   struct Slot {
     std::unique_ptr<AnyTable> table;  // null if the table was dropped before the database was opened
     uint32_t dropped_version = 0;     // the version of the removal, if the table is dropped
+    std::string new_index = {};       // the name of the index that is being created, if any; guarded by creation_mutex_
   };
   Status change_to(AnyTable& table, Schema schema, SnapshotNumber* number);
   Status check_room(const std::string& name, size_t tables = 1) const;
@@ -119,6 +141,8 @@ class Catalog {
   Status log_record(std::span<const std::byte> record, SnapshotNumber* number) { return log_records({&record, 1}, number); }
   Status log_records(std::span<const std::span<const std::byte>> records, SnapshotNumber* number);
   void sweep_soon(AnyTable& table);
+  // Finds a table that may be changed. The caller holds creation_mutex_.
+  Result<AnyTable*> find_changeable(std::string_view name) const;
 
   Memory& memory_;
   Store& store_;

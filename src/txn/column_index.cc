@@ -16,11 +16,6 @@
 
 namespace elider::txn {
 
-std::string AnyTable::value_text(uint32_t i, IndexValue value, KeyRef key) const {
-  const ColumnIndex* const columns = column_index(i);
-  return columns == nullptr ? std::to_string(value.number()) : tuple_to_text(columns->tuple_of(*value.entry(), key).span());
-}
-
 namespace {
 
 using detail::EncodeFailure;
@@ -88,16 +83,9 @@ KeyFieldType field_type_of(RowType type) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<const ColumnIndex>> ColumnIndex::all_of(const Schema& schema, const std::atomic<const RowSchema*>& rows,
-                                                                    bool byte_keys) {
-  std::vector<std::unique_ptr<const ColumnIndex>> all;
-  for (const SecondaryIndex& index : schema.indexes)
-    all.emplace_back(index.by_columns ? new ColumnIndex(schema, index, schema.row_columns.empty() ? nullptr : &rows, byte_keys) : nullptr);
-  return all;
-}
-
-ColumnIndex::ColumnIndex(const Schema& schema, const SecondaryIndex& index, const std::atomic<const RowSchema*>* rows, bool byte_keys)
-    : name_(index.name), rows_(rows), entry_bytes_max_(index.ranked ? kRankedEntryBytesMax : kIndexEntryBytesMax), byte_keys_(byte_keys) {
+ColumnIndex::ColumnIndex(const Schema& schema, const SecondaryIndex& index, const std::atomic<const RowSchema*>& rows, bool byte_keys)
+    : name_(index.name), rows_(schema.row_columns.empty() ? nullptr : &rows),
+      entry_bytes_max_(index.ranked ? kRankedEntryBytesMax : kIndexEntryBytesMax), byte_keys_(byte_keys) {
   for (size_t i = 0; i < index.columns.size(); ++i) {
     IndexedColumn& column = columns_.emplace_back();
     column.name = index.columns[i];
@@ -327,13 +315,10 @@ const txn::ColumnIndex* column_index(const IndexRef& index, Status* status) {
     return nullptr;
   }
   const auto& table = static_cast<const txn::AnyTable&>(*index.table.base());
-  if (index.position >= table.secondary_count()) {
-    *status = txn::refuse_index(index.table, index.position);
-    return nullptr;
-  }
-  const txn::ColumnIndex* const found = table.column_index(index.position);
-  if (found == nullptr) *status = txn::refuse_range_of_columns(index.table, index.position);
-  return found;
+  const txn::IndexSlot* const slot = table.usable_index(index.position);
+  if (slot == nullptr) *status = txn::refuse_index(index.table, index.position);
+  else if (slot->columns == nullptr) *status = txn::refuse_range_of_columns(index.table, slot->definition);
+  return slot == nullptr ? nullptr : slot->columns.get();
 }
 
 // A tuple prefix whose fields have been encoded one by one.
@@ -369,7 +354,7 @@ Result<ColumnRange> index_prefix(const IndexRef& index, std::span<const RowValue
     at = by->put_value(i, values[i], at, buffer + sizeof buffer, failure);
     if (at == nullptr)
       return Status::invalid_argument(index_named(index, by->name()) + ", column '" +
-                                      printable(index.table.schema().indexes[index.position].columns[i]) + "': the value " +
+                                      printable(by->column_name(i)) + "': the value " +
                                       values[i].to_text() + " does not fit");
   }
   ColumnRange range = ValuePrefix(buffer, at);
@@ -382,6 +367,11 @@ Result<ColumnRange> index_prefix(const IndexRef& index, std::initializer_list<Ro
 }
 
 namespace detail {
+bool is_by_columns(const IndexRef& index) {
+  const auto& table = static_cast<const txn::AnyTable&>(*index.table.base());
+  const txn::IndexSlot* const slot = table.usable_index(index.position);
+  return slot != nullptr && slot->columns != nullptr;
+}
 Status check_range(const IndexRef& index, const ColumnRange& range) {
   Status status;
   const txn::ColumnIndex* const by = column_index(index, &status);
@@ -404,8 +394,9 @@ namespace {
 txn::AnyTable* ranked_table(const IndexRef& index, const char* operation, Status* status) {
   if (column_index(index, status) == nullptr) return nullptr;
   auto& table = static_cast<txn::AnyTable&>(*index.table.base());
-  if (table.ranks(index.position) != nullptr) return &table;
-  *status = txn::refuse_unranked(index, operation);
+  const uint32_t slot = txn::AnyTable::slot_of(index.position);
+  if (table.ranks(slot) != nullptr) return &table;
+  *status = txn::refuse_unranked(index.table, table.index_definition(slot), operation);
   return nullptr;
 }
 
@@ -418,10 +409,11 @@ Result<uint64_t> Transaction::count(const IndexRef& index, const ColumnRange& ra
   uint64_t rows = 0;
   if (!index.table) return Status::invalid_argument("count was given an empty IndexRef");
   auto& table = static_cast<txn::AnyTable&>(*index.table.base());
-  if (limit > kScannedRowsMax && index.position < table.secondary_count() && table.ranks(index.position) != nullptr) {
+  const uint32_t slot = txn::AnyTable::slot_of(index.position);
+  if (limit > kScannedRowsMax && table.usable_index(index.position) != nullptr && table.ranks(slot) != nullptr) {
     Status status = detail::check_range(index, range);
     const detail::ByteRangeKeys entries(range.entries());
-    if (status.ok()) status = txn::Ranks(*this, table, index.position).count(entries.range(), &rows);
+    if (status.ok()) status = txn::Ranks(*this, table, slot).count(entries.range(), &rows);
     if (!status.ok()) return status;
     return std::min(rows, limit);
   }
@@ -436,7 +428,7 @@ Result<uint64_t> Transaction::rank(const IndexRef& index, const ColumnPosition& 
   if (table == nullptr) return status;
   uint64_t rows = 0;
   const detail::ByteRangeKeys before(ByteRange().before(position.entry));
-  status = txn::Ranks(*this, *table, index.position).count(before.range(), &rows);
+  status = txn::Ranks(*this, *table, txn::AnyTable::slot_of(index.position)).count(before.range(), &rows);
   if (!status.ok()) return status;
   return rows;
 }
@@ -447,7 +439,7 @@ Status Transaction::do_position(const IndexRef& index, detail::KeyRef key, Colum
   if (by == nullptr) return status;
   auto& table = static_cast<txn::AnyTable&>(*index.table.base());
   RawView view;
-  status = do_get(index.table, key, ColumnsRef(&table.layout().index_columns(index.position)), &view);
+  status = do_get(index.table, key, ColumnsRef(&table.index_columns(txn::AnyTable::slot_of(index.position))), &view);
   if (!status.ok()) return status;
   const detail::KeyRef own = table.key_of(static_cast<const storage::Row*>(view.header()->row), key);
   const txn::RowImage row{view.bytes(), view.size()};
@@ -464,7 +456,7 @@ Status Transaction::scan_after_skipping(const IndexRef& index, const detail::Key
   if (table == nullptr || options.limit == 0) return status;
   detail::KeyBuffer position;
   bool found = false;
-  status = txn::Ranks(*this, *table, index.position).skip(entries, options.skip, options.reverse, &position, &found);
+  status = txn::Ranks(*this, *table, txn::AnyTable::slot_of(index.position)).skip(entries, options.skip, options.reverse, &position, &found);
   if (!status.ok() || !found) return status;
   options.skip = 0;
   if (!options.reverse) return do_scan_index(index, detail::EntryRange({position.ref(), entries.to, entries.to_end}), options, visit);

@@ -50,11 +50,10 @@ class EntryBuffer {
 
 class ColumnIndex {
  public:
-  // Returns the column indexes of a table, by position. Indexes with key functions have a null
-  // pointer. `rows` is the current description of the table's described rows, which must outlive
-  // the indexes. `byte_keys` says whether the table's rows have byte keys.
-  static std::vector<std::unique_ptr<const ColumnIndex>> all_of(const Schema& schema, const std::atomic<const RowSchema*>& rows,
-                                                                bool byte_keys);
+  // `index` is an index by columns of a table with this schema. `rows` is the current description
+  // of the table's described rows, which must outlive the object. `byte_keys` says whether the
+  // table's rows have byte keys.
+  ColumnIndex(const Schema& schema, const SecondaryIndex& index, const std::atomic<const RowSchema*>& rows, bool byte_keys);
 
   // True if entries are computed from whole described rows.
   bool reads_described_rows() const { return rows_ != nullptr; }
@@ -75,6 +74,8 @@ class ColumnIndex {
   bool has_null(const KeyBytes& entry, KeyRef key) const;
 
   const std::string& name() const { return name_; }
+  // The current name of the column at this position of the index.
+  const std::string& column_name(size_t position) const;
   // The types of the columns, as the fields of a tuple.
   const std::vector<KeyField>& fields() const { return fields_; }
   // Encodes a value as it is stored for the column at this position of the index. Returns null if
@@ -92,7 +93,6 @@ class ColumnIndex {
     uint8_t scale = 0;
   };
 
-  ColumnIndex(const Schema& schema, const SecondaryIndex& index, const std::atomic<const RowSchema*>* rows, bool byte_keys);
   size_t key_bytes(KeyRef key) const {
     if (!byte_keys_) return sizeof(Key);
     return key.bytes() == nullptr ? 0 : key.bytes()->size;
@@ -104,9 +104,6 @@ class ColumnIndex {
   std::string name_;
   std::vector<IndexedColumn> columns_;
   std::vector<KeyField> fields_;
-  // The current name of the column at this position of the index.
-  const std::string& column_name(size_t position) const;
-
   const std::atomic<const RowSchema*>* rows_;  // null: the rows are structs, or have the columns of Schema::columns
   size_t entry_bytes_max_;
   bool byte_keys_;

@@ -77,7 +77,8 @@ class CounterArray {
     }
   }
   Entry& operator[](uint32_t i) {
-    if (i >= kDirect) [[unlikely]] return beyond(i);
+    if constexpr (kMax > kDirect)
+      if (i >= kDirect) [[unlikely]] return beyond(i);
     Entry* entry = entries_[i].load(std::memory_order_relaxed);  // relaxed: only this thread stores it
     return entry != nullptr ? *entry : make(entries_[i]);
   }

@@ -6,6 +6,7 @@
 // Thread safety: none. A Hints object belongs to one transaction.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +24,7 @@ class Hints {
   // Allocates the hints of this table, so that accesses do not allocate memory.
   void make_room(const Table<Sync>& table) {
     OfTable& its = of(table);
-    if (its.secondary.size() < table.secondary_count()) its.secondary.resize(table.secondary_count());
+    make_room(its.secondary, table);
   }
   // Invalidates the hints of the previous transaction.
   void begin() { ++transaction_; }
@@ -37,7 +38,7 @@ class Hints {
   }
   SecondaryHint& secondary(const Table<Sync>& table, uint32_t i) {
     auto& all = of(table).secondary;
-    if (all.size() <= i) [[unlikely]] all.resize(table.secondary_count());
+    if (all.size() <= i) [[unlikely]] make_room(all, table);
     return fresh(all[i]);
   }
 
@@ -52,6 +53,10 @@ class Hints {
     std::vector<Of<SecondaryHint>> secondary;
   };
 
+  static void make_room(std::vector<Of<SecondaryHint>>& hints, const Table<Sync>& table) {
+    const auto slots = static_cast<size_t>(std::bit_width(table.present_indexes()));
+    if (hints.size() < slots) hints.resize(slots);
+  }
   OfTable& of(const Table<Sync>& table) {
     if (table.id() >= by_table_.size()) [[unlikely]] by_table_.resize(table.id() + 1);
     return by_table_[table.id()];

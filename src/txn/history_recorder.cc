@@ -111,7 +111,7 @@ void HistoryRecorder::add_writes(WriteSet& writes, const IndexChanges& changes) 
   // If it changed a value several times, only the last change is recorded.
   for (const IndexChange& change : changes) {
     const WriteEntry* write = writes.find(change.row, change.table->layout(), 0);
-    if (change.table->schema().indexes[change.index].by_columns) continue;
+    if (static_cast<const AnyTable*>(change.table)->index_definition(change.index).by_columns) continue;
     if (change.superseded || (write != nullptr && write->leaves_none())) continue;
     HistoryOperation operation;
     operation.kind = HistoryOperation::Kind::kIndexValue;

@@ -24,11 +24,11 @@ uint32_t rank_level(Bytes entry) {
   return std::min(static_cast<uint32_t>(std::countr_zero(hash)) / kRankBits, kRankLevelsMax);
 }
 
-std::string rank_table_name(uint32_t table, uint32_t index) {
-  return "elider_rank_" + std::to_string(table) + "_" + std::to_string(index);
+std::string rank_table_name(uint32_t table, const std::string& index) {
+  return "elider_rank_" + std::to_string(table) + "_" + index;
 }
 
-Schema rank_schema(uint32_t table, uint32_t index) {
+Schema rank_schema(uint32_t table, const std::string& index) {
   return SchemaOf<RankRow, Bytes>(rank_table_name(table, index))
       .ordered()
       .column("level", &RankRow::level)
@@ -104,7 +104,7 @@ Status Ranks::find_interval(uint32_t level, Bytes entry, detail::KeyBuffer* boun
     return true;
   });
   if (!status.ok() || found) return status;
-  return Status(Code::kNotFound, "a level of the counts of ranked index '" + table_.schema().indexes[index_].name + "' is missing");
+  return Status(Code::kNotFound, "a level of the counts of ranked index '" + static_cast<AnyTable&>(*table_.base()).index_definition(index_).name + "' is missing");
 }
 
 // Finds the first boundary that is not before `at` or, if `reverse` is true, the last one that is

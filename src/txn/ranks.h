@@ -57,9 +57,9 @@ struct RankRow {
 // Returns the highest level of which the entry is a boundary. 0 for most entries.
 uint32_t rank_level(Bytes entry);
 // Returns the name and the schema of the table of the counts of an index. `table` is the id of the
-// index's table, which never changes.
-std::string rank_table_name(uint32_t table, uint32_t index);
-Schema rank_schema(uint32_t table, uint32_t index);
+// index's table, and `index` the name of the index. Neither of them changes.
+std::string rank_table_name(uint32_t table, const std::string& index);
+Schema rank_schema(uint32_t table, const std::string& index);
 
 // The key of a row in the table of counts, or of a bound.
 class RankKey {

@@ -281,10 +281,12 @@ class Reads : public TransactionBase {
     if (set == nullptr) [[unlikely]] return refuse(ref.table, options.columns);
     if (options.skip != 0) [[unlikely]] return refuse_skip(ref.table);
     auto& table = static_cast<TableType&>(*ref.table.base());
-    if (ref.position >= table.secondary_count()) return refuse_index(ref.table, ref.position);
-    if (range.by_columns != (table.column_index(ref.position) != nullptr)) [[unlikely]]
-      return range.by_columns ? refuse_range_of_columns(ref.table, ref.position) : refuse_range_of_values(ref.table, ref.position);
-    return scan_secondary(table, ref.position, range, options, *set, visit);
+    const IndexSlot* const slot = table.usable_index(ref.position);
+    if (slot == nullptr) [[unlikely]] return refuse_index(ref.table, ref.position);
+    if (!derived().sees_index(*slot)) [[unlikely]] return refuse_later_index(ref.table, slot->definition);
+    if (range.by_columns != (slot->columns != nullptr)) [[unlikely]]
+      return range.by_columns ? refuse_range_of_columns(ref.table, slot->definition) : refuse_range_of_values(ref.table, slot->definition);
+    return scan_secondary(table, AnyTable::slot_of(ref.position), range, options, *set, visit);
   }
 
   Status scan_secondary(TableType& table, uint32_t i, const detail::EntryRange& range, const ScanOptions& options,
@@ -296,7 +298,8 @@ class Reads : public TransactionBase {
   template <class Index>
   Status scan_entries(TableType& table, Index& index, uint32_t i, const detail::EntryRange& range, const ScanOptions& options,
                       const ColumnSet& wanted_set, EntryVisitor visit) {
-    const ColumnSet& set = table.layout().with_index(wanted_set, i);  // also reads the index's columns, because an entry may be stale
+    // Also reads the index's columns, because an entry may be stale.
+    const ColumnSet& set = table.layout().both(wanted_set, table.index_columns(i));
     HistoryRecorder::Scan history(recorder_, table, i, range, options.reverse);
     const auto direction = options.reverse ? index::Direction::kBackward : index::Direction::kForward;
     typename Derived::IndexScan tracked(derived(), table, i);
@@ -394,6 +397,10 @@ class Reads : public TransactionBase {
     if (Row* const row = touched_row(table, key)) return row;
     return table.byte_keys() ? nullptr : hot_row(table, key);
   }
+
+  // Returns false if the index lacks entries of rows that the transaction may read. A transaction
+  // that reads the newest state can use every usable index.
+  bool sees_index(const IndexSlot&) const { return true; }
 
   Hints<Sync> hints_;
 

@@ -36,13 +36,35 @@ RowImage image_locked(const AnyTable& table, Row* row, uint32_t i, std::byte* im
   const Layout& layout = table.layout();
   const ColumnIndex* const columns = table.column_index(i);
   if (columns == nullptr || !columns->reads_described_rows()) {
-    copy_locked(layout, row, layout.index_columns(i), image);
+    copy_locked(layout, row, table.index_columns(i), image);
     return {image, layout.column_image_bytes()};
   }
   const Cell& cell = row->cell(layout, 0);
   const storage::Contents contents = cell.contents();
   if (contents.is_inside()) return {cell.payload_at(contents.inside_offset()), contents.inside_size()};
   return {contents.block()->payload(), contents.block()->size};
+}
+
+bool try_lock_row(const Layout& layout, Row* row, uint64_t* words) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g) {
+    words[g] = row->cell(layout, g).load();
+    if (!word::locked(words[g]) && row->cell(layout, g).lock_from(words[g])) continue;
+    while (g-- > 0) row->cell(layout, g).unlock(words[g]);
+    return false;
+  }
+  return true;
+}
+void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
+  for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(words[g]);
+}
+
+bool put_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, IndexValue value) {
+  if (ELIDER_MUTANT(kListAbsentEntry)) return true;
+  const AnyTable::Entry entry{value, key, reinterpret_cast<index::Handle>(row)};
+  const index::Handle there = table.find_or_insert_entry(worker, index, entry);
+  if (there == entry.handle || there == index::kNoHandle) return there == entry.handle;
+  table.remove_entry(worker, index, {value, key, there});
+  return table.find_or_insert_entry(worker, index, entry) == entry.handle;
 }
 
 bool take_over_entry(AnyTable& table, Row* row, uint32_t index, IndexValue value) {
@@ -62,21 +84,6 @@ struct EntryTask {
   KeyRef key;
   uint64_t ticket;
 };
-
-// Locks every column group of the row, and stores the previous commit words in `words`. Returns
-// false, without any lock, if another transaction holds one of the locks.
-bool try_lock_row(const Layout& layout, Row* row, uint64_t* words) {
-  for (uint32_t g = 0; g < layout.group_count(); ++g) {
-    words[g] = row->cell(layout, g).load();
-    if (!word::locked(words[g]) && row->cell(layout, g).lock_from(words[g])) continue;
-    while (g-- > 0) row->cell(layout, g).unlock(words[g]);
-    return false;
-  }
-  return true;
-}
-void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
-  for (uint32_t g = 0; g < layout.group_count(); ++g) row->cell(layout, g).unlock(words[g]);
-}
 
 // Retires the row's memory: the row block, and the separate blocks of its column groups.
 void retire_memory_of(Worker& worker, Row* row, uint64_t table_address, Reclaim step) {
@@ -99,16 +106,16 @@ void free_row_now(Worker& worker, void* object, uint64_t table_address) {
 // may have entered after the unlinking, but at most one epoch later.
 void free_row(Worker& worker, void* object, uint64_t table_address) {
   const AnyTable& table = *reinterpret_cast<AnyTable*>(table_address);
-  if (table.secondary_count() == 0) free_row_now(worker, object, table_address);
+  if (table.present_indexes() == 0) free_row_now(worker, object, table_address);
   else if (!freed_with_places(table, static_cast<Row*>(object)))
     retire_memory_of(worker, static_cast<Row*>(object), table_address, free_row_now);
 }
 
-// Computes the row's numbers in the secondary indexes with key functions. The caller must hold the
-// row's locks. Returns false if a key function threw; the caller must then not change anything.
-bool numbers_locked(AnyTable& table, Row* row, std::byte* image, uint64_t* numbers) {
+// Computes the row's numbers in those of the indexes that have key functions. The caller must hold
+// the row's locks. Returns false if a key function threw; the caller must then not change anything.
+bool numbers_locked(AnyTable& table, uint64_t indexes, Row* row, std::byte* image, uint64_t* numbers) {
   try {
-    for (uint32_t i = 0; i < table.secondary_count(); ++i)
+    for (const uint32_t i : Bits(indexes))
       if (table.column_index(i) == nullptr) numbers[i] = table.index_number(i, image_locked(table, row, i, image).bytes);
     return true;
   } catch (...) {
@@ -122,15 +129,16 @@ bool numbers_locked(AnyTable& table, Row* row, std::byte* image, uint64_t* numbe
 bool remove_entries(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint64_t word_before) {
   const index::Handle handle = reinterpret_cast<index::Handle>(row);
   const bool filled = row->cell(table.layout(), 0).snapshot() != 0;  // some commit has filled the row
+  const uint64_t indexes = table.maintained_indexes();
   uint64_t numbers[kSecondaryIndexesMax];
   const std::unique_ptr<std::byte[]> image(new (std::nothrow) std::byte[table.layout().column_image_bytes()]);
-  if (image == nullptr || (filled && !numbers_locked(table, row, image.get(), numbers))) return false;
+  if (image == nullptr || (filled && !numbers_locked(table, indexes, row, image.get(), numbers))) return false;
   std::lock_guard lock(table.stale().mutex);
   if (table.stale().unlisted) return false;
   // The removed bit must be set before the stale entries are removed. A transaction that creates a
   // stale entry after that sees the bit (retire_entry).
   row->cell(table.layout(), 0).set_word(word_before | word::kLocked | word::kRemoved);
-  for (uint32_t i = 0; filled && i < table.secondary_count(); ++i) {
+  for (const uint32_t i : Bits(filled ? indexes : 0)) {
     const ColumnIndex* const columns = table.column_index(i);
     if (columns == nullptr) {
       table.remove_entry(worker, i, {IndexValue(numbers[i]), key, handle});
@@ -161,7 +169,7 @@ bool try_unlink_row(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint6
   uint64_t version_number_max = 0;
   for (uint32_t g = 0; g < layout.group_count(); ++g) version_number_max = std::max(version_number_max, word::version_number(words[g]));
   table.raise_version_floor(version_number_max + 1);  // before a new block of this key can be inserted
-  if (table.secondary_count() == 0) {
+  if (table.present_indexes() == 0) {
     row->cell(layout, 0).set_word(words[0] | word::kLocked | word::kRemoved);
   } else if (!remove_entries(worker, table, row, key, words[0])) {
     unlock_row(layout, row, words);  // the row stays absent until its key is used again
@@ -268,6 +276,7 @@ void retire_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_
     std::unique_ptr<reclaim::EntryTask> task(new reclaim::EntryTask{&table, row, key, ticket});
     StaleEntry entry = reclaim::stale_entry(table, index, value);
     entry.ticket = ticket;
+    if (!table.is_usable(index) && !reclaim::put_entry(worker, table, row, key, index, value)) throw std::bad_alloc();
     auto& list = table.stale().by_row[row];
     list.reserve(list.size() + 1);
     std::erase_if(list, [&](const StaleEntry& e) { return reclaim::is_entry(table, e, index, value); });

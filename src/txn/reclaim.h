@@ -22,7 +22,13 @@
 // freed. The task therefore looks up the row in the index before it accesses the row. A stale entry
 // stays on its row's list (StaleEntries) until the entry is removed, or a transaction needs it
 // again. Unlinking a row removes all stale entries of the row, so an entry does not outlive its row
-// block.
+// block. An entry on a list is in its index, because otherwise a transaction that inserts the entry
+// would not take it over, and the task would remove the entry of that transaction. While an index
+// is being built, a commit may list a value whose entry has not been inserted yet. Then
+// retire_entry() inserts it.
+//
+// Entries of a dropped index are not maintained, and may outlive their row blocks. Only the sweep
+// of the index meets them, which does not follow them (txn/sweep.h).
 //
 // Values. A stale entry is identified by its index and its value. In an index by columns, a value
 // is the address of a byte string (index::IndexValue), and there are several copies of the same
@@ -74,6 +80,17 @@ namespace reclaim {
 // and returns true. Otherwise returns false. The caller must hold the mutex of the table's stale
 // entries.
 bool take_over_entry(AnyTable& table, Row* row, uint32_t index, IndexValue value);
+
+// Locks every column group of the row, and stores the previous commit words in `words`. Returns
+// false, without any lock, if another transaction holds one of the locks.
+bool try_lock_row(const Layout& layout, Row* row, uint64_t* words);
+void unlock_row(const Layout& layout, Row* row, const uint64_t* words);
+
+// Makes an index lead to this row block under this value. An entry of another block of the key is
+// replaced: that block has been unlinked, and its entry is about to be removed by the transaction
+// that inserted it (IndexEntries::replace_unlinked). Returns false if memory is exhausted. The
+// caller must hold the mutex of the table's stale entries.
+bool put_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, IndexValue value);
 
 // A copy of a row's key that remains valid when the row's memory is freed. The constructor may
 // throw std::bad_alloc.

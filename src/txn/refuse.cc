@@ -73,21 +73,25 @@ Status refuse_scan_threads(unsigned threads) {
                                   std::to_string(kScanThreadsMax));
 }
 Status refuse_index(const TableRef& table, uint32_t position) {
-  return Status::invalid_argument("table '" + table.schema().name + "' does not have a secondary index " + std::to_string(position));
+  return Status::invalid_argument("table '" + table.schema().name + "' does not have a secondary index " + std::to_string(position) +
+                                  "; an index that was dropped cannot be used, and its handles do not refer to a later index");
+}
+Status refuse_later_index(const TableRef& table, const SecondaryIndex& index) {
+  return Status::invalid_argument("index '" + index.name + "' of table '" + table.schema().name +
+                                  "' was created after the snapshot that this transaction reads; begin another transaction");
 }
 
-Status refuse_range_of_columns(const TableRef& table, uint32_t position) {
-  return Status::invalid_argument("index '" + table.schema().indexes[position].name + "' of table '" + table.schema().name +
+Status refuse_range_of_columns(const TableRef& table, const SecondaryIndex& index) {
+  return Status::invalid_argument("index '" + index.name + "' of table '" + table.schema().name +
                                   "' has a key function; scan a range of its values, such as IndexRange");
 }
-Status refuse_range_of_values(const TableRef& table, uint32_t position) {
-  return Status::invalid_argument("index '" + table.schema().indexes[position].name + "' of table '" + table.schema().name +
+Status refuse_range_of_values(const TableRef& table, const SecondaryIndex& index) {
+  return Status::invalid_argument("index '" + index.name + "' of table '" + table.schema().name +
                                   "' is by columns; scan a ColumnRange, such as elider::prefix()");
 }
 
-Status refuse_unranked(const IndexRef& index, const char* operation) {
-  return Status::invalid_argument(std::string(operation) + " needs a ranked index, but index '" +
-                                  index.table.schema().indexes[index.position].name + "' of table '" + index.table.schema().name +
+Status refuse_unranked(const TableRef& table, const SecondaryIndex& index, const char* operation) {
+  return Status::invalid_argument(std::string(operation) + " needs a ranked index, but index '" + index.name + "' of table '" + table.schema().name +
                                   "' is not ranked; declare it with ranked_index()");
 }
 Status refuse_skip(const TableRef& table) {

@@ -45,10 +45,11 @@ Status refuse_index(const TableRef& table, uint32_t position);
 // key of the row that already has this value.
 Status refuse_taken(const Status& at, const SecondaryIndex& index, const std::string& value, const std::string& holder);
 // Report that the index is not by columns, or that it is, but was given a range for the other kind.
-Status refuse_range_of_columns(const TableRef& table, uint32_t position);
-Status refuse_range_of_values(const TableRef& table, uint32_t position);
+Status refuse_later_index(const TableRef& table, const SecondaryIndex& index);
+Status refuse_range_of_columns(const TableRef& table, const SecondaryIndex& index);
+Status refuse_range_of_values(const TableRef& table, const SecondaryIndex& index);
 // Reports that the index is not ranked, but `operation` needs a ranked index.
-Status refuse_unranked(const IndexRef& index, const char* operation);
+Status refuse_unranked(const TableRef& table, const SecondaryIndex& index, const char* operation);
 Status refuse_skip(const TableRef& table);
 Status refuse_add(const TableRef& table, uint32_t offset, ColumnType type);
 

@@ -68,6 +68,8 @@ class SnapshotTransaction : public Reads<Sync, SnapshotTransaction<Sync>> {
   Status reads_hold() const { return {}; }
 
  protected:
+  bool sees_index(const IndexSlot& index) const { return index.usable_from <= snapshot_; }
+
   Status do_scan_rows(const TableRef& ref, const RowScanOptions& options, Transaction::EachScannedRow visit) override {
     const ColumnSet* set = this->template check<Purpose::kRead>(ref, options.columns);
     if (set == nullptr) [[unlikely]] return this->refuse(ref, options.columns);

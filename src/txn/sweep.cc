@@ -1,8 +1,8 @@
 #include "txn/sweep.h"
 
+#include <bit>
 #include <memory>
 #include <new>
-#include <vector>
 
 #include "base/test_points.h"
 #include "txn/table_cursor.h"
@@ -15,12 +15,27 @@ constexpr size_t kRowsPerPortion = 4096;
 
 class Sweep {
  public:
-  explicit Sweep(AnyTable& table) : table_(table), rows_(table) {}
+  explicit Sweep(AnyTable& table) : table_(table) {}
+  virtual ~Sweep() = default;
+  // Frees a portion. Returns false when everything has been freed.
+  virtual bool next(Worker& worker) = 0;
+  void note_portion() { table_.note_portion_swept(); }
 
-  // Returns false when everything has been freed.
-  bool next(Worker& worker) {
+ protected:
+  AnyTable& table_;
+};
+
+class TableSweep final : public Sweep {
+ public:
+  explicit TableSweep(AnyTable& table) : Sweep(table), rows_(table) {}
+
+  bool next(Worker& worker) override {
     ELIDER_TEST_POINT("sweep.portion");
-    if (index_ < table_.secondary_count()) return sweep_entries(worker), true;
+    if (const uint64_t left = table_.present_indexes(); left != 0) {
+      const auto i = static_cast<uint32_t>(std::countr_zero(left));
+      if (table_.remove_first_entries(worker, i, kRowsPerPortion) < kRowsPerPortion) table_.free_slot(i);
+      return true;
+    }
     if (sweep_rows(worker)) return true;
     table_.free_key_index(worker);
     table_.free_places();
@@ -28,22 +43,7 @@ class Sweep {
     return false;
   }
 
-  void note_portion() { table_.note_portion_swept(); }
-
  private:
-  void sweep_entries(Worker& worker) {
-    std::vector<AnyTable::Entry> entries;
-    entries.reserve(kRowsPerPortion);
-    table_.for_each_entry(index_, [&](const AnyTable::Entry& entry) {
-      entries.push_back(entry);
-      return entries.size() < kRowsPerPortion;
-    });
-    // An entry by columns is in the memory of its index, which removing it retires but does not
-    // free.
-    for (const AnyTable::Entry& entry : entries) table_.remove_entry(worker, index_, entry);
-    if (entries.size() < kRowsPerPortion) ++index_;
-  }
-
   bool sweep_rows(Worker& worker) {
     index::Entries rows;
     if (!rows_.next(kRowsPerPortion, &rows)) return false;
@@ -57,9 +57,32 @@ class Sweep {
     return true;
   }
 
-  AnyTable& table_;
   TableCursor rows_;
-  uint32_t index_ = 0;  // the secondary index whose entries are freed
+};
+
+class IndexSweep final : public Sweep {
+ public:
+  IndexSweep(AnyTable& table, uint32_t i) : Sweep(table), i_(i) {}
+
+  bool next(Worker& worker) override {
+    ELIDER_TEST_POINT("sweep.index_portion");
+    if (table_.dropped()) return false;
+    if (table_.remove_first_entries(worker, i_, kRowsPerPortion) == kRowsPerPortion) return true;
+    // The tasks of stale entries that are not on the list do nothing.
+    {
+      const std::lock_guard lock(table_.stale().mutex);
+      auto& all = table_.stale().by_row;
+      for (auto list = all.begin(); list != all.end();) {
+        std::erase_if(list->second, [&](const StaleEntry& entry) { return entry.index == i_; });
+        list = list->second.empty() ? all.erase(list) : std::next(list);
+      }
+    }
+    table_.free_slot(i_);
+    return false;
+  }
+
+ private:
+  const uint32_t i_;
 };
 
 void step(Worker& worker, void* object, uint64_t) {
@@ -73,12 +96,22 @@ void step(Worker& worker, void* object, uint64_t) {
   if (worker.retire(step, its.get(), 0, size_t{1} << 20)) its.release();
 }
 
+void begin(Worker& worker, std::unique_ptr<Sweep> its) {
+  if (worker.retire(step, its.get(), 0, size_t{1} << 20)) its.release();
+}
+
 }  // namespace
 
 void sweep(Worker& worker, AnyTable& table) {
   try {
-    auto begun = std::make_unique<Sweep>(table);
-    if (worker.retire(step, begun.get(), 0, size_t{1} << 20)) begun.release();
+    begin(worker, std::make_unique<TableSweep>(table));
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void sweep_index(Worker& worker, AnyTable& table, uint32_t i) {
+  try {
+    begin(worker, std::make_unique<IndexSweep>(table, i));
   } catch (const std::bad_alloc&) {
   }
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/bits.h"
 #include "base/cache_line.h"
 #include "base/worker.h"
 #include "index/index.h"
@@ -35,13 +36,12 @@ class Table final : public AnyTable {
       : AnyTable(std::move(described), keys == index::KeyKind::kBytes, Sync::kRegions, id, database_id, block_threshold_bytes,
                  protocol_bytes),
         keys_(schema().key_index, keys, index::RowKey{layout().block_bytes()}) {
-    make_secondary();
+    reset_indexes();
   }
 
   KeyIndexType& keys() { return keys_; }
   const KeyIndexType& keys() const { return keys_; }
-  Secondary& secondary(uint32_t i) { return secondary_[i]; }
-  const Secondary& secondary(uint32_t i) const { return secondary_[i]; }
+  Secondary& secondary(uint32_t i) const { return static_cast<Slot&>(const_cast<IndexSlot&>(index_slot(i))).entries; }
 
   // Returns the key's row block, or null. `ahead` is the part of the row that will be accessed
   // next, so that the index can prefetch it. The witness (index/index.h) is set if the result is
@@ -96,21 +96,45 @@ class Table final : public AnyTable {
   index::Handle find_entry(uint32_t i, IndexValue value, KeyRef key) override {
     SecondaryHint hint;
     index::Witness unneeded;
-    return secondary_[i].get(value, key, hint, unneeded);
+    return secondary(i).get(value, key, hint, unneeded);
   }
   size_t insert_entries(Worker& worker, uint32_t i, std::span<const Entry> entries) override {
     SecondaryHint hint;
+    Secondary& index = secondary(i);
     for (size_t at = 0; at < entries.size(); ++at)
-      if (secondary_[i].get_or_insert(worker, entries[at].value, entries[at].key, entries[at].handle, hint).handle == index::kNoHandle)
+      if (index.get_or_insert(worker, entries[at].value, entries[at].key, entries[at].handle, hint).handle == index::kNoHandle)
         return at;
     return entries.size();
   }
-  bool remove_entry(Worker& worker, uint32_t i, const Entry& entry) override {
-    return secondary_[i].remove(worker, entry.value, entry.key, entry.handle);
+  index::Handle find_or_insert_entry(Worker& worker, uint32_t i, const Entry& entry) override {
+    SecondaryHint hint;
+    return secondary(i).get_or_insert(worker, entry.value, entry.key, entry.handle, hint).handle;
   }
-  void for_each_entry(uint32_t i, FunctionRef<bool(const Entry&)> f) override {
-    secondary_[i].visit([&](auto& index) {
-      index::for_each_entry(index, [&](const auto& entry, index::Handle handle) {
+  bool remove_entry(Worker& worker, uint32_t i, const Entry& entry) override {
+    return secondary(i).remove(worker, entry.value, entry.key, entry.handle);
+  }
+  size_t remove_first_entries(Worker& worker, uint32_t i, size_t count) override {
+    return secondary(i).visit([&]<class Index>(Index& index) {
+      // The key of an entry is in the memory of the index, which removing it retires but does not
+      // free.
+      std::vector<std::pair<typename Index::Key, index::Handle>> first;
+      first.reserve(count);
+      index::for_each_entry(index, {}, [&](const typename Index::Key& entry, index::Handle handle) {
+        if (first.size() == count) return false;
+        first.emplace_back(entry, handle);
+        return true;
+      });
+      for (const auto& [entry, handle] : first) index.remove(worker, entry, handle);
+      return first.size();
+    });
+  }
+  void for_each_entry(uint32_t i, FunctionRef<bool(const Entry&)> f) override { for_each_entry_from(i, nullptr, f); }
+  void for_each_entry_from(uint32_t i, const KeyBytes* from, FunctionRef<bool(const Entry&)> f) override {
+    secondary(i).visit([&]<class Index>(Index& index) {
+      using IndexKey = typename Index::Key;
+      index::Range<IndexKey> range;
+      if constexpr (std::is_same_v<IndexKey, index::ByteKey>) range.from = {from};
+      index::for_each_entry(index, range, [&](const IndexKey& entry, index::Handle handle) {
         return f({value_of_entry(i, entry), key_of_entry(i, entry, as_row(handle)), handle});
       });
     });
@@ -121,38 +145,45 @@ class Table final : public AnyTable {
       if constexpr (requires { index.free_buckets(worker); }) index.free_buckets(worker);
     });
   }
-  void give_key_functions(Schema schema) override {
-    const storage::SchemaVersions::Version& now = versions().current();
-    change_schema(versions().prepare(std::move(schema), now.version), now.number);
-    set_secondary_count(static_cast<uint32_t>(this->schema().indexes.size()));
-    make_secondary();
-  }
-
   Status verify_indexes() const override {
     const auto verify = [](const auto& index) { return index.verify(); };
     if (Status status = keys_.visit(verify); !status.ok()) return status;
-    for (const Secondary& index : secondary_)
-      if (Status status = index.visit(verify); !status.ok()) return status;
+    for (const uint32_t i : Bits(present_indexes()))
+      if (Status status = secondary(i).visit(verify); !status.ok()) return status;
     return {};
   }
   uint64_t index_bytes() const override {
     const auto bytes_of = [](const auto& index) { return uint64_t{index.memory_bytes()}; };
     uint64_t bytes = keys_.visit(bytes_of);
-    for (const Secondary& index : secondary_) bytes += index.visit(bytes_of);
+    for (const uint32_t i : Bits(present_indexes())) bytes += secondary(i).visit(bytes_of);
     return bytes;
   }
   void add_counts([[maybe_unused]] sync::Operation operation, [[maybe_unused]] htm::SiteCounts* counts) override {
     if constexpr (sync::kElides<Sync>) for_each_latch([&](const auto& latch) { counts->add(latch.site(operation).counts()); });
   }
-  void set_elision([[maybe_unused]] const ElisionPolicy& policy) override {
-    if constexpr (sync::kElides<Sync>) for_each_latch([&](auto& latch) { latch.set_policy(policy); });
-  }
 
  private:
-  void make_secondary() {
-    const auto kind = byte_keys() ? index::KeyKind::kBytes : index::KeyKind::kNumbers;
-    secondary_.clear();
-    for (uint32_t i = 0; i < secondary_count(); ++i) secondary_.emplace_back(kind, column_index(i) != nullptr);
+  struct Slot final : IndexSlot {
+    Slot(uint32_t its_position, const SecondaryIndex& its_definition, const Table& table)
+        : IndexSlot(its_position, table.schema(), its_definition, table),
+          entries(table.byte_keys() ? index::KeyKind::kBytes : index::KeyKind::kNumbers, columns != nullptr) {}
+    Secondary entries;
+  };
+  std::unique_ptr<IndexSlot> make_index(uint32_t position, const SecondaryIndex& definition) override {
+    auto made = std::make_unique<Slot>(position, definition, *this);
+    if (elision() != nullptr) set_policy(made->entries);
+    return made;
+  }
+  template <class Index>
+  void set_policy([[maybe_unused]] Index& entries) {
+    if constexpr (sync::kElides<Sync>)
+      entries.visit([&](auto& index) {
+        if constexpr (requires { index.latch(); }) index.latch().set_policy(*elision());
+      });
+  }
+  void elision_changed() override {
+    set_policy(keys_);
+    for (const uint32_t i : Bits(present_indexes())) set_policy(secondary(i));
   }
   // Calls f(latch) for each latch of the table's indexes.
   template <class F>
@@ -161,12 +192,11 @@ class Table final : public AnyTable {
       if constexpr (requires { index.latch(); }) f(index.latch());
     };
     keys_.visit(latch_of);
-    for (Secondary& index : secondary_) index.visit(latch_of);
+    for (const uint32_t i : Bits(present_indexes())) secondary(i).visit(latch_of);
   }
 
   // This cache line is rarely written, unlike the end of the base class.
   alignas(kCacheLineBytes) KeyIndexType keys_;
-  std::vector<Secondary> secondary_;
 };
 
 }  // namespace elider::txn

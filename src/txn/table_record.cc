@@ -29,7 +29,8 @@ enum class Tag : uint64_t {
   kRowColumn = 23,
   kVersion = 25,
   kDropped = 27,
-  kManyIndexes = 29,  // precedes the indexes if there are more than an older program reads
+  kManyIndexes = 29,     // precedes the indexes if there are more than an older program reads
+  kIndexesChanged = 31,  // the version before had other secondary indexes
 };
 enum class ColumnTag : uint64_t { kName = 1, kType = 3, kOffset = 5, kSize = 7, kGroup = 9 };
 // kDirections belongs to an index by columns. It has a byte for each column: 0, or 1 if it is
@@ -278,6 +279,7 @@ Status take_tagged(Bytes from, TableRecord* record) {
       case Tag::kId: return seen.id = true, take(bytes, kAny, &record->id);
       case Tag::kName: return seen.name = true, take(bytes, &schema->name);
       case Tag::kManyIndexes: return {};
+      case Tag::kIndexesChanged: return record->indexes_changed = true, Status();
       case Tag::kKeyIndex: return take(bytes, std::size(kKeyIndexes) - 1, &key_index);
       case Tag::kRowBytes: return seen.row_bytes = true, take(bytes, kAny, &schema->row_bytes);
       case Tag::kColumn:
@@ -354,8 +356,9 @@ void encode_dropped_table(uint32_t id, const std::string& name, std::vector<std:
   append(table, out);
 }
 
-void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out, uint32_t version) {
+void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out, uint32_t version, bool indexes_changed) {
   Fields table = begin_table(id, schema.name, version);
+  if (indexes_changed) table.put(Tag::kIndexesChanged, uint64_t{1});
   table.put(Tag::kKeyIndex, static_cast<uint64_t>(schema.key_index));
   table.put(Tag::kRowBytes, uint64_t{schema.row_bytes});
   for (const Column& described : schema.columns) {

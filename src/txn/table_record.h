@@ -21,12 +21,14 @@ struct TableRecord {
   // table, the one with the highest version counts.
   uint32_t version = 0;
   bool dropped = false;  // the schema then contains only the table's name
+  bool indexes_changed = false;  // the version before had other secondary indexes
   Schema schema;
 };
 
 // Encodes a table without the key functions of its secondary indexes, which cannot be stored in a
 // file.
-void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out, uint32_t version = 0);
+void encode_table(uint32_t id, const Schema& schema, std::vector<std::byte>* out, uint32_t version = 0,
+                  bool indexes_changed = false);
 void encode_dropped_table(uint32_t id, const std::string& name, std::vector<std::byte>* out, uint32_t version);
 // Decodes a table record. Returns kCorrupt if the bytes are malformed. Returns kUnsupported if the
 // table has a property that this program does not support; the message names the table and the

@@ -121,7 +121,7 @@ void TouchedRows::find_in_index(const Lookups& lookups, std::span<const detail::
       keys[count++] = touches[i].key;
     }
     if (lookups.like->place == detail::Touch::Place::kIndexRange) {
-      table.secondary(lookups.like->index).touch(reinterpret_cast<const uint64_t*>(keys), count, handles);
+      table.secondary(AnyTable::slot_of(lookups.like->index)).touch(reinterpret_cast<const uint64_t*>(keys), count, handles);
       continue;
     }
     table.find_many(keys, count, table.layout().none(), handles, nullptr);
@@ -148,8 +148,9 @@ void TouchedRows::find(uint64_t database_id, std::span<const detail::Touch> touc
     const detail::TableBase* const table = lookups.like->table;
     if (accept_arguments<Purpose::kRead>(database_id, TableRef(lookups.like->table), {}) == nullptr) continue;
     if (lookups.like->place != detail::Touch::Place::kIndexRange && lookups.like->byte_key != table->byte_keys()) continue;
-    const uint32_t secondary_count = static_cast<const Table<Sync>*>(table)->secondary_count();
-    if (lookups.like->place == detail::Touch::Place::kIndexRange && lookups.like->index >= secondary_count) continue;
+    if (lookups.like->place == detail::Touch::Place::kIndexRange &&
+        static_cast<const AnyTable*>(table)->usable_index(lookups.like->index) == nullptr)
+      continue;
     find_in_index<Sync>(lookups, touches);
   }
 }

@@ -282,7 +282,7 @@ TEST_P(RankedIndexTest, MistakesAreRefused) {
 TEST_P(RankedIndexTest, TheTableOfTheCountsIsHiddenAndDroppedWithTheTable) {
   fill(300);
   for (const TableRef& table : db_.tables()) EXPECT_FALSE(table.schema().name.starts_with("elider_rank")) << table.schema().name;
-  const std::string counts = txn::rank_table_name(players_.base()->id(), 0);
+  const std::string counts = txn::rank_table_name(players_.base()->id(), players_.schema().indexes[0].name);
   EXPECT_CODE(Code::kNotFound, db_.table(counts));
   EXPECT_CODE(Code::kInvalidArgument, db_.drop_table(counts));
   ASSERT_OK(db_.rename_table("players", "people"));

@@ -1,7 +1,7 @@
-// The machine stops while tables and columns change. It stops at any call, and any subset of the
-// unsynced sectors and names is on the disk. The recovered state is that after one of the steps:
-// not before a step that was acknowledged, and not after one that had not begun. Then the database
-// can be changed further.
+// The machine stops while tables, columns and indexes change. It stops at any call, and any subset
+// of the unsynced sectors and names is on the disk. The recovered state is that after one of the
+// steps: not before a step that was acknowledged, and not after one that had not begun. Then the
+// database can be changed further.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -35,7 +35,23 @@ Options options(bool checkpoints) {
   return test::with_compiled_engine(chosen);
 }
 
-// All tables with their columns and rows.
+// The indexes of a table, and how many rows each of them contains.
+std::string indexes_of(Database& db, const TableRef& table) {
+  std::string words;
+  for (const SecondaryIndex& index : table.schema().indexes) {
+    const auto found = db.index(table, index.name);
+    if (!found.ok()) return found.status().message();
+    Result<uint64_t> rows = uint64_t{0};
+    Status status = db.run_read_only([&](Transaction& txn) {
+      rows = txn.count(*found, ColumnRange());
+      return rows.status();
+    });
+    words += " [" + index.name + ' ' + (status.ok() ? std::to_string(*rows) : status.message()) + ']';
+  }
+  return words;
+}
+
+// All tables with their columns, rows and indexes.
 std::string all_of(Database& db) {
   std::string words;
   for (const TableRef& found : db.tables()) {
@@ -60,6 +76,7 @@ std::string all_of(Database& db) {
         });
       });
     }
+    words += indexes_of(db, found);
     words += status.ok() ? "; " : status.message();
   }
   return words;
@@ -84,13 +101,16 @@ std::vector<Step> steps(bool checkpoints) {
       [](Database& db) { return put(db, "orders", 1); },
       [](Database& db) { return db.add_column("orders", "state", RowType::kText, {.default_value = "new"}); },
       [](Database& db) { return put(db, "orders", 2); },
+      [](Database& db) { return db.create_index("orders", SecondaryIndex::of_columns("by_state", {"state", "customer"}, true)); },
       checkpoint,
+      [](Database& db) { return put(db, "orders", 4); },
       [](Database& db) { return db.rename_column("orders", "state", "status"); },
+      [](Database& db) { return db.drop_index("orders", "by_state"); },
       [](Database& db) { return db.drop_column("orders", "status"); },
       [](Database& db) { return db.rename_table("orders", "sales"); },
       [](Database& db) { return put(db, "sales", 3); },
       [](Database& db) {
-        Status status = db.create_table(SchemaOf<Number>("orders")).status();
+        Status status = db.create_table(SchemaOf<Number>("orders").column("value", &Number::value)).status();
         return status.ok() ? db.wait_durable() : status;
       },
       [](Database& db) {
@@ -98,6 +118,7 @@ std::vector<Step> steps(bool checkpoints) {
         return db.run([&](Transaction& txn) { return txn.insert(*table, 5, Number{50}); });
       },
       checkpoint,
+      [](Database& db) { return db.create_index("orders", SecondaryIndex::of_columns("by_value", {"value"}, false)); },
       [](Database& db) { return db.drop_table("sales"); },
       [](Database& db) { return db.rename_table("orders", "sales"); },
       checkpoint,

@@ -318,6 +318,113 @@ TEST_P(SchemaChangeFolderTest, IndexesByColumnsAreRecoveredAfterChanges) {
   }
 }
 
+// Indexes that come and go are those of the state that is recovered. A checkpoint that is taken
+// while an index is being created does not contain it.
+TEST_P(SchemaChangeFolderTest, IndexesThatComeAndGoAreRecovered) {
+  const auto by = [](const std::string& column, bool unique = false) {
+    return SecondaryIndex::of_columns("by_" + column, {column, descending("customer")}, unique);
+  };
+  // The names of the indexes, and how many rows each one contains.
+  const auto indexes_of = [](Database& db) {
+    std::string words;
+    auto table = db.described_table("orders");
+    if (!table.ok()) return table.status().message();
+    for (const SecondaryIndex& index : table->schema().indexes) {
+      const auto found = db.index(*table, index.name);
+      EXPECT_OK(found);
+      uint64_t rows = 0;
+      read(db, [&](Transaction& txn) { rows = *txn.count(*found, ColumnRange()); });
+      words += index.name + '=' + std::to_string(rows) + ' ';
+    }
+    return words;
+  };
+  std::vector<std::pair<SnapshotNumber, std::string>> moments;
+  Key key = 0;
+  const auto note = [&](Database& db) {
+    SnapshotNumber number = 0;
+    ++key;
+    put(db, "orders", key, "c" + std::to_string(key), &number);
+    moments.emplace_back(number, indexes_of(db));
+    ASSERT_OK(db.wait_durable());
+    static_cast<void>(db.hold_snapshot());  // the next change has a later number
+  };
+  {
+    Database db = open();
+    ASSERT_OK(db.create_table(orders().index("by_note", {"note"})));
+    note(db);
+    ASSERT_OK(db.create_index("orders", by("customer", true)));
+    note(db);
+    EXPECT_EQ(moments.back().second, "by_note=2 by_customer=2 ");
+    ASSERT_OK(db.drop_index("orders", "by_note"));
+    note(db);
+    ASSERT_OK(db.add_column("orders", "state", RowType::kText, {.default_value = "new"}));
+    ASSERT_OK(db.rename_column("orders", "customer", "client"));
+    ASSERT_OK(db.rename_column("orders", "client", "customer"));
+    if (TestPoints::enabled() && GetParam().races())
+      TestPoints::on("index_build.filled", [&] { std::thread([&] { EXPECT_OK(db.checkpoint()); }).join(); });
+    ASSERT_OK(db.create_index("orders", by("state")));
+    TestPoints::clear();
+    note(db);
+    ASSERT_OK(db.drop_index("orders", "by_customer"));
+    ASSERT_OK(db.create_index("orders", by("note")));
+    note(db);
+    EXPECT_EQ(moments.back().second, "by_state=5 by_note=5 ");
+  }
+  for (const auto& [number, words] : moments) {
+    const auto copy = folder_ / "copy";
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(folder_ / "data", copy);
+    Options options = options_for(copy);
+    options.recover_to = number;
+    auto db = Database::open(options);
+    if (!db.ok() && db.status().message().find("checkpoint") != std::string::npos) continue;  // before the oldest one
+    ASSERT_OK(db);
+    EXPECT_EQ(indexes_of(*db), words) << number;
+    EXPECT_OK(db->verify());
+  }
+  for (int round = 0; round < 3; ++round) {
+    Database db = open();
+    EXPECT_EQ(indexes_of(db), round == 0 ? "by_state=5 by_note=5 " : "by_note=5 by_customer=5 ");
+    EXPECT_OK(db.verify());
+    if (round == 0) {
+      ASSERT_OK(db.drop_index("orders", "by_state"));
+      ASSERT_OK(db.create_index("orders", by("customer", true)));
+    } else if (round == 1) {
+      ASSERT_OK(db.checkpoint());
+    }
+  }
+}
+
+// Options::upgrade also creates the indexes that a program of a later version describes.
+TEST_P(SchemaChangeFolderTest, AnUpgradeCreatesIndexes) {
+  const auto later = [] {
+    return orders().column("state", RowType::kText, {.default_value = "new"}).index("by_state", {"state"}).unique_index("by_customer",
+                                                                                                                          {"customer"});
+  };
+  {
+    Database db = open();
+    ASSERT_OK(db.create_table(orders()));
+    for (Key key = 0; key < 50; ++key) put(db, "orders", key, "c" + std::to_string(key));
+    EXPECT_REFUSED(Code::kSchemaMismatch, "column 'state'", db.create_table(later()));
+    EXPECT_REFUSED(Code::kSchemaMismatch, "create it with Database::create_index(), or set Options::upgrade",
+                   db.create_table(orders().index("by_customer", {"customer"})));
+  }
+  options_.upgrade = true;
+  options_.schemas = {*later().table_schema()};
+  for (int round = 0; round < 2; ++round) {
+    Database db = open();
+    auto table = db.create_table(later());
+    ASSERT_OK(table);
+    read(db, [&](Transaction& txn) {
+      EXPECT_EQ(*txn.count(*db.index(*table, "by_state"), elider::prefix("new")), 50u);
+      EXPECT_EQ(*txn.count(*db.index(*table, "by_customer"), elider::prefix("c7")), 1u);
+    });
+    options_.upgrade = false;
+  }
+  options_.schemas = {*orders().table_schema()};
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'state', which the program does not describe", Database::open(options_));
+}
+
 // Version 1 knows two columns, and version 2 three. They take turns on a folder.
 TEST_P(SchemaChangeFolderTest, ProgramsOfTwoVersionsTakeTurns) {
   const auto version_1 = [&](Key key) -> Status {

@@ -113,5 +113,33 @@ TEST_P(ColumnIndexStressTest, EveryRowIsInEveryIndexOnce) {
   db_.collect_garbage();
 }
 
+// Indexes that are created and dropped while threads write are complete as soon as they can be
+// used.
+TEST_P(ColumnIndexStressTest, IndexesComeAndGo) {
+  const TestRandom random;
+  const unsigned writers = GetParam().threads() ? 2 : 0;
+  std::vector<std::thread> threads;
+  std::atomic<bool> stop{false};
+  for (unsigned t = 0; t < writers; ++t)
+    threads.emplace_back([&, mine = random.split(t)]() mutable {
+      RowBuilder row(purses_);
+      while (!stop) EXPECT_OK(db_.run([&](Transaction& txn) { return transfer(txn, row, mine); }));
+    });
+  for (uint64_t round = 0; round < scaled(20); ++round) {
+    const bool unique = round % 3 == 0;
+    const std::string name = "new" + std::to_string(round % 5);
+    ASSERT_OK(db_.create_index("purses", unique ? SecondaryIndex::of_columns(name, {"owner", "amount"}, true)
+                                                : SecondaryIndex::of_columns(name, {descending("amount"), "region"}, false)));
+    const auto index = db_.index(purses_, name);
+    ASSERT_OK(index);
+    EXPECT_OK(db_.run_read_only([&](Transaction& txn) { return look(txn, *index); }));
+    EXPECT_OK(db_.run([&](Transaction& txn) { return look(txn, *index); }));
+    ASSERT_OK(db_.drop_index("purses", name));
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  db_.collect_garbage();
+}
+
 }  // namespace
 }  // namespace elider::test

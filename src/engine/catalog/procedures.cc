@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "txn/any_table.h"
 
 namespace elider {
 
@@ -51,6 +52,12 @@ Status Engine::install(std::vector<ProcedureDefinition> procedures, const Instal
                                  "call");
     execution = std::make_unique<txn::Execution>();
     if (Status status = txn::make_execution(in_operations, tables(), options, execution.get()); !status.ok()) return status;
+    for (const TableRef& table : tables())
+      if (static_cast<const txn::AnyTable&>(*table.base()).has_new_index() &&
+          !txn::procedure_that_uses(*execution, table.base()->id()).empty())
+        return refuse_installation(*in_operations.front(), "or another procedure of the set declares table '" + table.schema().name +
+                                                               "', of which an index is being created; install it when create_index() "
+                                                               "has returned");
     if (const ElisionPolicy* const policy = elision()) txn::add_sites(*policy, execution.get());
   }
   std::vector<std::unique_ptr<const InstalledProcedure>> installed;

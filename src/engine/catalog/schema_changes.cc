@@ -20,15 +20,19 @@ namespace detail {
 Status Engine::drop(std::string_view name, uint64_t wait_us) {
   const Result<TableBase*> table = begin_drop(name);
   if (!table.ok()) return table.status();
-  std::string procedure;
-  {
-    const std::lock_guard lock(install_mutex_);
-    if (execution_made_ != nullptr) procedure = txn::procedure_that_uses(*execution_made_, (*table)->id());
+  const std::string what = "table '" + std::string(name) + "' cannot be dropped";
+  if (Status status = without_procedures(**table, what, [] { return Status(); }); !status.ok()) {
+    (*table)->set_usable(true);
+    return status;
   }
-  if (procedure.empty()) return end_drop(**table, wait_us);
-  (*table)->set_usable(true);
-  return Status::invalid_argument("table '" + std::string(name) + "' cannot be dropped: procedure '" + procedure +
-                                  "', which runs in pieces, declares it");
+  return end_drop(**table, wait_us);
+}
+
+Status Engine::without_procedures(const TableBase& table, const std::string& what, FunctionRef<Status()> f) {
+  const std::lock_guard lock(install_mutex_);
+  const std::string procedure = execution_made_ == nullptr ? "" : txn::procedure_that_uses(*execution_made_, table.id());
+  if (procedure.empty()) return f();
+  return Status::invalid_argument(what + ": procedure '" + procedure + "', which runs in pieces, declares the table");
 }
 
 namespace {
@@ -108,7 +112,7 @@ Status Database::drop_column(std::string_view table, std::string_view name) {
     for (const SecondaryIndex& index : now.indexes)
       if (std::find(index.columns.begin(), index.columns.end(), name) != index.columns.end())
         return Status::invalid_argument("table '" + now.name + "': column '" + printable(name) + "' cannot be dropped, because index '" +
-                                        index.name + "' reads it, and indexes cannot be dropped");
+                                        index.name + "' reads it; drop the index first (Database::drop_index)");
     Schema changed = now;
     RowColumn& column = changed.row_columns[*position];
     column.dropped = true;
@@ -119,6 +123,18 @@ Status Database::drop_column(std::string_view table, std::string_view name) {
       return Status::invalid_argument("table '" + now.name + "': column '" + column.name + "' is the last one; drop the table instead");
     return changed;
   });
+}
+
+Status Database::create_index(std::string_view table, const SecondaryIndex& index, const CreateIndexOptions& options) {
+  if (Status status = refuse_unusable(); !status.ok()) return status;
+  if (Status status = detail::check_changeable(table); !status.ok()) return status;
+  return engine_->create_index(table, index, options);
+}
+
+Status Database::drop_index(std::string_view table, std::string_view name) {
+  if (Status status = refuse_unusable(); !status.ok()) return status;
+  if (Status status = detail::check_changeable(table); !status.ok()) return status;
+  return engine_->drop_index(table, name);
 }
 
 }  // namespace elider

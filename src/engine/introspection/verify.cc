@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bits.h"
 #include "elider/key_field.h"
 #include "elider/row.h"
 #include "txn/ranks.h"
@@ -37,12 +38,12 @@ std::string verify_row(txn::AnyTable& table, KeyRef key, index::Handle handle, s
       return "some column groups of key " + table.key_text(key) + " are missing";
   }
   if (storage::word::absent(w)) return {};
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+  for (const uint32_t i : Bits(table.usable_indexes())) {
     txn::EntryBuffer buffer;
     index::IndexValue value;
     if (!table.index_value(i, txn::reclaim::image_locked(table, row, i, image), key, buffer, &value) ||
         table.find_entry(i, value, key) != handle)
-      return "index '" + table.schema().indexes[i].name + "' does not find " + named;
+      return "index '" + table.index_definition(i).name + "' does not find " + named;
   }
   return {};
 }
@@ -55,7 +56,7 @@ std::string verify_entry(txn::AnyTable& table, uint32_t i, const txn::AnyTable::
   storage::Row* row = txn::AnyTable::as_row(entry.handle);
   const KeyRef key = entry.key;
   const std::string named =
-      "index '" + table.schema().indexes[i].name + "' leads from value " + table.value_text(i, entry.value, key) + " to ";
+      "index '" + table.index_definition(i).name + "' leads from value " + table.value_text(i, entry.value, key) + " to ";
   if (table.find_row(key) != row)
     return named + "a row block that is not the row of key " + table.key_text(key);
   if (row->cell(layout, 0).snapshot() != 0 &&
@@ -96,7 +97,7 @@ std::string verify_counts(txn::AnyTable& table, uint32_t i, std::byte* image) {
       found.emplace(bytes_of(key).to_string(), load_row<int64_t>(&its[offsetof(txn::RankRow, rows)]));
       levels = std::max(levels, txn::RankKey::level_of(bytes_of(key)));
     }
-  const std::string named = "the counts of index '" + table.schema().indexes[i].name + "' ";
+  const std::string named = "the counts of index '" + table.index_definition(i).name + "' ";
   for (const auto& [key, rows] : expected.finish(levels)) {
     const std::string at = "at level " + std::to_string(txn::RankKey::level_of(Bytes(key)));
     const auto stored = found.find(key);
@@ -121,13 +122,13 @@ Status verify_table(txn::AnyTable& table) {
   for (index::Entries entries; wrong.empty() && cursor.next(kRowsAtOnce, &entries);)
     for (size_t at = 0; at < entries.size() && wrong.empty(); ++at)
       wrong = verify_row(table, entries[at].first, entries[at].second, image.get());
-  for (uint32_t i = 0; i < table.secondary_count() && wrong.empty(); ++i)
-    table.for_each_entry(i, [&](const txn::AnyTable::Entry& entry) {
+  for (const uint32_t i : Bits(table.maintained_indexes()))
+    if (wrong.empty()) table.for_each_entry(i, [&](const txn::AnyTable::Entry& entry) {
       wrong = verify_entry(table, i, entry, image.get());
       return wrong.empty();
     });
-  for (uint32_t i = 0; i < table.secondary_count() && wrong.empty(); ++i)
-    if (table.ranks(i) != nullptr) wrong = verify_counts(table, i, image.get());
+  for (const uint32_t i : Bits(table.usable_indexes() & table.ranked_indexes()))
+    if (wrong.empty()) wrong = verify_counts(table, i, image.get());
   if (!wrong.empty()) return Status(Code::kInvalidArgument, "table '" + table.schema().name + "': " + wrong);
   return {};
 }

@@ -71,10 +71,8 @@ Status DeclaredTransaction::do_scan_index(const IndexRef& index, const detail::E
                                           EachEntry visit) {
   const TableRef table = index.table;
   uint64_t wanted = columns_of(table, options.columns);
-  if (table && index.position < table.schema().indexes.size())
-    for (const std::string& name : table.schema().indexes[index.position].columns)
-      for (size_t c = 0; c < table.schema().columns.size(); ++c)
-        if (table.schema().columns[c].name == name) wanted |= uint64_t{1} << c;
+  const IndexSlot* const slot = table ? static_cast<const AnyTable&>(*table.base()).usable_index(index.position) : nullptr;
+  if (slot != nullptr) wanted |= slot->reads.columns;
   Status status = check(table, wanted, of(table).scans, "scans");
   return status.ok() ? inner_.do_scan_index(index, range, options, visit) : status;
 }

@@ -91,10 +91,12 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   // -- secondary.h: secondary indexes -------------------------------------------------------------
   Status index_value(TableType& table, uint32_t i, KeyRef key, RowImage row, IndexValue* value);
   Status index_entry(TableType& table, uint32_t i, KeyRef key, RowImage row, IndexValue* value);
-  Status old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, IndexValue* values);
-  Status described_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, IndexValue* values);
-  Status former_index_values(TableType& table, Row* row, KeyRef key, IndexValue* values, bool* had_row);
-  Status index_insert(TableType& table, Row* row, KeyRef key, RowImage image);
+  enum class Values : uint8_t { kOld, kNew };
+  Status value_or_none(TableType& table, uint32_t i, KeyRef key, RowImage row, Values which, IndexValue* value);
+  Status own_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, Values which, IndexValue* values);
+  Status described_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, Values which, IndexValue* values);
+  Status former_index_values(TableType& table, Row* row, KeyRef key, uint64_t indexes, IndexValue* values, bool* had_row);
+  Status index_insert(TableType& table, Row* row, KeyRef key, RowImage image, uint64_t indexes);
   Status index_update(TableType& table, Row* row, KeyRef key, const IndexValue* old_values, uint64_t affected);
   Status index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const IndexValue* old_value, IndexValue new_value);
   Status index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, IndexValue value);

@@ -59,7 +59,7 @@ template <class Sync, class Claims>
 // be buffered.
 template <class Sync, class Claims>
 [[gnu::always_inline]] inline bool BufferedWrites<Sync, Claims>::insert_in_place(TableType& table, Row* row, GivenRow source, uint64_t w) {
-  if (table.secondary_count() != 0 || !may_write_in_place(table, row) || !claims_.count_inserted(table.id())) return false;
+  if (table.maintained_indexes() != 0 || !may_write_in_place(table, row) || !claims_.count_inserted(table.id())) return false;
   for (uint32_t g = 0; g < table.layout().group_count(); ++g)
     write_in_place(row->cell(table.layout(), g), table.layout().all(), g, static_cast<const std::byte*>(source.bytes), w);
   writes_.note_table(table);

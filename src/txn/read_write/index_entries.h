@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/bits.h"
 #include "base/test_points.h"
 #include "base/worker.h"
 #include "txn/hints.h"
@@ -33,8 +34,8 @@ template <class Sync>
 uint64_t indexes_reading(const Table<Sync>& table, uint64_t columns) {
   uint64_t indexes = 0;
   if ((columns & table.layout().indexed_columns()) == 0) return 0;
-  for (uint32_t i = 0; i < table.secondary_count(); ++i)
-    if (columns & table.layout().index_columns(i).columns) indexes |= uint64_t{1} << i;
+  for (const uint32_t i : Bits(table.maintained_indexes()))
+    if (columns & table.index_columns(i).columns) indexes |= uint64_t{1} << i;
   return indexes;
 }
 

@@ -42,7 +42,7 @@ template <class Sync, class Claims>
 [[gnu::noinline]] Status BufferedWrites<Sync, Claims>::remove_ranked_row(TableType& table, Row* row, KeyRef key, WriteKind kind,
                                                                          uint64_t w) {
   IndexValue values[kSecondaryIndexesMax];
-  if (Status status = old_index_values(table, row, key, table.ranked_indexes(), values); !status.ok()) return status;
+  if (Status status = own_index_values(table, row, key, table.ranked_indexes(), Values::kOld, values); !status.ok()) return status;
   if (Status status = remove_groups(table, row, key, kind, w); !status.ok()) return status;
   return change_ranks(table, key, table.ranked_indexes(), values, nullptr);
 }

@@ -216,7 +216,7 @@ template <class Sync, Recording kRecording>
 Presence Repair<Sync, kRecording>::committed_match(TableType& table, Row* row, uint32_t i, IndexValue value, const KeyRef* track) {
   RowImage image;
   const size_t reads_before = reads_.size();
-  Presence found = copy_committed(table, row, table.layout().index_columns(i), track, &image);
+  Presence found = copy_committed(table, row, table.index_columns(i), track, &image);
   if (found == Presence::kPresent) found = match(table, row, i, value, image);
   // If the row matches, these reads need not be kept, because the transaction has already recorded
   // a read of every row that it counts.

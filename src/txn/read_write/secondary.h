@@ -28,23 +28,38 @@ template <class Sync, class Claims>
   return {};
 }
 
-// Computes the row's current index values as this transaction sees them, including its own writes.
+// Computes the row's index values as this transaction sees them, including its own writes. `which`
+// says whether these are the old values or the new ones.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::old_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, IndexValue* values) {
-  if (table.layout().index_columns(0).whole) [[unlikely]] return described_index_values(table, row, key, affected, values);
+Status BufferedWrites<Sync, Claims>::own_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected, Values which,
+                                                      IndexValue* values) {
+  if (affected != 0 && table.layout().described_rows()) [[unlikely]]
+    return described_index_values(table, row, key, affected, which, values);
   std::byte* image = arena_.allocate(table.layout().column_image_bytes());
   detail::ImageHeader header;
   for (const uint32_t i : Bits(affected)) {
-    if (Status status = read_row(table, row, key, table.layout().index_columns(i), image, &header); !status.ok()) return status;
-    if (Status status = index_value(table, i, key, {image, 0}, &values[i]); !status.ok()) [[unlikely]] return status;
+    if (Status status = read_row(table, row, key, table.index_columns(i), image, &header); !status.ok()) return status;
+    if (Status status = value_or_none(table, i, key, {image, 0}, which, &values[i]); !status.ok()) [[unlikely]] return status;
   }
   return {};
 }
 
-// Like old_index_values(), for a described row.
+// Computes the value in secondary index i of a row. While an index is being created, a row that has
+// not been visited yet may have an old value that cannot be indexed. Then *value is not a value,
+// and index_add() does not make an entry stale.
+template <class Sync, class Claims>
+[[gnu::always_inline]] inline Status BufferedWrites<Sync, Claims>::value_or_none(TableType& table, uint32_t i, KeyRef key, RowImage row,
+                                                                                 Values which, IndexValue* value) {
+  Status status = index_value(table, i, key, row, value);
+  if (status.ok() || which == Values::kNew || table.is_usable(i)) [[likely]] return status;
+  *value = IndexValue(static_cast<const KeyBytes*>(nullptr));
+  return {};
+}
+
+// Like own_index_values(), for a described row.
 template <class Sync, class Claims>
 [[gnu::noinline]] Status BufferedWrites<Sync, Claims>::described_index_values(TableType& table, Row* row, KeyRef key, uint64_t affected,
-                                                                              IndexValue* values) {
+                                                                              Values which, IndexValue* values) {
   RowImage image;
   if (const WriteEntry* const write = writes_.find(row, table.layout(), 0)) {
     if (write->leaves_none()) return table.error(Code::kNotFound, Cause::kNone, key);
@@ -55,14 +70,14 @@ template <class Sync, class Claims>
     image = {view.bytes(), view.size()};
   }
   for (const uint32_t i : Bits(affected))
-    if (Status status = index_value(table, i, key, image, &values[i]); !status.ok()) [[unlikely]] return status;
+    if (Status status = value_or_none(table, i, key, image, which, &values[i]); !status.ok()) [[unlikely]] return status;
   return {};
 }
 
 // Returns kDuplicateKey if the index is unique and another row has this value.
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::index_check_unique(TableType& table, Row* row, KeyRef key, uint32_t i, IndexValue value) {
-  if (!table.schema().indexes[i].unique) return {};
+  if (!table.index_definition(i).unique) return {};
   if (const ColumnIndex* const columns = table.column_index(i)) [[unlikely]] {
     if (columns->has_null(*value.entry(), key)) return {};  // as in SQL
     const Bytes tuple = columns->tuple_of(*value.entry(), key);
@@ -88,10 +103,10 @@ Status BufferedWrites<Sync, Claims>::index_check_range(TableType& table, Row* ro
     holder = found;
     return !taken;
   };
-  Status status = scan_secondary(table, i, range, {}, table.layout().index_columns(i), visit);
+  Status status = scan_secondary(table, i, range, {}, table.index_columns(i), visit);
   if (ELIDER_MUTANT(kForgetUniqueCheck)) tracking_.ignore_leaves_after(looked_at);
   if (status.ok() && taken)
-    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.schema().indexes[i], table.value_text(i, value, key),
+    return refuse_taken(table.error(Code::kDuplicateKey, Cause::kNone, key), table.index_definition(i), table.value_text(i, value, key),
                         table.key_text(holder));
   return status;
 }
@@ -101,11 +116,12 @@ Status BufferedWrites<Sync, Claims>::index_check_range(TableType& table, Row* ro
 // row has changed, the transaction is doomed. Waits while the row is locked, because skipping a row
 // that turns out to be unchanged would leave its entries in the indexes forever.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, IndexValue* values, bool* had_row) {
+Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* row, KeyRef key, uint64_t indexes, IndexValue* values,
+                                                         bool* had_row) {
   const Layout& layout = table.layout();
   *had_row = !writes_.find(row, layout, 0)->created && row->cell(layout, 0).snapshot() != 0;
   if (!*had_row) return {};
-  const bool described = layout.index_columns(0).whole;
+  const bool described = layout.described_rows();
   RowImage former;
   std::byte* image = arena_.allocate(layout.column_image_bytes());
   for (uint32_t g = 0; g < layout.group_count(); ++g) {
@@ -119,24 +135,24 @@ Status BufferedWrites<Sync, Claims>::former_index_values(TableType& table, Row* 
         former = {found.bytes, found.size};
         continue;
       }
-      for (uint32_t i = 0; i < table.secondary_count(); ++i)
-        storage::copy_to_image(layout.index_columns(i), g, image, cell.payload(layout.group(g)));
+      for (const uint32_t i : Bits(indexes))
+        storage::copy_to_image(table.index_columns(i), g, image, cell.payload(layout.group(g)));
     } while (!cell.unchanged(expected));
   }
   if (!described) former = {image, 0};
-  for (uint32_t i = 0; i < table.secondary_count(); ++i)
-    if (Status status = index_value(table, i, key, former, &values[i]); !status.ok()) [[unlikely]] return status;
+  for (const uint32_t i : Bits(indexes))
+    if (Status status = value_or_none(table, i, key, former, Values::kOld, &values[i]); !status.ok()) [[unlikely]] return status;
   return {};
 }
 
 // Adds the entries of a row that is inserted into an absent row block. Uniqueness has already been
 // checked, unless the block is new.
 template <class Sync, class Claims>
-Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, RowImage image) {
+Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, KeyRef key, RowImage image, uint64_t indexes) {
   IndexValue former[kSecondaryIndexesMax];
   bool had_row = false;
-  if (Status status = former_index_values(table, row, key, former, &had_row); !status.ok()) return status;
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+  if (Status status = former_index_values(table, row, key, indexes, former, &had_row); !status.ok()) return status;
+  for (const uint32_t i : Bits(indexes)) {
     IndexValue value;
     Status status = index_value(table, i, key, image, &value);
     if (status.ok()) status = index_check_unique(table, row, key, i, value);
@@ -158,7 +174,7 @@ template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, KeyRef key, const IndexValue* old_values,
                                                   uint64_t affected) {
   IndexValue new_values[kSecondaryIndexesMax];
-  if (Status status = old_index_values(table, row, key, affected, new_values); !status.ok()) return status;
+  if (Status status = own_index_values(table, row, key, affected, Values::kNew, new_values); !status.ok()) return status;
   for (const uint32_t i : Bits(affected)) {
     if (table.same_value(i, new_values[i], old_values[i])) continue;
     if (Status status = index_check_unique(table, row, key, i, new_values[i]); !status.ok()) return status;
@@ -175,9 +191,9 @@ Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, Ke
 template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::index_add(TableType& table, Row* row, KeyRef key, uint32_t i, const IndexValue* old_value,
                                                IndexValue new_value) {
+  const bool has_old = old_value != nullptr && (table.column_index(i) == nullptr || old_value->entry() != nullptr);
   const index::InsertResult result = index_entries_.insert(
-      {row, &table, key, i, old_value != nullptr, old_value != nullptr ? *old_value : IndexValue(uint64_t{0}), new_value, false, false},
-      claims_);
+      {row, &table, key, i, has_old, has_old ? *old_value : IndexValue(uint64_t{0}), new_value, false, false}, claims_);
   if (result.handle == index::kNoHandle) [[unlikely]] return doom(table, Code::kMemoryLimit, Cause::kMemoryLimit, key);
   if (result.handle != reinterpret_cast<index::Handle>(row)) return doom(table, Code::kConflict, Cause::kRowRemoved, key);
   if (result.inserted) tracking_.track_own_insert(result);

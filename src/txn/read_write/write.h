@@ -121,7 +121,7 @@ template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set,
                                                     const detail::ImageHeader* read, void** image_out) {
   const Layout& layout = table.layout();
-  const uint64_t affected = table.secondary_count() == 0 ? 0 : indexes_reading(table, set.columns);
+  const uint64_t affected = indexes_reading(table, set.columns);
   if (affected == 0 && may_write_in_place(table, row)) return edit_in_place(table, row, key, set, image_out);
   std::byte* image = nullptr;
   if (Status status = layout.sized_rows() ? copy_sized_to_edit(table, row, key, read, &image)
@@ -133,7 +133,7 @@ Status BufferedWrites<Sync, Claims>::edit_row(TableType& table, Row* row, KeyRef
     edit_.row = row;
     edit_.key = key;
     edit_.affected = affected;
-    if (Status status = old_index_values(table, row, key, affected, edit_.old_values); !status.ok()) return status;
+    if (Status status = own_index_values(table, row, key, affected, Values::kOld, edit_.old_values); !status.ok()) return status;
     edit_.before = arena_.allocate(WriteSet::image_bytes(layout, image));
     edit_.set = &set;
     copy_edited(edit_.before, image);
@@ -238,7 +238,7 @@ Status BufferedWrites<Sync, Claims>::write_row(const TableRef& ref, TableType& t
   Row* row = find(table, key, set);
   if (row == nullptr) [[unlikely]] return this->answer_absent(table, key);
   if (layout.sized_rows()) [[unlikely]] return write_sized_row(ref, table, row, key, set, source);
-  if (table.secondary_count() != 0 && indexes_reading(table, set.columns) != 0) {
+  if (indexes_reading(table, set.columns) != 0) {
     void* image;
     if (Status status = edit_row(table, row, key, set, nullptr, &image); !status.ok()) return status;
     for (uint32_t g = 0; g < layout.group_count(); ++g) copy_image(set, g, static_cast<std::byte*>(image), source);

@@ -78,8 +78,9 @@ template <class Sync, class Claims>
   }
   recorder_.read(table, key, 0, false, word::version_number(w));
   if (Status status = claim_leaves_written(table, result, key); !status.ok()) [[unlikely]] return status;
-  if (table.secondary_count() == 0) [[likely]] return {};
-  return index_insert(table, row, key, {static_cast<const std::byte*>(source.bytes), source.size});
+  const uint64_t indexes = table.maintained_indexes();
+  if (indexes == 0) [[likely]] return {};
+  return index_insert(table, row, key, {static_cast<const std::byte*>(source.bytes), source.size}, indexes);
 }
 
 // Replaces the row in an existing row block, which may be absent. Returns kDuplicateKey if the row
@@ -91,7 +92,7 @@ Status BufferedWrites<Sync, Claims>::replace_row(TableType& table, Row* row, Key
                                                                   : state_of_unwritten(table, row, key, replace, &before);
   if (!status.ok()) [[unlikely]] return status;
   if (before.present && !replace) return table.error(Code::kDuplicateKey, Cause::kNone, key);
-  if (table.secondary_count() != 0) return replace_indexed_row(table, row, key, source, before);
+  if (table.maintained_indexes() != 0) return replace_indexed_row(table, row, key, source, before);
   writes_.make_present(table, row, key, before.words, source.bytes, source.size, false);
   return {};
 }
@@ -114,7 +115,7 @@ Status BufferedWrites<Sync, Claims>::expect_written(TableType& table, Row* row, 
   WriteEntry* write = writes_.find(row, table.layout(), g);
   *w = write != nullptr ? write->expected : word::kUnknown;
   if (write == nullptr || *w != word::kUnknown || write->kind == WriteKind::kPresent) return {};
-  if (g != 0 && table.secondary_count() == 0) return {};
+  if (g != 0 && table.maintained_indexes() == 0) return {};
   // An earlier blind write assumed that the row exists. The row must still exist, because otherwise
   // this write would recreate it. In addition, the secondary indexes depend on the row's current
   // values.
@@ -160,18 +161,18 @@ template <class Sync, class Claims>
 Status BufferedWrites<Sync, Claims>::replace_indexed_row(TableType& table, Row* row, KeyRef key, GivenRow source,
                                                          const RowState& before) {
   const RowImage image{static_cast<const std::byte*>(source.bytes), source.size};
-  const uint64_t all = ~uint64_t{0} >> (64 - table.secondary_count());
+  const uint64_t all = table.maintained_indexes();
   IndexValue old_values[kSecondaryIndexesMax];
   if (before.present)
-    if (Status status = old_index_values(table, row, key, all, old_values); !status.ok()) return status;
+    if (Status status = own_index_values(table, row, key, all, Values::kOld, old_values); !status.ok()) return status;
   // All values are checked first, because nothing may change if one of them is refused.
-  for (uint32_t i = 0; i < table.secondary_count(); ++i) {
+  for (const uint32_t i : Bits(all)) {
     IndexValue value;
     if (Status status = index_value(table, i, key, image, &value); !status.ok()) return status;
     if (Status status = index_check_unique(table, row, key, i, value); !status.ok()) return status;
   }
   writes_.make_present(table, row, key, before.words, source.bytes, source.size, false);
-  return before.present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image);
+  return before.present ? index_update(table, row, key, old_values, all) : index_insert(table, row, key, image, all);
 }
 
 template <class Sync, class Claims>
@@ -214,7 +215,7 @@ Status BufferedWrites<Sync, Claims>::remove_group(TableType& table, Row* row, Ke
   WriteEntry* write = writes_.find(row, table.layout(), g);
   if (write == nullptr) {
     // A later insert into a table with secondary indexes depends on the row's current values.
-    if (g != 0 && table.secondary_count() != 0)
+    if (g != 0 && table.maintained_indexes() != 0)
       if (Status status = present_word(table, row, key, g, &w); !status.ok())
         return doom(table, Code::kConflict, Cause::kReadChanged, key);
     write = &writes_.add(table, row, key, g, kind, table.layout().all(), w, nullptr);
