@@ -50,8 +50,6 @@ namespace elider {
 template <class KeyType>
 class DescribedTable;
 struct RowColumnOptions;
-template <class KeyType>
-struct DescribedIndex;
 
 namespace detail {
 struct GroupCalls;
@@ -194,6 +192,18 @@ class Database {
     return typename Described::template TableOf<KeyType>(table->base());
   }
 
+  // Creates the table that an elider::RowsOf (elider/struct_table.h) or elider::ValueSchema
+  // (elider/value_table.h) describes, or returns the existing one.
+  template <class Rows>
+    requires requires { typename Rows::TableType; }
+  Result<typename Rows::TableType> create_table(const Rows& rows) {
+    auto schema = rows.table_schema();
+    if (!schema.ok()) return schema.status();
+    auto table = create_table(*schema);
+    if (!table.ok()) return table.status();
+    return rows.open(*table);
+  }
+
   // The following functions change tables while transactions run (docs/schema-changes.md). Each
   // change is one step: it happens or it does not, also if the process crashes. It is durable when
   // a commit with Options::durability would be. Changes are not part of transactions. All of these
@@ -286,9 +296,14 @@ class Database {
     return Index<Row, KeyType>{*index};
   }
   Result<IndexRef> index(const TableRef& table, std::string_view name) const { return find_index(table, name); }
-  // Include elider/described.h.
-  template <class KeyType>
-  Result<DescribedIndex<KeyType>> index(const DescribedTable<KeyType>& table, std::string_view name) const;
+  // Finds an index of a DescribedTable or a StructTable.
+  template <EncodedTableType Encoded>
+    requires requires { typename Encoded::IndexType; }
+  Result<typename Encoded::IndexType> index(const Encoded& table, std::string_view name) const {
+    auto index = find_index(table, name);
+    if (!index.ok()) return index.status();
+    return typename Encoded::IndexType{*index, table};
+  }
 
   // Finds columns by name, for callers that do not have the row struct.
   //   kInvalidArgument  a column does not exist (the message names it), or the table belongs to

@@ -15,8 +15,9 @@
 //   }));
 //
 // elider/row_schema.h has the description, elider/row.h the reader and the builder, and
-// elider/transaction.h, "described rows", the operations. docs/described-rows.md explains when to
-// use described rows, and what they cost.
+// elider/transaction.h, "encoded rows", the operations. elider/struct_table.h reads and writes
+// described rows as C++ structs. docs/described-rows.md explains when to use described rows, and
+// what they cost.
 //
 // To the engine, a described row is a row of variable size without columns (Schema::sized_rows).
 // Therefore, conflicts are detected per row, and tables of described rows do not have column
@@ -41,21 +42,36 @@
 namespace elider {
 
 namespace detail {
-// The parameter types for keys and ranges of a table of described rows.
+// The parameter types for keys and ranges of a table whose rows are encoded.
 template <class KeyType>
-struct DescribedKeys {
+struct EncodedKeys {
   using Parameter = KeyArgument<KeyType>;
   using Range = ByteRange;
 };
 template <>
-struct DescribedKeys<Key> {
+struct EncodedKeys<Key> {
   using Parameter = Key;
   using Range = KeyRange;
 };
 // Returns ok if the row was built with an earlier description of the table, and otherwise the
 // reason why the table does not accept the row.
 [[gnu::cold]] Status check_builder(const TableBase* table, const RowSchema& schema, const RowBuilder& row);
+// Checks that the table's rows are described or, if `typed` does not describe rows, are byte
+// strings without columns, and that its keys are those of `typed`.
+//   kSchemaMismatch   they are not
+//   kInvalidArgument  the TableRef is empty
+Status check_opened(const TableRef& table, const Schema& typed);
+// Reports that a value is longer than the table accepts.
+[[gnu::cold]] Status refuse_value(const TableRef& table, size_t bytes);
 }  // namespace detail
+
+// A secondary index of a table whose rows are encoded, for Transaction::scan(). Database::index()
+// makes it. The index is valid as long as the database is open.
+template <class EncodedTable>
+struct EncodedIndex : IndexRef {
+  using Encoded = EncodedTable;
+  Encoded encoded;
+};
 
 // A table of described rows. Database::create_table() and described_table() return it. KeyType is
 // the type of the keys, as for Table. The handle refers to the table's current description, so it
@@ -66,10 +82,12 @@ template <class KeyType_ = Key>
 class DescribedTable : public TableRef, public CurrentRowSchema {
  public:
   using KeyType = KeyType_;
-  using KeyParameter = typename detail::DescribedKeys<KeyType>::Parameter;
-  using Range = typename detail::DescribedKeys<KeyType>::Range;
+  using KeyParameter = typename detail::EncodedKeys<KeyType>::Parameter;
+  using Range = typename detail::EncodedKeys<KeyType>::Range;
   using Reader = RowReader;
   using Builder = RowBuilder;
+  using Argument = RowBuilder&;
+  using IndexType = EncodedIndex<DescribedTable>;
 
   DescribedTable() = default;
   explicit DescribedTable(detail::TableBase* table) : TableRef(table), CurrentRowSchema(detail::row_schema_of(*table)) {}
@@ -87,20 +105,8 @@ class DescribedTable : public TableRef, public CurrentRowSchema {
   }
 };
 
-// A secondary index of a table of described rows, for Transaction::scan(). Database::index() makes
-// it. The index is valid as long as the database is open.
-template <class KeyType>
-struct DescribedIndex : IndexRef {
-  using Described = DescribedTable<KeyType>;
-  Described described;
-};
-
-template <class KeyType>
-Result<DescribedIndex<KeyType>> Database::index(const DescribedTable<KeyType>& table, std::string_view name) const {
-  auto index = find_index(table, name);
-  if (!index.ok()) return index.status();
-  return DescribedIndex<KeyType>{*index, table};
-}
+template <class KeyType = Key>
+using DescribedIndex = EncodedIndex<DescribedTable<KeyType>>;
 
 template <class KeyType>
 Result<DescribedTable<KeyType>> Database::described_table(std::string_view name) const {

@@ -22,6 +22,7 @@
 #include "elider/sequence.h"
 #include "elider/statistics.h"
 #include "elider/status.h"
+#include "elider/struct_table.h"
 #include "elider/table.h"
 #include "elider/table_scan.h"
 #include "elider/touches.h"
@@ -29,3 +30,4 @@
 #include "elider/try.h"
 #include "elider/tuple.h"
 #include "elider/tuple_key.h"
+#include "elider/value_table.h"

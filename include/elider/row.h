@@ -96,10 +96,19 @@ class RowReader {
     return reader;
   }
 
+  explicit operator bool() const { return bytes_ != nullptr; }
+  // Returns false if the reader does not show a row, or if the view's memory has been reused.
+  bool shows() const { return bytes_ != nullptr && header_->generation == generation_; }
+  // The key of a row that was read from a table with number keys.
+  Key key() const { return must_show(), header_->key.number(); }
+  // The key of a row that was read from a table with byte keys. It is valid as long as the view.
+  Bytes key_bytes() const { return must_show(), detail::bytes_of(header_->key); }
+
   size_t size() const { return bytes_ == nullptr ? 0 : static_cast<size_t>(variable_ - bytes_) + variable_bytes_; }
   std::span<const std::byte> bytes() const { return {bytes_, size()}; }
   // The number of columns that the row was written with. All later columns read as defaults.
   size_t columns_written() const { return written_; }
+  const detail::RowLayout& layout() const { return *layout_; }  // only if the reader shows a row
 
   // Returns the column's value. T is a type that elider/row_value.h lists, or std::optional<T>,
   // which is empty if the column is null. Numbers may be read as any type that can represent the
@@ -155,6 +164,9 @@ class RowReader {
   // Checks everything about the row: that it is exactly what a builder writes for its values.
   //   kCorrupt  the message says which column is damaged, and how
   Status check() const;
+  // Like check(), and also checks that the row may be stored: a column that the row was written
+  // without must have a default or be nullable.
+  Status check_for_write() const;
 
  private:
   friend class RowBuilder;
@@ -353,6 +365,7 @@ class RowBuilder {
   bool builds(const RowSchema& schema) const { return layout_ == schema.layout() || has_columns_of(*schema.layout()); }
   const std::string& table_name() const { return layout_->table; }
   const detail::RowLayout& layout() const { return *layout_; }
+  size_t memory_bytes() const { return bytes_.capacity() + other_.capacity(); }  // of the buffers
 
  private:
   static constexpr size_t kNoColumn = ~size_t{0};

@@ -159,8 +159,9 @@ struct Schema {
   std::vector<Column> columns;
   std::vector<SecondaryIndex> indexes;
   // Rows have variable sizes, for example because they contain text. A row extends at least to the
-  // end of the last described column, and has at most row_bytes bytes. Use the Transaction
-  // functions that do not need a row type. All columns are in group 0.
+  // end of the last described column, and has at most row_bytes bytes. Use a ValueTable
+  // (elider/value_table.h), or the Transaction functions that do not need a row type. All columns
+  // are in group 0.
   bool sized_rows = false;
   // If not empty, the rows are described rows with these columns (elider/described.h). The engine
   // only stores them.

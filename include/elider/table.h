@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -55,6 +56,8 @@ const std::atomic<const RowSchema*>& row_schema_of(const TableBase& table);
 // The kind of a table's keys. key_shape_of() returns kNumbers for a null table.
 enum class KeyShape : uint8_t { kNumbers, kBytes, kTuples };
 KeyShape key_shape_of(const TableBase* table);
+// Returns true if the table exists and has described rows.
+bool has_described_rows(const TableBase* table);
 
 // Prints that the view is empty, or that its transaction has ended, and aborts the process.
 [[noreturn, gnu::cold]] void wrong_view(bool empty) noexcept;
@@ -65,16 +68,19 @@ KeyShape key_shape_of(const TableBase* table);
 class TableRef {
  public:
   TableRef() = default;
-  explicit TableRef(detail::TableBase* table) : table_(table), key_shape_(detail::key_shape_of(table)) {}
+  explicit TableRef(detail::TableBase* table)
+      : table_(table), key_shape_(detail::key_shape_of(table)), described_(detail::has_described_rows(table)) {}
   explicit operator bool() const { return table_ != nullptr; }
   const Schema& schema() const { return detail::schema_of(*table_); }
   bool byte_keys() const { return key_shape_ != detail::KeyShape::kNumbers; }  // Schema::key_kind is kBytes
   bool tuple_keys() const { return key_shape_ == detail::KeyShape::kTuples; }  // Schema::key_fields is not empty
+  bool described() const { return described_; }  // the rows are described (elider/described.h)
   detail::TableBase* base() const { return table_; }
 
  private:
   detail::TableBase* table_ = nullptr;
   detail::KeyShape key_shape_ = detail::KeyShape::kNumbers;
+  bool described_ = false;
 };
 
 namespace detail {
@@ -87,6 +93,11 @@ namespace detail {
 // table has tuple keys, its fields have the types of the table's fields. Otherwise returns the
 // reason.
 Status check_range(const TableRef& table, const ByteRange& range);
+// Checks that bytes are a row that the description of the table's rows allows. Otherwise returns
+// kInvalidArgument, with a message that names the table and the key.
+Status check_described_row(const TableBase& table, KeyRef key, std::span<const std::byte> row);
+// Reports that a described row was to be edited as bytes.
+[[gnu::cold]] Status refuse_edit_of_described(const TableRef& table);
 // Reports that a call was given different numbers of keys and rows.
 [[gnu::cold]] Status refuse_row_count(size_t keys, size_t rows);
 // Reports that a tuple could not be encoded, for the reason `why`.

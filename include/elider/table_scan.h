@@ -33,6 +33,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -201,6 +202,67 @@ class IndexScan {
 
  private:
   RawIndexScan scan_;
+};
+
+namespace detail {
+// Reads a page of RawViews and decodes its rows. After an error, the position of `scan` is
+// unchanged.
+template <class Scan, EncodedTableType Encoded>
+Result<size_t> next_decoded(Scan& scan, std::vector<RawView>& views, const Encoded& table, Transaction& txn,
+                            std::span<typename Encoded::Reader> page) {
+  try {
+    views.resize(page.size());
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kMemoryLimit, Cause::kMemoryLimit);
+  }
+  const Scan before = scan;
+  const Result<size_t> rows = scan.next(txn, views);
+  for (size_t i = 0; rows.ok() && i < *rows; ++i) {
+    auto row = table.reader(views[i]);
+    if (!row.ok()) [[unlikely]] return scan = before, row.status();
+    page[i] = *std::move(row);
+  }
+  return rows;
+}
+}  // namespace detail
+
+// A scan of a DescribedTable, StructTable or ValueTable. The keys of the rows are key() of their
+// readers or, of RowReaders in a table with byte keys, key_bytes().
+template <EncodedTableType Encoded>
+class EncodedScan {
+ public:
+  using Range = typename Encoded::Range;
+
+  // Like the constructor of TableScan.
+  explicit EncodedScan(const Encoded& table, Range range = {}, const ScanOptions& options = {})
+      : table_(table), scan_(table, std::move(range), options) {}
+  // Like RawTableScan::next(). The rows are valid until the next call.
+  Result<size_t> next(Transaction& txn, std::span<typename Encoded::Reader> page) {
+    return detail::next_decoded(scan_, views_, table_, txn, page);
+  }
+
+ private:
+  Encoded table_;
+  RawTableScan scan_;
+  std::vector<RawView> views_;
+};
+
+// A scan of an index by columns of a DescribedTable or StructTable.
+template <EncodedIndexType Index>
+class EncodedIndexScan {
+ public:
+  // Scans the whole index, or a ColumnRange or an elider::prefix() of it.
+  explicit EncodedIndexScan(const Index& index, const ColumnRange& range = {}, const ScanOptions& options = {})
+      : table_(index.encoded), scan_(index, range, options) {}
+  // Like EncodedScan::next(), in the order of the index.
+  Result<size_t> next(Transaction& txn, std::span<typename Index::Encoded::Reader> page) {
+    return detail::next_decoded(scan_, views_, table_, txn, page);
+  }
+
+ private:
+  typename Index::Encoded table_;
+  RawIndexScan scan_;
+  std::vector<RawView> views_;
 };
 
 }  // namespace elider

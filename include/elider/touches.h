@@ -54,6 +54,14 @@ class Touches {
     const Result<size_t> size = detail::KeyFace<KeyType>::encode(key, bytes);
     if (size.ok()) row(table, Bytes(bytes, *size), columns);
   }
+  // Touches a row of a DescribedTable, StructTable or ValueTable with tuple keys.
+  template <class Encoded>
+    requires TupleKeyType<typename Encoded::KeyType>
+  void row(const Encoded& table, const typename Encoded::KeyParameter& key) noexcept {
+    std::byte bytes[kKeyBytesMax];
+    const Result<size_t> size = detail::KeyFace<typename Encoded::KeyType>::encode(key, bytes);
+    if (size.ok()) row(static_cast<const TableRef&>(table), Bytes(bytes, *size));
+  }
   // Touches the starting point of an ascending or descending scan.
   void range(const TableRef& table, Key from) noexcept { add({table.base(), nullptr, from, 0, detail::Touch::Place::kRange}); }
   void range(const TableRef& table, Bytes from) noexcept { add(table, nullptr, from, detail::Touch::Place::kRange); }

@@ -10,7 +10,7 @@
 // All operations, including scans, see the transaction's own writes.
 //
 // The file is long because it has the operations in four forms, which belong to one class: for rows
-// of a known type, for byte keys, for described rows, and without types.
+// of a known type, for byte keys, for encoded rows, and without types.
 //
 // Every operation may return:
 //   kInvalidArgument  the table or columns belong to another database, a row has a wrong size, or
@@ -69,17 +69,19 @@ struct ScanOptions {
   uint64_t skip = 0;
 };
 
-// An elider::DescribedTable (elider/described.h).
+// A table whose handle encodes and decodes its rows: a DescribedTable (elider/described.h), a
+// StructTable (elider/struct_table.h) or a ValueTable (elider/value_table.h). Reader is what reads
+// return, and Argument what insert() and put() take.
 template <class T>
-concept DescribedTableType = std::derived_from<T, TableRef> && requires {
+concept EncodedTableType = std::derived_from<T, TableRef> && requires {
   typename T::KeyType;
   typename T::Reader;
-  typename T::Builder;
+  typename T::Argument;
 };
 
-// An elider::DescribedIndex (elider/described.h).
+// An elider::EncodedIndex (elider/described.h).
 template <class T>
-concept DescribedIndexType = std::derived_from<T, IndexRef> && DescribedTableType<typename T::Described>;
+concept EncodedIndexType = std::derived_from<T, IndexRef> && EncodedTableType<typename T::Encoded>;
 
 struct RowScanOptions {
   ColumnsRef columns = {};  // the columns to fill in; by default all
@@ -513,6 +515,8 @@ class Transaction {
     return do_scan_rows(table, options,
                         [&](detail::KeyRef key, RawView view, unsigned thread) { return visit(detail::bytes_of(key), view, thread); });
   }
+  // A table of described rows accepts only bytes that its description allows; insert(),
+  // insert_many() and put() check this.
   Status insert(const TableRef& table, Key key, std::span<const std::byte> row);
   Status insert(const TableRef& table, Bytes key, std::span<const std::byte> row);
   Status insert_many(const TableRef& table, std::span<const Key> keys, std::span<const Bytes> rows);
@@ -532,16 +536,19 @@ class Transaction {
   // Sets *image to a buffer that has the layout of the row and contains the given columns. Modify
   // only these columns in the buffer, and then call edited() before you use this transaction for
   // anything else. If a secondary index reads the columns and edited() is not called, the commit
-  // fails with kInvalidArgument.
+  // fails with kInvalidArgument. Described rows cannot be edited (kInvalidArgument).
   Status edit(const TableRef& table, Key key, const ColumnsRef& columns, void** image) {
     if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
+    if (table.described()) [[unlikely]] return detail::refuse_edit_of_described(table);
     return do_edit(table, key, columns, image);
   }
   Status edit(const TableRef& table, Bytes key, const ColumnsRef& columns, void** image) {
+    if (table.described()) [[unlikely]] return detail::refuse_edit_of_described(table);
     return with_bytes(table, key, [&](detail::KeyRef ref) { return do_edit(table, ref, columns, image); });
   }
   // Like edit() by key, but takes a view that this transaction has read.
   Status edit(const TableRef& table, const RawView& view, const ColumnsRef& columns, void** image) {
+    if (table.described()) [[unlikely]] return detail::refuse_edit_of_described(table);
     return do_edit_view(table, view, columns, image);
   }
   Status edited(const TableRef& table, void* image) { return do_edited(table, image); }
@@ -562,29 +569,54 @@ class Transaction {
     return do_add(table, key, offset, type, delta);
   }
 
-  // -- described rows (elider/described.h) --------------------------------------------------------
-  // These are the same operations for tables whose rows are described by a RowSchema. A RowReader
-  // is valid as long as a view, that is, until the transaction ends or the visitor returns, and no
-  // longer than the table handle. Rows are passed as a RowBuilder; insert(), put() and update()
-  // finish it, and return its first error.
+  // -- encoded rows -------------------------------------------------------------------------------
+  // These are the same operations for the tables whose handles encode and decode the rows:
+  //
+  //   table                                     reads return   insert() and put() take
+  //   DescribedTable (elider/described.h)       RowReader      RowBuilder&
+  //   StructTable (elider/struct_table.h)       StructView     the struct
+  //   ValueTable (elider/value_table.h)         ValueView      Bytes, text, spans of bytes
+  //
+  // What a read returns is valid as long as a view, that is, until the transaction ends or the
+  // visitor returns, and no longer than the table handle. A RowBuilder is finished, and its first
+  // error returned. Reads and writes of described rows and structs may also return
   //   kCorrupt         the stored bytes are not a row of this schema
-  //   kSchemaMismatch  the stored row has more columns than this schema
+  //   kSchemaMismatch  the stored row has more columns than this schema, or a column of the struct
+  //                    was dropped
 
-  template <DescribedTableType Described>
-  Result<typename Described::Reader> get(const Described& table, const typename Described::KeyParameter& key) {
+  template <EncodedTableType Encoded>
+  Result<typename Encoded::Reader> get(const Encoded& table, const typename Encoded::KeyParameter& key) {
     RawView view;
-    Status status = with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_get(table, ref, {}, &view); });
+    Status status = with_key_of<Encoded>(table, key, [&](detail::KeyRef ref) { return do_get(table, ref, {}, &view); });
     if (!status.ok()) [[unlikely]] return status;
     return table.reader(view);
   }
-  // Calls visit(KeyType, const RowReader&) for each row of the range, which is a KeyRange or, in a
+  // Sets rows[i] to the row of keys[i], or to an empty reader if the key does not exist. The spans
+  // must have the same size.
+  template <EncodedTableType Encoded>
+  Status multi_get(const Encoded& table, std::span<const typename Encoded::KeyType> keys, std::span<typename Encoded::Reader> rows) {
+    if (keys.size() != rows.size()) return Status::invalid_argument("multi_get: the number of views must equal the number of keys");
+    return with_many_keys_of(table, keys, [&](const detail::KeyRef* refs, size_t begin, size_t count) -> Status {
+      RawView views[kKeysMax];
+      if (Status status = do_multi_get(table, refs, count, {}, views); !status.ok()) [[unlikely]] return status;
+      for (size_t i = 0; i < count; ++i) {
+        rows[begin + i] = typename Encoded::Reader();
+        if (!views[i]) continue;
+        auto row = table.reader(views[i]);
+        if (!row.ok()) [[unlikely]] return row.status();
+        rows[begin + i] = *std::move(row);
+      }
+      return {};
+    });
+  }
+  // Calls visit(KeyType, const Reader&) for each row of the range, which is a KeyRange or, in a
   // table with byte keys, a ByteRange.
-  template <DescribedTableType Described, class Visitor>
-  Status scan(const Described& table, const typename Described::Range& range, const ScanOptions& options, Visitor&& visit) {
+  template <EncodedTableType Encoded, class Visitor>
+  Status scan(const Encoded& table, const typename Encoded::Range& range, const ScanOptions& options, Visitor&& visit) {
     Status failed;
-    const auto call = [&](detail::KeyRef key, RawView view) { return visit_described(table, visit, key, view, &failed); };
+    const auto call = [&](detail::KeyRef key, RawView view) { return visit_encoded(table, visit, key, view, &failed); };
     const Status status = [&]() -> Status {
-      if constexpr (ByteKeyType<typename Described::KeyType>) {
+      if constexpr (ByteKeyType<typename Encoded::KeyType>) {
         if (Status refused = check_range(table, range); !refused.ok()) [[unlikely]] return refused;
         const detail::ByteRangeKeys keys(range);
         return do_scan(table, keys.range(), options, call);
@@ -594,76 +626,108 @@ class Transaction {
     }();
     return failed.ok() || status.code() == Code::kFinished ? status : failed;
   }
-  // Scans an index by columns. Calls visit(KeyType, const RowReader&) or visit(ColumnPosition,
-  // const RowReader&) for each row. The range is a ColumnRange or an elider::prefix().
-  template <DescribedIndexType Index, ColumnRangeType Range, class Visitor>
+  // Scans an index by columns. Calls visit(KeyType, const Reader&) or visit(ColumnPosition, const
+  // Reader&) for each row. The range is a ColumnRange or an elider::prefix().
+  template <EncodedIndexType Index, ColumnRangeType Range, class Visitor>
   Status scan(const Index& index, const Range& range, const ScanOptions& options, Visitor&& visit) {
-    using Reader = typename Index::Described::Reader;
+    using Reader = typename Index::Encoded::Reader;
     Status failed;
     const auto call = [&](detail::KeyRef key, uint64_t value, RawView view) {
-      if constexpr (!std::is_invocable_v<Visitor&, typename Index::Described::KeyType, const Reader&>)
-        return visit_described_as(index.described, visit, [&] { return detail::column_position(value); }, view, &failed);
+      if constexpr (!std::is_invocable_v<Visitor&, typename Index::Encoded::KeyType, const Reader&>)
+        return visit_encoded_as(index.encoded, visit, [&] { return detail::column_position(value); }, view, &failed);
       else
-        return visit_described(index.described, visit, key, view, &failed);
+        return visit_encoded(index.encoded, visit, key, view, &failed);
     };
     const Status status = scan_columns(index, range, options, call);
     return failed.ok() || status.code() == Code::kFinished ? status : failed;
   }
-  // Calls visit(KeyType, const RowReader&) for each row, in no particular order, in a read-only
+  // Calls visit(KeyType, const Reader&) for each row, in no particular order, in a read-only
   // transaction. This is the only scan of a hashed table.
-  template <DescribedTableType Described, class Visitor>
-  Status scan_rows(const Described& table, Visitor&& visit) {
+  template <EncodedTableType Encoded, class Visitor>
+  Status scan_rows(const Encoded& table, Visitor&& visit) {
     Status failed;
     const Status status = do_scan_rows(table, {}, [&](detail::KeyRef key, RawView view, unsigned) {
-      return visit_described(table, visit, key, view, &failed);
+      return visit_encoded(table, visit, key, view, &failed);
     });
     return failed.ok() || status.code() == Code::kFinished ? status : failed;
   }
-  template <DescribedTableType Described>
-  Status insert(const Described& table, const typename Described::KeyParameter& key, typename Described::Builder& row) {
+  template <EncodedTableType Encoded>
+    requires TupleKeyType<typename Encoded::KeyType>
+  Result<uint64_t> version(const Encoded& table, const typename Encoded::KeyParameter& key) {
+    uint64_t version = 0;
+    Status status = with_key_of<Encoded>(table, key, [&](detail::KeyRef ref) { return do_version(table, ref, &version); });
+    if (!status.ok()) [[unlikely]] return status;
+    return version;
+  }
+  template <EncodedTableType Encoded>
+  Status insert(const Encoded& table, const typename Encoded::KeyParameter& key, typename Encoded::Argument row) {
     const auto bytes = table.finished(row);
     if (!bytes.ok()) [[unlikely]] return bytes.status();
-    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_insert(table, ref, bytes->data(), bytes->size()); });
+    return with_key_of<Encoded>(table, key, [&](detail::KeyRef ref) { return do_insert(table, ref, bytes->data(), bytes->size()); });
   }
-  template <DescribedTableType Described>
-  Status put(const Described& table, const typename Described::KeyParameter& key, typename Described::Builder& row) {
+  // Inserts rows[i], which is a struct or a value, at keys[i], in this order.
+  template <EncodedTableType Encoded>
+  Status insert_many(const Encoded& table, std::span<const typename Encoded::KeyType> keys,
+                     std::span<const typename Encoded::Element> rows) {
+    if (keys.size() != rows.size()) return detail::refuse_row_count(keys.size(), rows.size());
+    return insert_each(table, keys, [&](size_t i) { return table.finished(rows[i]); });
+  }
+  // Inserts described rows: for each key, begins a row in the builder, lets fill(RowBuilder&, i)
+  // set its columns, and inserts it at keys[i]. The fill function returns nothing or a Status; an
+  // error ends the call, and is returned.
+  template <EncodedTableType Encoded, class Fill>
+    requires std::is_invocable_v<Fill&, typename Encoded::Builder&, size_t>
+  Status insert_many(const Encoded& table, std::span<const typename Encoded::KeyType> keys, typename Encoded::Builder& row, Fill&& fill) {
+    return insert_each(table, keys, [&](size_t i) -> Result<std::span<const std::byte>> {
+      row.begin();
+      if constexpr (std::is_void_v<decltype(fill(row, i))>) fill(row, i);
+      else if (Status status = fill(row, i); !status.ok()) return status;
+      return table.finished(row);
+    });
+  }
+  template <EncodedTableType Encoded>
+  Status put(const Encoded& table, const typename Encoded::KeyParameter& key, typename Encoded::Argument row) {
     const auto bytes = table.finished(row);
     if (!bytes.ok()) [[unlikely]] return bytes.status();
-    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_put(table, ref, bytes->data(), bytes->size()); });
+    return with_key_of<Encoded>(table, key, [&](detail::KeyRef ref) { return do_put(table, ref, bytes->data(), bytes->size()); });
   }
-  // Reads the row into the builder, lets change(RowBuilder&) or change(RowBuilder&, const
+  // Reads a described row into the builder, lets change(RowBuilder&) or change(RowBuilder&, const
   // RowReader& old) set some of its columns, and writes the row. The change function returns
   // nothing or a Status. If the status is an error, update() returns it and does not write. An
-  // exception of the change function propagates to the caller. Old rows are written with all
-  // columns of the schema.
+  // exception of the change function propagates to the caller, and the transaction can then only be
+  // rolled back, as for other updates. Old rows are written with all columns of the schema.
   //   kNotFound  the key does not exist
-  template <DescribedTableType Described, class Change>
-  Status update(const Described& table, const typename Described::KeyParameter& key, typename Described::Builder& row, Change&& change) {
-    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) -> Status {
-      RawView view;
-      if (Status status = do_get(table, ref, {}, &view); !status.ok()) [[unlikely]] return status;
+  template <EncodedTableType Encoded, class Change>
+  Status update(const Encoded& table, const typename Encoded::KeyParameter& key, typename Encoded::Builder& row, Change&& change) {
+    return rewrite(table, key, [&](const RawView& view, detail::KeyRef ref) -> Result<std::span<const std::byte>> {
       const auto old = table.reader(view);
       if (!old.ok()) [[unlikely]] return old.status();
       row.edit(*old);
       const auto call = [&] {
-        using Reader = typename Described::Reader;
-        if constexpr (std::is_invocable_v<Change&, typename Described::Builder&, const Reader&>) return change(row, *old);
+        using Reader = typename Encoded::Reader;
+        if constexpr (std::is_invocable_v<Change&, typename Encoded::Builder&, const Reader&>) return change(row, *old);
         else return change(row);
       };
-      if constexpr (std::is_void_v<decltype(call())>) call();
-      else if (Status status = call(); !status.ok()) return status;
-      const auto bytes = table.finished(row);
-      if (!bytes.ok()) [[unlikely]] return bytes.status();
-      if (bytes->size() != view.size()) return do_put(table, ref, bytes->data(), bytes->size());
-      void* image = nullptr;  // a row that keeps its size is changed through the view, without another lookup
-      if (Status status = do_edit_view(table, view, {}, &image); !status.ok()) [[unlikely]] return status;
-      std::memcpy(image, bytes->data(), bytes->size());
-      return do_edited(table, image);
+      if (Status status = changed(table, ref, call); !status.ok()) [[unlikely]] return status;
+      return table.finished(row);
     });
   }
-  template <DescribedTableType Described>
-  Status remove(const Described& table, const typename Described::KeyParameter& key) {
-    return with_key_of<Described>(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
+  // Reads a row of a StructTable, lets change(Row&) change its members, and writes it. Text and
+  // bytes that change() assigns to members must exist until update() returns. Otherwise like
+  // update() of a described row.
+  template <EncodedTableType Encoded, class Change>
+    requires std::is_invocable_v<Change&, typename Encoded::Row&>
+  Status update(const Encoded& table, const typename Encoded::KeyParameter& key, Change&& change) {
+    return rewrite(table, key, [&](const RawView& view, detail::KeyRef ref) -> Result<std::span<const std::byte>> {
+      auto edit = table.edit(view);
+      if (!edit.ok()) [[unlikely]] return edit.status();
+      if (Status status = changed(table, ref, [&] { return change(edit->row); }); !status.ok()) [[unlikely]] return status;
+      return table.finished(*edit);
+    });
+  }
+  template <EncodedTableType Encoded>
+  Status remove(const Encoded& table, const typename Encoded::KeyParameter& key) {
+    return with_key_of<Encoded>(table, key, [&](detail::KeyRef ref) { return do_remove(table, ref); });
   }
 
   // -- the transaction itself ---------------------------------------------------------------------
@@ -792,25 +856,52 @@ class Transaction {
       return with_bytes(table, key, operation);
     }
   }
-  template <class Described, class Operation>
-  static Status with_key_of(const Described& table, const typename Described::KeyParameter& key, Operation&& operation) {
-    if constexpr (ByteKeyType<typename Described::KeyType>) return with_key<typename Described::KeyType>(table, key, operation);
+  template <class Encoded, class Operation>
+  static Status with_key_of(const Encoded& table, const typename Encoded::KeyParameter& key, Operation&& operation) {
+    if constexpr (ByteKeyType<typename Encoded::KeyType>) return with_key<typename Encoded::KeyType>(table, key, operation);
     else return operation(detail::KeyRef(key));
+  }
+  // Calls change(), which is the caller's code, and returns its status, if it returns one. If it
+  // throws, the transaction can only be rolled back.
+  template <class Change>
+  Status changed(const TableRef& table, detail::KeyRef key, Change&& change) {
+    try {
+      if constexpr (std::is_void_v<decltype(change())>) return change(), Status();
+      else return change();
+    } catch (...) {
+      do_edit_threw(table, key);
+      throw;
+    }
+  }
+  // Reads the row and replaces it by the bytes that encode(const RawView&, KeyRef) returns.
+  template <class Encoded, class Encode>
+  Status rewrite(const Encoded& table, const typename Encoded::KeyParameter& key, Encode&& encode) {
+    return with_key_of<Encoded>(table, key, [&](detail::KeyRef ref) -> Status {
+      RawView view;
+      if (Status status = do_get(table, ref, {}, &view); !status.ok()) [[unlikely]] return status;
+      const Result<std::span<const std::byte>> bytes = encode(view, ref);
+      if (!bytes.ok()) [[unlikely]] return bytes.status();
+      if (bytes->size() != view.size()) return do_put(table, ref, bytes->data(), bytes->size());
+      void* image = nullptr;  // a row that keeps its size is changed through the view, without another lookup
+      if (Status status = do_edit_view(table, view, {}, &image); !status.ok()) [[unlikely]] return status;
+      std::memcpy(image, bytes->data(), bytes->size());
+      return do_edited(table, image);
+    });
   }
   // Calls the visitor with the row that the view shows. Returns false if the scan must end, and
   // sets *failed if the reason is an error.
-  template <class Described, class Visitor>
-  static bool visit_described(const Described& table, Visitor& visit, detail::KeyRef key, const RawView& view, Status* failed) {
-    using KeyType = typename Described::KeyType;
+  template <class Encoded, class Visitor>
+  static bool visit_encoded(const Encoded& table, Visitor& visit, detail::KeyRef key, const RawView& view, Status* failed) {
+    using KeyType = typename Encoded::KeyType;
     const auto key_of = [&] {
       if constexpr (ByteKeyType<KeyType>) return detail::KeyFace<KeyType>::given(key);
       else return key.number();
     };
-    return visit_described_as(table, visit, key_of, view, failed);
+    return visit_encoded_as(table, visit, key_of, view, failed);
   }
   // Passes where() instead of the key.
-  template <class Described, class Visitor, class Where>
-  static bool visit_described_as(const Described& table, Visitor& visit, Where&& where, const RawView& view, Status* failed) {
+  template <class Encoded, class Visitor, class Where>
+  static bool visit_encoded_as(const Encoded& table, Visitor& visit, Where&& where, const RawView& view, Status* failed) {
     const auto row = table.reader(view);
     if (!row.ok()) [[unlikely]] return *failed = row.status(), false;
     const auto call = [&] { return visit(where(), *row); };
@@ -876,14 +967,34 @@ class Transaction {
     } while (begin < count);
     return {};
   }
+  // Calls operation(refs, begin, count) for batches of at most kKeysMax keys.
+  template <class Encoded, class Operation>
+  static Status with_many_keys_of(const Encoded& table, std::span<const typename Encoded::KeyType> keys, Operation&& operation) {
+    using KeyType = typename Encoded::KeyType;
+    if constexpr (ByteKeyType<KeyType>) {
+      const auto put = [&](size_t i, std::span<std::byte> to) { return put_key<KeyType>(table, keys[i], to); };
+      return with_many_keys(table, keys.size(), put, operation);
+    } else {
+      return in_batches(table, keys.size(),
+                        [&](size_t begin, size_t end) { return operation(refs(keys.data() + begin), begin, end - begin); });
+    }
+  }
+  // Inserts the rows that bytes_of(i) returns.
+  template <class Encoded, class BytesOf>
+  Status insert_each(const Encoded& table, std::span<const typename Encoded::KeyType> keys, BytesOf&& bytes_of) {
+    return with_many_keys_of(table, keys, [&](const detail::KeyRef* refs, size_t begin, size_t count) -> Status {
+      do_look_ahead(table, refs, count);
+      for (size_t i = 0; i < count; ++i) {
+        const Result<std::span<const std::byte>> bytes = bytes_of(begin + i);
+        if (!bytes.ok()) [[unlikely]] return bytes.status();
+        if (Status status = do_insert(table, refs[i], bytes->data(), bytes->size()); !status.ok()) [[unlikely]] return status;
+      }
+      return {};
+    });
+  }
   template <class Row, class Change>
   void apply(Change& change, Row& image, const TableRef& table, detail::KeyRef key) {
-    try {
-      change(image);
-    } catch (...) {
-      do_edit_threw(table, key);
-      throw;
-    }
+    static_cast<void>(changed(table, key, [&]() -> void { change(image); }));
   }
 };
 

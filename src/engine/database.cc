@@ -113,12 +113,17 @@ Status ActiveTransaction::begin_again(const RunPolicy& policy) {
 // -- Transaction's untyped whole rows -------------------------------------------------------------
 
 namespace {
-Status check_size(const TableRef& table, size_t bytes) {
+// Checks a row that the caller passed as bytes: its size and, in a table of described rows, its
+// contents. The rows of a RowBuilder do not need this check.
+Status check_row(const TableRef& table, detail::KeyRef key, std::span<const std::byte> row) {
   const storage::Layout& layout = table.base()->layout();
-  if (layout.fits(bytes)) return {};
+  if (layout.fits(row.size())) {
+    if (!table.described()) [[likely]] return {};
+    return detail::check_described_row(*table.base(), key, row);
+  }
   std::string sizes = std::to_string(layout.row_bytes());
   if (layout.sized_rows()) sizes = std::to_string(layout.least_row_bytes()) + " to " + sizes;
-  return Status::invalid_argument("table '" + table.schema().name + "': the row has " + std::to_string(bytes) +
+  return Status::invalid_argument("table '" + table.schema().name + "': the row has " + std::to_string(row.size()) +
                                   " bytes, but rows of this table have " + sizes);
 }
 }  // namespace
@@ -126,7 +131,7 @@ Status check_size(const TableRef& table, size_t bytes) {
 Status Transaction::insert(const TableRef& table, Key key, std::span<const std::byte> row) {
   if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
   if (table)
-    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+    if (Status status = check_row(table, key, row); !status.ok()) return status;
   return do_insert(table, key, row.data(), row.size());
 }
 Status Transaction::insert_many(const TableRef& table, std::span<const Key> keys, std::span<const Bytes> rows) {
@@ -142,31 +147,33 @@ Status Transaction::insert_many(const TableRef& table, std::span<const Bytes> ke
   if (keys.size() != rows.size()) return detail::refuse_row_count(keys.size(), rows.size());
   const auto put = [&](size_t i, std::span<std::byte> to) -> Result<size_t> {
     if (Status status = check_bytes(table, keys[i]); !status.ok()) return status;
-    if (Status status = check_size(table, rows[i].size()); !status.ok()) return status;
     return put_key<Bytes>(table, keys[i], to);
   };
   return with_many_keys(table, keys.size(), put, [&](const detail::KeyRef* refs, size_t begin, size_t count) -> Status {
     do_look_ahead(table, refs, count);
-    for (size_t i = 0; i < count; ++i)
-      if (Status status = do_insert(table, refs[i], rows[begin + i].data(), rows[begin + i].size()); !status.ok()) return status;
+    for (size_t i = 0; i < count; ++i) {
+      const std::span<const std::byte> row = rows[begin + i].span();
+      if (Status status = check_row(table, refs[i], row); !status.ok()) return status;
+      if (Status status = do_insert(table, refs[i], row.data(), row.size()); !status.ok()) return status;
+    }
     return {};
   });
 }
 Status Transaction::put(const TableRef& table, Key key, std::span<const std::byte> row) {
   if (table.byte_keys()) [[unlikely]] return detail::refuse_number(table, key);
   if (table)
-    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+    if (Status status = check_row(table, key, row); !status.ok()) return status;
   return do_put(table, key, row.data(), row.size());
 }
 Status Transaction::insert(const TableRef& table, Bytes key, std::span<const std::byte> row) {
   return with_bytes(table, key, [&](detail::KeyRef ref) -> Status {
-    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+    if (Status status = check_row(table, ref, row); !status.ok()) return status;
     return do_insert(table, ref, row.data(), row.size());
   });
 }
 Status Transaction::put(const TableRef& table, Bytes key, std::span<const std::byte> row) {
   return with_bytes(table, key, [&](detail::KeyRef ref) -> Status {
-    if (Status status = check_size(table, row.size()); !status.ok()) return status;
+    if (Status status = check_row(table, ref, row); !status.ok()) return status;
     return do_put(table, ref, row.data(), row.size());
   });
 }

@@ -124,4 +124,13 @@ Status RowReader::check() const {
   return {};
 }
 
+Status RowReader::check_for_write() const {
+  if (Status status = check(); !status.ok()) return status;
+  for (size_t column = written_; column < layout_->columns.size(); ++column) {
+    if (!layout_->has(column)) continue;
+    if (const Result<RowValue> its = value(column); !its.ok()) return its.status();
+  }
+  return {};
+}
+
 }  // namespace elider

@@ -342,6 +342,35 @@ Status check_builder(const TableBase* table, const RowSchema& schema, const RowB
                                                                      : "table '" + printable(row.table_name()) + '\'';
   return schema.layout()->refuse("the row was built for " + reason + "; make the RowBuilder from the table that stores the row");
 }
+Status check_opened(const TableRef& table, const Schema& typed) {
+  if (!table) return Status::invalid_argument("the table handle is empty");
+  const Schema& schema = table.schema();
+  const auto mismatch = [&](const std::string& words) {
+    return Status(Code::kSchemaMismatch, "table '" + printable(schema.name) + "' has " + words);
+  };
+  if (!typed.row_columns.empty()) {
+    if (!table.described()) return mismatch("rows that are not described; use Database::table()");
+  } else if (table.described()) {
+    return mismatch("described rows; use RowsOf, or Database::described_table()");
+  } else if (!schema.sized_rows || !schema.columns.empty()) {
+    return mismatch("rows with columns; use Database::table()");
+  }
+  const std::string words = storage::key_difference(schema, typed);
+  return words.empty() ? Status() : mismatch(words + "; the program asked for the second");
+}
+Status refuse_value(const TableRef& table, size_t bytes) {
+  return Status::invalid_argument("table '" + printable(table.schema().name) + "': the value has " + std::to_string(bytes) +
+                                  " bytes, but the maximum is " + std::to_string(table.schema().row_bytes) +
+                                  "; store less, or raise ValueSchema::value_bytes_max()");
+}
+bool has_described_rows(const TableBase* table) { return table != nullptr && !table->schema().row_columns.empty(); }
+Status check_described_row(const TableBase& table, KeyRef key, std::span<const std::byte> row) {
+  const Result<RowReader> reader = RowReader::open(*row_schema_of(table).load(std::memory_order_acquire), row);
+  const Status status = reader.ok() ? reader->check_for_write() : reader.status();
+  if (status.ok()) return {};
+  return Status::invalid_argument("the bytes for key " + table.key_text(key) + " are not a row of the table: " + status.message() +
+                                  "; build rows with a RowBuilder");
+}
 KeyShape key_shape_of(const TableBase* table) {
   if (table == nullptr || table->schema().key_kind == KeyKind::kNumbers) return KeyShape::kNumbers;
   return table->schema().key_fields.empty() ? KeyShape::kBytes : KeyShape::kTuples;

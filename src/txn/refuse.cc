@@ -143,6 +143,10 @@ Status check_bytes(const TableRef& table, Bytes key) {
   if (status.ok()) return {};
   return reworded(Code::kInvalidArgument, named + " has the key " + text_of(table.schema().key_fields) + ": ", status);
 }
+Status refuse_edit_of_described(const TableRef& table) {
+  return Status::invalid_argument("table '" + table.schema().name +
+                                  "' has described rows, which cannot be edited as bytes; use update() with a RowBuilder, or put()");
+}
 Status refuse_row_count(size_t keys, size_t rows) {
   return Status::invalid_argument("insert_many: " + std::to_string(rows) + " rows were given for " + std::to_string(keys) + " keys");
 }

@@ -122,6 +122,52 @@ TEST_P(CallerCodeTest, AChangeThatThrowsIsNeverCommitted) {
   }
 }
 
+TEST_P(CallerCodeTest, AChangeOfADescribedRowThatThrowsIsNeverCommitted) {
+  struct Note {
+    uint64_t number;
+    Text text;
+  };
+  const auto notes = db_.create_table(RowsOf<Note>("notes").column("number", &Note::number).column("text", &Note::text));
+  ASSERT_OK(notes);
+  const auto described = db_.described_table("notes");
+  ASSERT_OK(described);
+  transact(db_, [&](Transaction& txn) {
+    for (Key key = 1; key <= 3; ++key) ASSERT_OK(txn.insert(*notes, key, {key, "old"}));
+  });
+  RowBuilder row(*described);
+  const auto expect_doomed = [&](auto&& update) {
+    const Status status = db_.run([&](Transaction& txn) -> Status {
+      EXPECT_OK(txn.put(*notes, 2, {7, "new"}));
+      EXPECT_THROW(static_cast<void>(update(txn)), std::runtime_error);
+      EXPECT_CODE(Code::kProcedureThrew, txn.get(*notes, 2));
+      return {};
+    });
+    EXPECT_CODE(Code::kProcedureThrew, status);
+    EXPECT_EQ(status.table(), "notes");
+    EXPECT_EQ(status.key(), 1u);
+    read(db_, [&](Transaction& txn) {
+      for (Key key = 1; key <= 3; ++key) {
+        const auto note = txn.get(*notes, key);
+        ASSERT_OK(note);
+        EXPECT_EQ((*note)->number, key);
+        EXPECT_EQ((*note)->text, "old");
+      }
+    });
+  };
+  expect_doomed([&](Transaction& txn) {
+    return txn.update(*described, 1, row, [](RowBuilder& change) {
+      change.set("text", "new");
+      throw std::runtime_error("changed my mind");
+    });
+  });
+  expect_doomed([&](Transaction& txn) {
+    return txn.update(*notes, 1, [](Note& note) {
+      note.text = "new";
+      throw std::runtime_error("changed my mind");
+    });
+  });
+}
+
 TEST_P(CallerCodeTest, AChangeThatThrowsThroughTheProcedureIsReportedInItsWords) {
   EXPECT_REFUSED(Code::kProcedureThrew, "changed my mind", db_.run([&](Transaction& txn) { return txn.update(indexed_, 1, {}, spoil); }));
   EXPECT_EQ(row(indexed_, 1), account(1));
