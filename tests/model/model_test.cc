@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/model/described_side.h"
 #include "tests/model/engine_side.h"
 
 namespace elider::test {
@@ -49,7 +50,8 @@ class ModelTest : public DatabaseTest {
     mix_ = mix;
     mix_.tables = kTables;
     mix_.ordered = GetParam().ordered();
-    if (keys_ == Keys::kBytes) engine_ = std::make_unique<EngineSideOf<std::string_view>>(db_, GetParam().key_index, kTables);
+    if (described_) engine_ = std::make_unique<DescribedSide>(db_, GetParam().key_index, kTables);
+    else if (keys_ == Keys::kBytes) engine_ = std::make_unique<EngineSideOf<std::string_view>>(db_, GetParam().key_index, kTables);
     else if (keys_ == Keys::kTuples) engine_ = std::make_unique<EngineSideOf<NumberTuple>>(db_, GetParam().key_index, kTables);
     else engine_ = std::make_unique<EngineSideOf<Key>>(db_, GetParam().key_index, kTables);
     model_ = std::make_unique<Model>(kTables);
@@ -175,6 +177,7 @@ class ModelTest : public DatabaseTest {
 
   enum class Keys { kNumbers, kBytes, kTuples };
   Keys keys_ = Keys::kNumbers;
+  bool described_ = false;  // described rows and structs with text, whose sizes change
   TestRandom random_;
   OperationMix mix_;
   std::unique_ptr<EngineSide> engine_;
@@ -287,6 +290,40 @@ TEST_P(InterleavedTupleModelTest, FewKeysSeveralWriters) {
 TEST_P(InterleavedByteModelTest, TwoKeysTwoWriters) {
   start({}, {.keys = 2, .branches = 2, .owners = 3});
   run_interleaved(scaled(10'000), 2);
+}
+
+// Runs the programs with described rows that grow and shrink, and with structs that contain text.
+class DescribedModelTest : public ModelTest {
+ protected:
+  DescribedModelTest() { described_ = true; }
+};
+ELIDER_ON_EVERY(DescribedModelTest);
+
+class InterleavedDescribedModelTest : public DescribedModelTest {};
+ELIDER_ON_CONCURRENT(InterleavedDescribedModelTest);
+
+TEST_P(DescribedModelTest, FewKeysOneWriter) {
+  start({}, {});
+  run_one_writer(scaled(800), 6);
+}
+
+TEST_P(DescribedModelTest, ManyKeysOneWriterRowsAsBlocks) {
+  Options options;
+  options.block_threshold_bytes = 64;
+  start(options, {.keys = 2000, .branches = 300, .owners = 20'000, .reading_percent = 15});
+  run_one_writer(scaled(600), 3);
+}
+
+TEST_P(InterleavedDescribedModelTest, FewKeysSeveralWriters) {
+  start({}, {});
+  const auto [commits, conflicts] = run_interleaved(scaled(6'000), 4);
+  EXPECT_GT(commits, 0u);
+  EXPECT_GT(conflicts, 0u);
+}
+
+TEST_P(InterleavedDescribedModelTest, TwoKeysTwoWriters) {
+  start({}, {.keys = 2, .branches = 2, .owners = 3});
+  run_interleaved(scaled(6'000), 2);
 }
 
 #if ELIDER_TEST_POINTS
