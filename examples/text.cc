@@ -1,8 +1,9 @@
-// Text in rows: finding rows by name, reading a list page by page, and storing notes of any length.
+// Text in rows of fixed size: finding rows by name, reading a list page by page, and storing notes
+// of any length as values. examples/customers.cc shows structs with text of any length.
 //
-// The keys of these tables, and the values of all indexes, are 64-bit numbers. Therefore, rows are
-// found through an index on a hash of the whole text, and the text in the row is then compared. An
-// index on the first 8 bytes of the text would be slow if many texts begin in the same way
+// The keys of these tables, and the values of their indexes, are 64-bit numbers. Therefore, rows
+// are found through an index on a hash of the whole text, and the text in the row is then compared.
+// An index on the first 8 bytes of the text would be slow if many texts begin in the same way
 // ("https://", "user-000"), because a lookup would read all of their rows.
 #include <cstdint>
 #include <cstdio>
@@ -42,7 +43,7 @@ uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(t
 struct Tables {
   elider::Table<User> users;
   elider::Index<User> by_name, by_city;
-  elider::TableRef notes;
+  elider::ValueTable<> notes;
 };
 
 elider::SchemaOf<User> users() {
@@ -54,15 +55,7 @@ elider::SchemaOf<User> users() {
       .index("by_city", {"city"}, [](const User& user) { return uint64_t{user.city}; });
 }
 
-// Rows of different sizes do not have a struct. If such a table has columns, each row begins with
-// them; these rows contain only text.
-elider::Schema notes() {
-  elider::Schema schema;
-  schema.name = "notes";
-  schema.row_bytes = kNoteBytesMax;
-  schema.sized_rows = true;
-  return schema;
-}
+elider::ValueSchema<> notes() { return elider::ValueSchema("notes").value_bytes_max(kNoteBytesMax); }
 
 // Returns the key of the user with this name, or kNotFound.
 Result<Key> find(Transaction& txn, const Tables& tables, std::string_view name) {
@@ -109,24 +102,20 @@ Status count_in_pages(elider::Database& db, const Tables& tables, uint32_t city,
   }
 }
 
-Status write_note(Transaction& txn, const Tables& tables, Key user, std::string_view text) {
-  return txn.put(tables.notes, user, std::as_bytes(std::span(text)));
-}
 Result<std::string> read_note(Transaction& txn, const Tables& tables, Key user) {
-  elider::RawView note;
-  ELIDER_TRY(txn.get(tables.notes, user, {}, &note));
-  return std::string(reinterpret_cast<const char*>(note.bytes()), note.size());
+  ELIDER_ASSIGN(const auto note, txn.get(tables.notes, user));
+  return std::string(note.text());
 }
 
 Status run() {
   elider::Options options;
-  options.schemas = {users(), notes()};
+  options.schemas = {users()};
   ELIDER_ASSIGN(auto db, elider::Database::open(options));
   Tables tables;
   ELIDER_ASSIGN(tables.users, db.table<User>("users"));
   ELIDER_ASSIGN(tables.by_name, db.index(tables.users, "by_name"));
   ELIDER_ASSIGN(tables.by_city, db.index(tables.users, "by_city"));
-  ELIDER_ASSIGN(tables.notes, db.table("notes"));
+  ELIDER_ASSIGN(tables.notes, db.create_table(notes()));
 
   for (Key key = 0; key < kUsers; ++key)
     ELIDER_TRY(db.run([&](Transaction& txn) {
@@ -145,9 +134,9 @@ Status run() {
   const std::string letter(3000, 'x');
   std::string first, second;
   ELIDER_TRY(db.run([&](Transaction& txn) -> Status {
-    ELIDER_TRY(write_note(txn, tables, seven, "short"));
+    ELIDER_TRY(txn.put(tables.notes, seven, "short"));
     ELIDER_ASSIGN(first, read_note(txn, tables, seven));
-    ELIDER_TRY(write_note(txn, tables, seven, letter));
+    ELIDER_TRY(txn.put(tables.notes, seven, letter));
     ELIDER_ASSIGN(second, read_note(txn, tables, seven));
     return {};
   }));
