@@ -13,6 +13,7 @@
 #include "log/checkpoint_file.h"
 #include "log/directory.h"
 #include "tests/durability/golden_database.h"
+#include "tests/durability/golden_rows.h"
 #include "tests/support/data_folder_test.h"
 
 namespace elider::test {
@@ -281,6 +282,84 @@ TEST_P(GoldenTest, TheFolderOfKeysIsOpenedAndWrittenTo) {
   }
 }
 
+// -- database-v3-rows -----------------------------------------------------------------------------
+
+std::string text_of(const RowSchema& schema, const RowReader& row) {
+  EXPECT_OK(row.check());
+  std::string words;
+  for (size_t i = 0; i < schema.columns(); ++i)
+    if (!schema.column(i).dropped) words += (words.empty() ? "" : " ") + row.value(i)->to_text();
+  return words;
+}
+void expect_described(Database& database) {
+  std::string names;
+  for (const TableRef& table : database.tables()) names += table.schema().name + ' ';
+  EXPECT_EQ(names, "guests sales pages ");
+  const auto guests = golden::later_guest_rows().open(*database.table("guests"));
+  ASSERT_OK(guests);
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'name'", golden::guest_rows().open(*database.table("guests")));
+  const auto sales = database.described_table("sales");
+  ASSERT_OK(sales);
+  const auto pages = ValueSchema<std::string_view>("pages").open(*database.table("pages"));
+  ASSERT_OK(pages);
+  const auto by_name = database.index(*guests, "by_name");
+  const auto by_customer = database.index(*sales, "by_customer");
+  ASSERT_OK(by_name);
+  ASSERT_OK(by_customer);
+  std::map<Key, std::string> found, sold;
+  std::map<std::string, std::string> values;
+  std::string order;
+  read(database, [&](Transaction& txn) {
+    found.clear();
+    sold.clear();
+    values.clear();
+    order.clear();
+    ASSERT_OK(txn.scan(*guests, {}, {}, [&](Key key, const golden::LaterGuest& guest) {
+      found[key] = std::string(guest.name) + ' ' + std::to_string(guest.age) + ' ' + std::string(guest.state) +
+                   (guest.since ? ' ' + std::to_string(guest.since->time_since_epoch().count()) : "");
+    }));
+    ASSERT_OK(txn.scan(*sales, {}, {}, [&](Key key, const RowReader& row) { sold[key] = text_of(sales->row_schema(), row); }));
+    const auto keep = [&](std::string_view key, const auto& value) { values[std::string(key)] = value.text(); };
+    ASSERT_OK(txn.scan(*pages, ByteRange::all(), {}, keep));
+    ASSERT_OK(txn.scan(*by_name, ColumnRange(), {}, [&](Key key, const golden::LaterGuest&) { order += std::to_string(key); }));
+    ASSERT_OK(txn.scan(*by_customer, prefix("Eve"), {}, [&](Key key, const RowReader&) { order += ' ' + std::to_string(key); }));
+  });
+  EXPECT_EQ(found, (std::map<Key, std::string>{{1, "Ada 37 new -1"}, {2, "Bob 40 old"}, {4, "Eve 5 new"}}));
+  EXPECT_EQ(sold, (std::map<Key, std::string>{{1, R"("Ada" 5.00 "["long","list","of","tags"]")"},
+                                              {2, R"("Bob" 1.50 "{"a":1}")"},
+                                              {3, R"("Eve" 1.50 "[]")"}}));
+  EXPECT_EQ(values, (std::map<std::string, std::string>{{"", ""}, {"page/1", "short"}, {"page/2", std::string("\0\1", 2)}}));
+  EXPECT_EQ(order, "124 3");
+}
+
+TEST_P(GoldenTest, TheFolderOfRowsIsOpenedAndWrittenTo) {
+  copy({"database-v3-rows", true, false, false});
+  options_.schemas.clear();
+  for (int opening = 0; opening < 3 && !HasFailure(); ++opening) {
+    Database database = open();
+    ASSERT_FALSE(HasFailure());
+    EXPECT_EQ(database.recovery().cuts, std::vector<std::string>());
+    if (opening == 0) {
+      EXPECT_EQ(database.recovery().checkpoint_rows, 3u + 2 + 2);
+    }
+    EXPECT_OK(database.verify());
+    expect_described(database);
+    const auto guests = golden::later_guest_rows().open(*database.table("guests"));
+    const auto sales = database.described_table("sales");
+    ASSERT_OK(sales);
+    RowBuilder row(*sales);
+    const auto change = [&](uint32_t by, const char* customer) {
+      transact(database, [&](Transaction& txn) {
+        ASSERT_OK(txn.update(*guests, 1, [&](golden::LaterGuest& guest) { guest.age += by; }));
+        ASSERT_OK(txn.update(*sales, 1, row, [&](RowBuilder& sale) { sale.set("customer", customer); }));
+        EXPECT_CODE(Code::kDuplicateKey, txn.insert(*sales, 9, row.begin().set("customer", "Bob")));
+      });
+    };
+    change(1, "Another customer");
+    change(~uint32_t{0}, "Ada");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, GoldenTest, durable_combinations(), combination_name);
 
 // -- byte by byte ---------------------------------------------------------------------------------
@@ -351,6 +430,21 @@ TEST(GoldenFolder, KeysAreWhatIsWrittenToday) {
   EXPECT_EQ(golden.records.size(), 4u + 3) << "tables and commits";
   EXPECT_EQ(written.records, golden.records);
   EXPECT_EQ(golden.blocks.size(), 4u + 4 + 1) << "tables, the rows of each, and the end";
+  EXPECT_EQ(written.blocks, golden.blocks);
+}
+
+TEST(GoldenFolder, DescribedRowsAreWhatIsWrittenToday) {
+  Status status;
+  io::MemoryFiles today(golden::golden_rows(&status));
+  ASSERT_OK(status);
+  const TemporaryFolder temporary("elider_golden");
+  std::filesystem::copy(kFolders / "database-v3-rows", temporary.path() / "data");
+  Payloads golden, written;
+  ASSERT_OK(read_payloads(io::system_files(), temporary.path() / "data", &golden));
+  ASSERT_OK(read_payloads(today, "db", &written));
+  EXPECT_EQ(golden.records.size(), 4u + 1 + 3 + 1 + 2 + 4) << "tables, commits and changes of tables";
+  EXPECT_EQ(written.records, golden.records);
+  EXPECT_EQ(golden.blocks.size(), 4u + 3 + 1) << "tables, one of which was dropped, the rows of the others, and the end";
   EXPECT_EQ(written.blocks, golden.blocks);
 }
 
