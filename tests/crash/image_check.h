@@ -39,6 +39,20 @@ Status write_words(Transaction& txn, Database& db, uint32_t id, KeyOf&& key_of, 
   return {};
 }
 
+// Removes and inserts rows of session 1 in a table whose rows are encoded.
+template <class Encoded, class Row>
+Status write_encoded(Transaction& txn, const Result<Encoded>& table, uint32_t id, const Row& row, State* state) {
+  if (!table.ok()) return table.status().not_found() ? Status() : table.status();
+  for (uint64_t i = 0; i < kItemsOfSession; ++i) {
+    const Key key = item_key(1, i);
+    const uint64_t place = place_of(id, key);
+    Status status = state->contains(place) ? txn.remove(*table, key) : txn.insert(*table, key, row);
+    if (!status.ok()) return status;
+    if (!state->erase(place)) (*state)[place] = encoded_bytes_of(*table, row);
+  }
+  return {};
+}
+
 // Runs a transaction on rows that exist and rows that do not. Updates `state`.
 inline Status write_more(Database& db, State* state) {
   auto tables = create_tables(db);
@@ -64,6 +78,13 @@ inline Status write_more(Database& db, State* state) {
     for (uint32_t id = kFirstWords; id < kTupleTable; ++id)
       if (Status status = write_words<std::string_view>(txn, db, id, text_key, state); !status.ok()) return status;
     if (Status status = write_words<TupleKey>(txn, db, kTupleTable, tuple_key, state); !status.ok()) return status;
+    const auto opened = [&](uint32_t id, const auto& rows) {
+      const auto table = db.table(table_name(id));
+      return table.ok() ? rows.open(*table) : table.status();
+    };
+    const Note note{1000, "z", "z"};
+    if (Status status = write_encoded(txn, opened(kNotes, note_rows()), kNotes, note, state); !status.ok()) return status;
+    if (Status status = write_encoded(txn, opened(kValues, value_schema()), kValues, Bytes("z"), state); !status.ok()) return status;
     for (Key key = 0; key < kHotRows; ++key) {
       const auto row = state->find(place_of(TableId::kHot, key));
       if (row == state->end()) continue;

@@ -33,7 +33,7 @@ struct RunShape {
   uint32_t checkpoints_kept = 1;
   uint32_t segment_bytes = 4096;
   uint32_t buffer_bytes = 8192;
-  bool words = true;           // also the tables of byte and tuple keys
+  bool words = true;           // also the tables of byte and tuple keys, structs and values
   uint32_t failing_sync = 0;   // the number of the sync of a log file that fails, and with it the log; 0: none
 };
 
@@ -208,10 +208,11 @@ class Recorder {
     Random random(shape_.seed * 100 + s);
     for (uint32_t i = 0; i < shape_.transactions; ++i) {
       Work work{Random(random.next()), s, story_.deeds(s).size(), {}};
-      const uint64_t kind = work.random.below(shape_.words ? 13 : 10);
+      const uint64_t kind = work.random.below(shape_.words ? 15 : 10);
       const Durability durability = random.below(5) < 2 ? Durability::kGroup : Durability::kAsync;
       Status status;
       if (kind == 9) status = late_items(db, work, durability);
+      else if (kind > 12) status = encoded_rows(db, work, durability);
       else if (kind > 9) status = words(db, work, durability);
       else if (in_pieces_ && (kind == 4 || kind == 5)) status = call_adding(db, work, durability);
       else
@@ -229,7 +230,7 @@ class Recorder {
     return {};
   }
 
-  // The tables of these two are created by the first transaction that needs them.
+  // The tables of these three are created by the first transaction that needs them.
   Status late_items(Database& db, Work& work, Durability durability) {
     const uint32_t id = static_cast<uint32_t>(TableId::kLate) + static_cast<uint32_t>(work.random.below(kLateTables));
     auto table = db.create_table(item_schema(id));
@@ -246,6 +247,28 @@ class Recorder {
     auto table = db.create_table(word_schema(id));
     if (!table.ok()) return table.status();
     return run_work(db, work, durability, [&](Transaction& txn) { return change_words(txn, work, *table, id, text_key); });
+  }
+
+  Status encoded_rows(Database& db, Work& work, Durability durability) {
+    std::string text;
+    const auto note_of = [&](Work& drawing) {
+      text = std::string(drawing.random.below(200), static_cast<char>('a' + drawing.random.below(26)));
+      Note note{drawing.count + 1, {}, Bytes(text).text().substr(0, 3)};
+      if (!drawing.random.one_in(4)) note.text = text;
+      return note;
+    };
+    if (work.random.one_in(2)) {
+      auto table = db.create_table(note_rows());
+      if (!table.ok()) return table.status();
+      return run_work(db, work, durability, [&](Transaction& txn) { return change_encoded(txn, work, *table, kNotes, note_of); });
+    }
+    auto table = db.create_table(value_schema());
+    if (!table.ok()) return table.status();
+    const auto value_of = [&](Work& drawing) {
+      const Note note = note_of(drawing);
+      return Bytes(note.text ? *note.text : note.mark.text());
+    };
+    return run_work(db, work, durability, [&](Transaction& txn) { return change_encoded(txn, work, *table, kValues, value_of); });
   }
 
   static Progress progress_of(const Work& work) { return {work.count + 1, 2 * (work.count + 1)}; }
@@ -413,6 +436,31 @@ class Recorder {
       if (status.ok() && view.ok() && choice == 2) status = txn.insert(table, key, word);
       if (!status.ok()) return status;
       work.deed.effects.push_back({place_of(id, number), work.count + 1, !view.ok() || choice != 1, bytes_of(word)});
+    }
+    return {};
+  }
+
+  // Does the same in a table whose rows are encoded and change their sizes. row_of(work) draws a
+  // row.
+  template <class Encoded, class RowOf>
+  Status change_encoded(Transaction& txn, Work& work, const Encoded& table, uint32_t id, RowOf&& row_of) {
+    const uint64_t first = work.random.below(kItemsOfSession), steps = work.random.between(1, kItemsOfSession / 2);
+    for (uint64_t i = 0; i < steps; ++i) {
+      const Key key = item_key(work.session, (first + i) % kItemsOfSession);
+      const auto row = row_of(work);
+      auto view = txn.get(table, key);
+      if (!view.ok() && !view.status().not_found()) return view.status();
+      const uint64_t choice = work.random.below(4);
+      Status status;
+      if (!view.ok()) status = txn.insert(table, key, row);
+      else if (choice == 0) status = txn.put(table, key, row);
+      else if (choice != 3) status = txn.remove(table, key);
+      else if constexpr (std::is_same_v<Encoded, StructTable<Note>>) status = txn.update(table, key, [&](Note& note) { note = row; });
+      else status = txn.put(table, key, row);
+      if (status.ok() && view.ok() && choice == 2) status = txn.insert(table, key, row);
+      if (!status.ok()) return status;
+      const bool present = !view.ok() || choice != 1;
+      work.deed.effects.push_back({place_of(id, key), work.count + 1, present, encoded_bytes_of(table, row)});
     }
     return {};
   }

@@ -3,7 +3,8 @@
 //
 // The tables cover everything that recovery has to put together: several tables, some of which are
 // created during the run, column groups, additions, secondary indexes, rows stored as blocks, keys
-// that are removed and inserted again, and byte and tuple keys in each kind of index.
+// that are removed and inserted again, byte and tuple keys in each kind of index, structs with text
+// (described rows) that grow and shrink, and values without columns.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -48,12 +49,21 @@ struct Word {
   uint64_t mark = 0;  // in a group of its own; in one table also with a secondary index
 };
 
+// Each row belongs to one session. Its text has up to a few hundred bytes.
+struct Note {
+  uint64_t version = 0;
+  std::optional<Text> text{};
+  Bytes mark{};
+};
+
 enum class TableId : uint8_t { kProgress, kAccounts, kHot, kItems, kLate };  // kLate + i: made during the run
 inline constexpr uint32_t kLateTables = 3;
 inline constexpr uint32_t kFirstWords = static_cast<uint32_t>(TableId::kLate) + kLateTables;  // all but the first are made during the run
 inline constexpr uint32_t kByteTables = 3;  // kFirstWords + i: byte keys in each kind of index
 inline constexpr uint32_t kTupleTable = kFirstWords + kByteTables;
-inline constexpr uint32_t kTables = kTupleTable + 1;
+inline constexpr uint32_t kNotes = kTupleTable + 1;  // made during the run, as is the next one
+inline constexpr uint32_t kValues = kNotes + 1;
+inline constexpr uint32_t kTables = kValues + 1;
 inline constexpr Key kAccounts = 12;
 inline constexpr Key kHotRows = 2;
 inline constexpr Key kItemsOfSession = 6;
@@ -67,6 +77,7 @@ static_assert(std::has_unique_object_representations_v<Progress> && std::has_uni
 
 inline std::string table_name(uint32_t table) {
   static const char* const kNames[] = {"progress", "accounts", "hot", "items"};
+  if (table >= kNotes) return table == kNotes ? "notes" : "values";
   if (table >= kFirstWords) return table == kTupleTable ? "tuples" : "words" + std::to_string(table - kFirstWords);
   return table < 4 ? kNames[table] : "late" + std::to_string(table - 4);
 }
@@ -130,6 +141,14 @@ inline SchemaOf<Word, TupleKey> tuple_schema() {
   schema.column("version", &Word::version).column("mark", &Word::mark).group({"mark"});
   return schema.index("by_mark", {descending("mark"), "version"});
 }
+inline RowsOf<Note> note_rows() {
+  return RowsOf<Note>(table_name(kNotes))
+      .column("version", &Note::version)
+      .column("text", &Note::text)
+      .column("mark", &Note::mark)
+      .index("by_mark", {descending("mark"), "version"});
+}
+inline ValueSchema<> value_schema() { return ValueSchema(table_name(kValues)); }
 // The schemas whose key functions opening needs. Opening creates these tables. The index of the
 // tuples is by columns, so opening does not need their schema.
 inline std::vector<Schema> schemas_with_indexes() { return {account_schema().schema(), word_schema(kFirstWords).schema()}; }
@@ -162,6 +181,12 @@ using State = std::map<uint64_t, std::string>;
 template <class Row>
 std::string bytes_of(const Row& row) {
   return std::string(reinterpret_cast<const char*>(&row), sizeof row);
+}
+// The bytes of a row that an encoded table stores.
+template <class Encoded, class Row>
+std::string encoded_bytes_of(const Encoded& table, const Row& row) {
+  const auto bytes = table.finished(row);
+  return bytes.ok() ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : bytes.status().message();
 }
 template <class Row>
 Row row_of(const std::string& bytes) {
@@ -227,9 +252,8 @@ inline Status read_state(Database& db, State* state) {
     state->clear();
     for (uint32_t id = 0; id < kTables; ++id) {
       if (!tables[id]) continue;
-      const uint32_t bytes = tables[id].schema().row_bytes;
       const auto keep = [&](Key key, RawView view) {
-        state->emplace(place_of(id, key), std::string(reinterpret_cast<const char*>(view.bytes()), bytes));
+        state->emplace(place_of(id, key), std::string(reinterpret_cast<const char*>(view.bytes()), view.size()));
         return true;
       };
       if (tables[id].byte_keys()) {
