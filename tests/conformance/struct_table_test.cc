@@ -316,6 +316,68 @@ TEST_P(StructTableTest, TablesMayHaveByteAndTupleKeys) {
   });
 }
 
+// Touches are hints, so the test shows only that groups accept them, and find the rows.
+TEST_P(StructTableTest, RowsMayBeTouched) {
+  using DayKey = std::tuple<std::string, int32_t>;
+  const auto days = db_.create_table(customer_rows<DayKey>("days").key_index(GetParam().key_index));
+  ASSERT_OK(days);
+  std::array<Status, 20> outcomes;
+  EXPECT_OK(db_.run_group(
+      outcomes.size(),
+      [&](size_t i, Touches& touches) {
+        touches.row(*days, {"eu", static_cast<int32_t>(i % 5)});
+        touches.row(customers_, i % 3);
+      },
+      [&](size_t i, Transaction& txn) -> Status {
+        const std::string name(i, 'n');
+        ELIDER_TRY(txn.put(*days, {"eu", static_cast<int32_t>(i % 5)}, {static_cast<uint32_t>(i), name, {}, {}}));
+        return txn.put(customers_, i % 3, {static_cast<uint32_t>(i), name, {}, {}});
+      },
+      outcomes));
+  for (const Status& outcome : outcomes) EXPECT_OK(outcome);
+  read(db_, [&](Transaction& txn) {
+    EXPECT_EQ((*txn.get(*days, {"eu", 4}))->name.size(), 19u);
+    EXPECT_EQ((*txn.get(customers_, 0))->name.size(), 18u);
+  });
+}
+
+// A new version of the program has another member.
+TEST_P(StructTableTest, AnUpgradeAddsTheColumnsOfNewMembers) {
+  Options options;
+  options.upgrade = true;
+  reopen(options);
+  const auto old = db_.create_table(customer_rows());
+  ASSERT_OK(old);
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.insert(*old, 1, {36, "Ada", {}, {}})); });
+  struct Version2 {
+    uint32_t age;
+    Text name;
+    std::optional<Timestamp> since;
+    Bytes photo;
+    Text state;
+    std::optional<Text> note;
+  };
+  const auto rows = RowsOf<Version2>("customers")
+                        .column("age", &Version2::age)
+                        .column("name", &Version2::name)
+                        .column("since", &Version2::since)
+                        .column("photo", &Version2::photo)
+                        .column("state", &Version2::state, {.default_value = "new"})
+                        .column("note", &Version2::note);
+  const auto table = db_.create_table(rows);
+  ASSERT_OK(table);
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_EQ((*txn.get(*table, 1))->state, "new");
+    EXPECT_FALSE((*txn.get(*table, 1))->note.has_value());
+    EXPECT_OK(txn.update(*table, 1, [](Version2& change) { change.note = "changed"; }));
+    EXPECT_EQ((*txn.get(*table, 1))->state, "new");
+    EXPECT_EQ((*txn.get(*table, 1))->note, "changed");
+    EXPECT_OK(txn.update(*old, 1, [](Customer& change) { change.age += 1; }));
+    EXPECT_EQ((*txn.get(*table, 1))->note, "changed");
+  });
+  EXPECT_CODE(Code::kSchemaMismatch, db_.create_table(customer_rows()));
+}
+
 // Columns are added, renamed and dropped while the handle exists.
 TEST_P(StructTableTest, TheHandleFollowsChangesOfTheColumns) {
   put(1, {36, "Ada", at(5), "p"});
