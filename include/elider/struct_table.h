@@ -35,6 +35,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -101,7 +102,7 @@ struct StructMember {
   // Reads the column into the member at `to`. Otherwise sets *why and returns false.
   bool (*load)(const RowReader& row, size_t position, std::byte* to, Status* why);
   // Sets the column to the member at `from`. If `before` is not null, it is the same member as it
-  // was read from the row that the builder edits; text that is unchanged is not set again.
+  // was read from the row that the builder edits; a member that is unchanged is not set again.
   void (*store)(RowBuilder& row, size_t position, const std::byte* from, const std::byte* before);
 };
 
@@ -122,6 +123,14 @@ bool load_member(const RowReader& row, size_t position, std::byte* to, Status* w
   else return take(std::type_identity<Value>());
 }
 
+// Returns true if both values are stored as the same bytes. May return false for equal text.
+template <class Value>
+bool is_same_value(const Value& a, const Value& b) {
+  if constexpr (kIsRowView<Value>) return a.data() == b.data() && a.size() == b.size();
+  else if constexpr (std::floating_point<Value>) return std::memcmp(&a, &b, sizeof a) == 0;
+  else return a == b;
+}
+
 template <class Member>
 void store_member(RowBuilder& row, size_t position, const std::byte* from, const std::byte* before) {
   using Value = typename MemberValue<Member>::Type;
@@ -131,11 +140,12 @@ void store_member(RowBuilder& row, size_t position, const std::byte* from, const
     else return member->has_value() ? &**member : nullptr;
   };
   const Value* const value = value_at(from);
+  if (before != nullptr) {
+    const Value* const old = value_at(before);
+    if (value == nullptr ? old == nullptr : old != nullptr && is_same_value(*old, *value)) return;
+  }
   if (value == nullptr) {
     row.set_null(position);
-  } else if constexpr (kIsRowView<Value>) {
-    const Value* const old = before == nullptr ? nullptr : value_at(before);
-    if (old == nullptr || old->data() != value->data() || old->size() != value->size()) row.set(position, *value);
   } else if constexpr (TupleEnum<Value>) {
     row.set(position, static_cast<std::underlying_type_t<Value>>(*value));
   } else {

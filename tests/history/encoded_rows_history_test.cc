@@ -16,7 +16,7 @@
 #include "tools/check_history/check_history.h"
 #include "tools/check_history/load.h"
 
-namespace elider::check {
+namespace elider::check::encoded_rows {
 namespace {
 
 struct Note {
@@ -119,4 +119,4 @@ TEST_P(EncodedRowsHistory, a_run_of_several_threads_is_strictly_serializable) {
 }
 
 }  // namespace
-}  // namespace elider::check
+}  // namespace elider::check::encoded_rows
