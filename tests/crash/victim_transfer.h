@@ -1,11 +1,17 @@
 // The workload `transfer` of crash_victim. Each transaction appends unique values to one to three
 // lists, reads each list, and moves money between them. Some transactions only read. A later reader
 // can therefore determine which transactions there were, and in which order: a list contains every
-// value that was appended to it, and the sum of all balances is zero.
+// value that was appended to it, and the sum of all balances is zero. Half of the lists are rows of
+// fixed size. The others grow: a quarter are structs with bytes (described rows), and a quarter
+// values.
 // Thread safety: run_transfer_victim() by one thread, which starts others.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -18,6 +24,12 @@ struct List {
   uint64_t count = 0;
   int64_t values[kCapacity] = {};
   int64_t balance = 0;  // in a group of its own
+};
+
+// A list that grows.
+struct GrowingList {
+  int64_t balance = 0;
+  Bytes values{};
 };
 
 // The place in the commit order of the transaction that a thread has just committed.
@@ -52,6 +64,13 @@ class TransferVictim {
                                      .column("balance", &List::balance).group({"balance"}));
     if (!table.ok()) return table.status();
     table_ = *table;
+    auto growing = db.create_table(
+        RowsOf<GrowingList>("growing").column("balance", &GrowingList::balance).column("values", &GrowingList::values));
+    if (!growing.ok()) return growing.status();
+    growing_ = *growing;
+    auto raw = db.create_table(ValueSchema("raw"));
+    if (!raw.ok()) return raw.status();
+    raw_ = *raw;
     if (Status status = tell_recovered(db); !status.ok()) return status;
     VictimThreads threads(db, options_);
     threads.run([&](uint32_t i) { work(db, options_.process + i, &threads); });
@@ -69,12 +88,14 @@ class TransferVictim {
       lists.clear();
       sum = 0;
       window_ = 0;
-      return txn.scan(table_, KeyRange{}, ScanOptions{}, [&](Key key, const View<List>& view) {
-        lists += fmt::format("{}\"{}\":{}", lists.empty() ? "" : ",", key, values_of(*view));
-        sum += view->balance;
-        if (view->count == List::kCapacity) window_ = key + 1;
-        return true;
-      });
+      const auto add = [&](Key key, const List& list) {
+        lists += fmt::format("{}\"{}\":{}", lists.empty() ? "" : ",", key, values_of(list));
+        sum += list.balance;
+        if (list.count == List::kCapacity) window_ = std::max(window_.load(), key + 1);
+      };
+      ELIDER_TRY(txn.scan(table_, KeyRange{}, ScanOptions{}, [&](Key key, const View<List>& view) { add(key, *view); }));
+      ELIDER_TRY(txn.scan(growing_, {}, {}, [&](Key key, const GrowingList& list) { add(key, list_of(list)); }));
+      return txn.scan(raw_, {}, {}, [&](Key key, Bytes bytes) { add(key, list_of(bytes)); });
     });
     if (status.ok())
       tell(fmt::format("{{\"t\":\"recovered\",\"ns\":{},\"snapshot\":{},\"cuts\":{},\"balance\":{},\"lists\":{{{}}}}}\n", now_ns(),
@@ -140,7 +161,7 @@ class TransferVictim {
         }
         list.values[list.count++] = value + static_cast<int64_t>(i);
         list.balance += i + 1 < keys.size() ? -5 : 5 * (static_cast<int64_t>(keys.size()) - 1);
-        if (Status put = txn.put(table_, keys[i], list); !put.ok()) return put;
+        if (Status written = put(txn, keys[i], list); !written.ok()) return written;
         got += fmt::format("{}[\"append\",{},{}],[\"r\",{},{}]", i == 0 ? "" : ",", keys[i], value + static_cast<int64_t>(i), keys[i],
                            values_of(list));
       }
@@ -152,10 +173,37 @@ class TransferVictim {
     complete(process, status, false, asked, got);
   }
 
+  static bool is_growing(Key key) { return key % 4 == 1; }
+  static bool is_raw(Key key) { return key % 4 == 3; }
+  static List list_of(const GrowingList& growing) {
+    List list;
+    list.count = growing.values.size() / sizeof(int64_t);
+    if (list.count != 0) std::memcpy(list.values, growing.values.data(), growing.values.size());
+    list.balance = growing.balance;
+    return list;
+  }
+  // A raw list consists of the balance and the values.
+  static List list_of(Bytes bytes) {
+    GrowingList growing{0, Bytes(bytes.data() + sizeof growing.balance, bytes.size() - sizeof growing.balance)};
+    std::memcpy(&growing.balance, bytes.data(), sizeof growing.balance);
+    return list_of(growing);
+  }
   Status get(Transaction& txn, Key key, List* list) const {
-    auto view = txn.get(table_, key);
-    if (view.ok()) *list = **view;
-    return view.ok() || view.status().not_found() ? Status() : view.status();
+    const auto take = [&](const auto& row, auto&& convert) {
+      if (row.ok()) *list = convert(*row);
+      return row.ok() || row.status().not_found() ? Status() : row.status();
+    };
+    if (is_growing(key)) return take(txn.get(growing_, key), [](const GrowingList& row) { return list_of(row); });
+    if (is_raw(key)) return take(txn.get(raw_, key), [](Bytes row) { return list_of(row); });
+    return take(txn.get(table_, key), [](const View<List>& row) { return *row; });
+  }
+  Status put(Transaction& txn, Key key, const List& list) const {
+    const auto values = std::as_bytes(std::span(list.values, list.count));
+    if (is_growing(key)) return txn.put(growing_, key, {list.balance, values});
+    if (!is_raw(key)) return txn.put(table_, key, list);
+    std::string bytes(reinterpret_cast<const char*>(&list.balance), sizeof list.balance);
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size());
+    return txn.put(raw_, key, bytes);
   }
 
   // After an I/O error, it is not known whether the transaction is on the disk. It may or may not
@@ -172,6 +220,8 @@ class TransferVictim {
 
   const VictimOptions& options_;
   Table<List> table_;
+  StructTable<GrowingList> growing_;
+  ValueTable<> raw_;
   std::atomic<Key> window_{0};
   std::atomic<bool> stopped_{false};
 };
