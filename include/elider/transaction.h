@@ -197,15 +197,15 @@ class Transaction {
   Result<uint64_t> rank(const Index<Row, KeyType>& index, const KeyArgument<KeyType>& key) {
     return rank_at(index, position_of<KeyType>(index, key));
   }
-  template <DescribedIndexType Index>
-    requires TupleKeyType<typename Index::Described::KeyType>
-  Result<ColumnPosition> position(const Index& index, const typename Index::Described::KeyParameter& key) {
-    return position_of<typename Index::Described::KeyType>(index, key);
+  template <EncodedIndexType Index>
+    requires TupleKeyType<typename Index::Encoded::KeyType>
+  Result<ColumnPosition> position(const Index& index, const typename Index::Encoded::KeyParameter& key) {
+    return position_of<typename Index::Encoded::KeyType>(index, key);
   }
-  template <DescribedIndexType Index>
-    requires TupleKeyType<typename Index::Described::KeyType>
-  Result<uint64_t> rank(const Index& index, const typename Index::Described::KeyParameter& key) {
-    return rank_at(index, position_of<typename Index::Described::KeyType>(index, key));
+  template <EncodedIndexType Index>
+    requires TupleKeyType<typename Index::Encoded::KeyType>
+  Result<uint64_t> rank(const Index& index, const typename Index::Encoded::KeyParameter& key) {
+    return rank_at(index, position_of<typename Index::Encoded::KeyType>(index, key));
   }
 
   // Visits all rows of a table, in no particular order, in a read-only transaction. This is the
