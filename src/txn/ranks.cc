@@ -245,12 +245,16 @@ Status Ranks::change(const Bytes* removed, const Bytes* added) {
   for (uint32_t level = 1; level <= std::max(levels, of_added); ++level) {
     const bool exists = level <= levels;
     if (exists && removed != nullptr && added != nullptr && level > of_removed && level > of_added) {
-      detail::KeyBuffer from, to;
-      if (Status status = find_interval(level, *removed, &from); !status.ok()) return status;
-      if (Status status = find_interval(level, *added, &to); !status.ok()) return status;
-      if (detail::bytes_of(from.ref()) == detail::bytes_of(to.ref())) continue;
-      if (Status status = add(level, detail::bytes_of(from.ref()), -1); !status.ok()) return status;
-      if (Status status = add(level, detail::bytes_of(to.ref()), 1); !status.ok()) return status;
+      const bool up = *removed < *added;
+      const Bytes &lesser = up ? *removed : *added, &greater = up ? *added : *removed;
+      detail::KeyBuffer of_lesser, of_greater;
+      if (Status status = find_interval(level, greater, &of_greater); !status.ok()) return status;
+      // If the entry stays in its interval, it also stays in those of the higher levels, which consist
+      // of whole intervals of this level.
+      if (detail::bytes_of(of_greater.ref()) < lesser) return {};
+      if (Status status = find_interval(level, lesser, &of_lesser); !status.ok()) return status;
+      if (Status status = add(level, detail::bytes_of(of_lesser.ref()), up ? -1 : 1); !status.ok()) return status;
+      if (Status status = add(level, detail::bytes_of(of_greater.ref()), up ? 1 : -1); !status.ok()) return status;
       continue;
     }
     if (removed != nullptr && exists)
