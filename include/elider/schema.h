@@ -106,8 +106,8 @@ inline IndexColumn descending(std::string_view name) {
 // An index by columns may be ranked. The number of rows in a range (Transaction::count), the number
 // of rows before a row (Transaction::rank) and the n-th row (ScanOptions::skip) then take
 // logarithmic time. A write of the index's columns costs more (docs/indexes.md), and an entry has
-// at most kRankedEntryBytesMax bytes. Procedures with operations cannot write the columns of such an
-// index, or insert or remove rows of its table.
+// at most kRankedEntryBytesMax bytes. Procedures with operations cannot write the columns of a
+// ranked index, or insert or remove rows of its table.
 //
 // The value of the other kind of index is a number that the C++ function `key` computes from a row.
 // Files do not contain the function.

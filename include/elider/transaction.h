@@ -188,7 +188,7 @@ class Transaction {
   Result<uint64_t> rank(const IndexRef& index, const ColumnPosition& position);
   Result<uint64_t> rank(const IndexRef& index, Key key) { return rank_at(index, position(index, key)); }
   Result<uint64_t> rank(const IndexRef& index, Bytes key) { return rank_at(index, position(index, key)); }
-  // The same for tables with tuple keys, such as rank(by_score, {7, "eu"}).
+  // These do the same for tables with tuple keys, such as rank(by_score, {7, "eu"}).
   template <class Row, TupleKeyType KeyType>
   Result<ColumnPosition> position(const Index<Row, KeyType>& index, const KeyArgument<KeyType>& key) {
     return position_of<KeyType>(index, key);

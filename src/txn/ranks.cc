@@ -131,9 +131,9 @@ Status Ranks::count(const detail::KeyRefRange& entries, uint64_t* rows) {
   return count_from_level(levels, bound_of(entries.from, false), bound_of(entries.to, entries.to_end), entries.to_end, rows);
 }
 
-// Adds to *rows the number of rows in a range. Uses the levels up to `level`. ends_at_boundary: `to`
-// is the end of the index or a boundary of this level, so the last interval of the range lies in
-// the range. Otherwise, the range ends within an interval, whose count is not read.
+// Adds to *rows the number of rows in a range. Uses the levels up to `level`. ends_at_boundary:
+// `to` is the end of the index or a boundary of this level, so the last interval of the range lies
+// in the range. Otherwise, the range ends within an interval, whose count is not read.
 Status Ranks::count_from_level(uint32_t level, const Bound& from, const Bound& to, bool ends_at_boundary, uint64_t* rows) {
   if (!to.end && to.bytes() <= from.bytes()) return {};
   if (level == 0) return scan_entries(from, to, false, kNoLimit, [&](Bytes) { return ++*rows, true; });
@@ -169,8 +169,8 @@ Status Ranks::count_from_level(uint32_t level, const Bound& from, const Bound& t
 
 // -- skipping -------------------------------------------------------------------------------------
 
-// Climbs from the beginning of the range, or from its end if `reverse` is true, as long as whole
-// intervals are to be skipped, and then descends. So it does not depend on rows outside of the part
+// Climbs from the beginning of the range, or from its end if `reverse` is true, as long as it
+// skips whole intervals, and then descends. So it does not depend on rows outside of the part
 // that is skipped, except for the rest of the last interval.
 Status Ranks::skip(const detail::KeyRefRange& entries, uint64_t rows, bool reverse, detail::KeyBuffer* position, bool* found) {
   *found = false;
@@ -249,8 +249,8 @@ Status Ranks::change(const Bytes* removed, const Bytes* added) {
       const Bytes &lesser = up ? *removed : *added, &greater = up ? *added : *removed;
       detail::KeyBuffer of_lesser, of_greater;
       if (Status status = find_interval(level, greater, &of_greater); !status.ok()) return status;
-      // If the entry stays in its interval, it also stays in those of the higher levels, which consist
-      // of whole intervals of this level.
+      // If the entry stays in its interval, it also stays in those of the higher levels, which
+      // consist of whole intervals of this level.
       if (detail::bytes_of(of_greater.ref()) < lesser) return {};
       if (Status status = find_interval(level, lesser, &of_lesser); !status.ok()) return status;
       if (Status status = add(level, detail::bytes_of(of_lesser.ref()), up ? -1 : 1); !status.ok()) return status;

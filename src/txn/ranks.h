@@ -5,8 +5,9 @@
 // as all rows are. They form a skip list with widths (Pugh, "A Skip List Cookbook", 1990). A level
 // divides the index into intervals. An interval begins at a boundary and ends before the next one.
 // The boundaries of level l are the empty string and the live entries whose rank_level() is at
-// least l. So an interval of level l consists of about 2^kRankBits intervals of level l - 1. Level 0
-// is the index itself. The table has a row for each interval, with the number of its live entries:
+// least l. So an interval of level l consists of about 2^kRankBits intervals of level l - 1, where
+// level 0 is the index itself. The table has a row with the number of live entries of each
+// interval:
 //
 //   key:  255 - level (1 byte) | boundary      the first row of the table is of the highest level
 //   row:  level | number of live entries
@@ -16,8 +17,9 @@
 //
 // Adding an entry adds 1 to its interval in each level, and removing it subtracts 1. These are
 // additions (Transaction::add) to a column group of its own, so writers neither conflict with each
-// other nor with those that look for their interval. An entry that is a boundary divides an interval, and merges two
-// when it is removed. It then also conflicts with writers to these intervals.
+// other nor with those that look for their interval. An entry that is a boundary divides an
+// interval when it is added, and two intervals merge when it is removed. Its writer then also
+// conflicts with writers to these intervals.
 //
 // The entries have at most kRankedEntryBytesMax bytes. Bounds of ranges may be longer, and are
 // replaced by the shortest bound that has the same entries before it.
@@ -89,8 +91,8 @@ class Ranks {
 
   // Sets *rows to the number of rows in the range.
   Status count(const detail::KeyRefRange& entries, uint64_t* rows);
-  // Skips this many rows of the range. If there is another row, sets *found to true and *position to
-  // its entry.
+  // Skips this many rows of the range. If there is another row, sets *found to true and *position
+  // to its entry.
   Status skip(const detail::KeyRefRange& entries, uint64_t rows, bool reverse, detail::KeyBuffer* position, bool* found);
 
  private:

@@ -325,7 +325,8 @@ TEST_P(RankedIndexTest, CountsAreBuiltFromEntries) {
     ASSERT_OK(txn.scan(table, ByteRange(), {}, [&](Bytes key, RawView) { return keys.push_back(key.to_string()), true; }));
     EXPECT_GT(keys.size(), 50u);
     for (const std::string& key : keys) ASSERT_OK(txn.remove(table, Bytes(key)));
-    ASSERT_OK(txn.scan(by_score_, ColumnRange(), {}, [&](const ColumnPosition& at, const View<Player>&) { builder.add(at.entry.bytes()); }));
+    const auto visit = [&](const ColumnPosition& at, const View<Player>&) { builder.add(at.entry.bytes()); };
+    ASSERT_OK(txn.scan(by_score_, ColumnRange(), {}, visit));
   });
   EXPECT_CODE(Code::kInvalidArgument, db_.verify()) << "an index of this size has a level";
   builder.finish();
@@ -352,9 +353,10 @@ TEST_P(RankedIndexTest, ProceduresWithOperationsCannotChangeARankedIndex) {
                    install(db_, Procedure<Call>("change").operation(operation, body)));
   fill(100);
   Procedures procedures;
-  const auto play = procedures.add(Procedure<Call>("play").operation(Operation("play").writes("players", {"games"}), [&](Transaction& txn, Call&) {
-    return txn.update(players_, 3, players_.columns(&Player::games), [](Player& row) { ++row.games; });
-  }));
+  const auto play = procedures.add(
+      Procedure<Call>("play").operation(Operation("play").writes("players", {"games"}), [&](Transaction& txn, Call&) {
+        return txn.update(players_, 3, players_.columns(&Player::games), [](Player& row) { ++row.games; });
+      }));
   const auto count = procedures.add(
       Procedure<Call>("count").operation(Operation("count").scans("players", {"score"}), [&](Transaction& txn, Call& call) -> Status {
         auto rows = txn.count(by_score_, ColumnRange());

@@ -81,7 +81,7 @@ TEST_P(RankedIndexFolderTest, TheCountsAreRecoveredFromTheLogAndFromACheckpoint)
   expect(db, kPlayers);
 }
 
-// At each earlier number, the table has its counts, or neither exists.
+// The table has its counts at each earlier number, or neither exists.
 TEST_P(RankedIndexFolderTest, EveryNumberHasTheTableWithItsCountsOrNeither) {
   std::vector<std::pair<SnapshotNumber, uint64_t>> moments;  // the rows at each number
   {

@@ -111,8 +111,8 @@ class Planner {
       const bool whole = access.kind == AccessKind::kInsert || access.kind == AccessKind::kRemove || !table->schema().row_columns.empty();
       for (const SecondaryIndex& index : table->schema().indexes)
         if (index.ranked && (whole || (columns_of(*table, access.columns) & columns_of(*table, index.columns)) != 0))
-          return Status::invalid_argument("procedure '" + procedure + "', operation '" + operation.name + "' declares that it changes table '" +
-                                          access.table + "', whose index '" + index.name +
+          return Status::invalid_argument("procedure '" + procedure + "', operation '" + operation.name +
+                                          "' declares that it changes table '" + access.table + "', whose index '" + index.name +
                                           "' is ranked; use a procedure with a body, because operations cannot change a ranked index");
     }
     return {};

@@ -1,6 +1,6 @@
-// How BufferedWrites updates the counts of ranked indexes (txn/ranks.h). The updates are part of the
-// same transaction. They follow the change of the row and of the index entries, because the counts
-// are computed from what the transaction sees.
+// How BufferedWrites updates the counts of ranked indexes (txn/ranks.h). The updates are part of
+// the same transaction. They follow the change of the row and of the index entries, because the
+// counts are computed from what the transaction sees.
 #pragma once
 
 #include "base/bits.h"
