@@ -456,7 +456,8 @@ Status Transaction::scan_after_skipping(const IndexRef& index, const detail::Key
   if (table == nullptr || options.limit == 0) return status;
   detail::KeyBuffer position;
   bool found = false;
-  status = txn::Ranks(*this, *table, txn::AnyTable::slot_of(index.position)).skip(entries, options.skip, options.reverse, &position, &found);
+  txn::Ranks ranks(*this, *table, txn::AnyTable::slot_of(index.position));
+  status = ranks.skip(entries, options.skip, options.reverse, &position, &found);
   if (!status.ok() || !found) return status;
   options.skip = 0;
   if (!options.reverse) return do_scan_index(index, detail::EntryRange({position.ref(), entries.to, entries.to_end}), options, visit);

@@ -104,7 +104,8 @@ Status Ranks::find_interval(uint32_t level, Bytes entry, detail::KeyBuffer* boun
     return true;
   });
   if (!status.ok() || found) return status;
-  return Status(Code::kNotFound, "a level of the counts of ranked index '" + static_cast<AnyTable&>(*table_.base()).index_definition(index_).name + "' is missing");
+  const auto& table = static_cast<const AnyTable&>(*table_.base());
+  return Status(Code::kNotFound, "a level of the counts of ranked index '" + table.index_definition(index_).name + "' is missing");
 }
 
 // Finds the first boundary that is not before `at` or, if `reverse` is true, the last one that is

@@ -91,8 +91,8 @@ Status refuse_range_of_values(const TableRef& table, const SecondaryIndex& index
 }
 
 Status refuse_unranked(const TableRef& table, const SecondaryIndex& index, const char* operation) {
-  return Status::invalid_argument(std::string(operation) + " needs a ranked index, but index '" + index.name + "' of table '" + table.schema().name +
-                                  "' is not ranked; declare it with ranked_index()");
+  return Status::invalid_argument(std::string(operation) + " needs a ranked index, but index '" + index.name + "' of table '" +
+                                  table.schema().name + "' is not ranked; declare it with ranked_index()");
 }
 Status refuse_skip(const TableRef& table) {
   return Status::invalid_argument("table '" + table.schema().name +

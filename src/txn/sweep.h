@@ -11,8 +11,8 @@
 // memory refer to it.
 //
 // A dropped index. Its entries may refer to rows whose memory has been freed, because no
-// transaction maintains them. The sweep does not follow them. If the table is dropped, the sweep of the table
-// also frees the index.
+// transaction maintains them. The sweep does not follow them. If the table is dropped, the sweep of
+// the table also frees the index.
 //
 // Thread safety: see sweep().
 #pragma once
