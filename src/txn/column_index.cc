@@ -410,7 +410,8 @@ Result<uint64_t> Transaction::count(const IndexRef& index, const ColumnRange& ra
   if (!index.table) return Status::invalid_argument("count was given an empty IndexRef");
   auto& table = static_cast<txn::AnyTable&>(*index.table.base());
   const uint32_t slot = txn::AnyTable::slot_of(index.position);
-  if (limit > kScannedRowsMax && table.usable_index(index.position) != nullptr && table.ranks(slot) != nullptr) {
+  // If the table is being dropped, the scan below refuses it.
+  if (limit > kScannedRowsMax && table.usable() && table.usable_index(index.position) != nullptr && table.ranks(slot) != nullptr) {
     Status status = detail::check_range(index, range);
     const detail::ByteRangeKeys entries(range.entries());
     if (status.ok()) status = txn::Ranks(*this, table, slot).count(entries.range(), &rows);
@@ -454,6 +455,7 @@ Status Transaction::scan_after_skipping(const IndexRef& index, const detail::Key
   Status status;
   txn::AnyTable* const table = ranked_table(index, "ScanOptions::skip", &status);
   if (table == nullptr || options.limit == 0) return status;
+  if (!table->usable()) return do_scan_index(index, detail::EntryRange(entries), options, visit);
   detail::KeyBuffer position;
   bool found = false;
   txn::Ranks ranks(*this, *table, txn::AnyTable::slot_of(index.position));

@@ -314,6 +314,7 @@ Status Ranks::insert_row(Transaction& txn, const TableRef& ranks, const RankKey&
 }
 
 Status Ranks::add(uint32_t level, Bytes boundary, int64_t rows) {
+  if (rows == 0) return {};
   return txn_.do_add(ranks_, RankKey(level, boundary).ref(), offsetof(RankRow, rows), ColumnType::kInt64, &rows);
 }
 

@@ -48,7 +48,9 @@ namespace elider::txn {
 
 // These numbers, and the seed of rank_level(), are part of the file format (docs/formats.md).
 inline constexpr uint32_t kRankBits = 5;
-inline constexpr uint32_t kRankLevelsMax = 64 / kRankBits;
+// An entry of a high level conflicts with all writes to a large part of the index, so there are few
+// levels. An interval of the highest one has about 32,768 rows.
+inline constexpr uint32_t kRankLevelsMax = 3;
 
 // A row of the table of counts. Each of the columns has a column group.
 struct RankRow {

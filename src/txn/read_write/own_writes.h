@@ -26,17 +26,15 @@ class OwnWrites {
     const WriteEntry* const write = writes_.find(row, layout, g);
     return write != nullptr && write->kind != WriteKind::kNone;
   }
-  // Returns false if the transaction does not write the row. Otherwise returns true, and sets
-  // *presence to whether the row existed before these writes. The commit will verify this.
+  // Returns false if the transaction does not write the row's group 0, which shows whether the row
+  // exists. Otherwise returns true, and sets *presence to whether the row existed before these
+  // writes. The commit will verify this.
   bool presence(storage::Row* row, const storage::Layout& layout, Presence* presence) const {
-    for (uint32_t g = 0; g < layout.group_count(); ++g) {
-      const WriteEntry* write = writes_.find(row, layout, g);
-      if (write == nullptr) continue;
-      if (write->expected == storage::word::kUnknown) *presence = Presence::kUnknown;
-      else *presence = storage::word::absent(write->expected) ? Presence::kAbsent : Presence::kPresent;
-      return true;
-    }
-    return false;
+    const WriteEntry* const write = writes_.find(row, layout, 0);
+    if (write == nullptr) return false;
+    if (write->expected == storage::word::kUnknown) *presence = Presence::kUnknown;
+    else *presence = storage::word::absent(write->expected) ? Presence::kAbsent : Presence::kPresent;
+    return true;
   }
   // Returns true if each write finds the commit word that it expects. If kHeld is true, the caller
   // holds the locks of all rows that it writes, and has compared their words, so only the rows that
