@@ -288,9 +288,13 @@ std::string difference(const Schema& a, const Schema& b) {
   if (std::string words = difference_of_row_columns(a.row_columns, b.row_columns); !words.empty()) return words;
   for (size_t i = 0; i < std::min(a.indexes.size(), b.indexes.size()); ++i)
     if (std::string what = difference(i, a.indexes[i], b.indexes[i]); !what.empty()) return what;
-  if (a.indexes.size() < b.indexes.size())
-    return "the program describes index '" + b.indexes[a.indexes.size()].name +
-           "', which the table does not have; create it with Database::create_index(), or set Options::upgrade";
+  if (a.indexes.size() < b.indexes.size()) {
+    const SecondaryIndex& missing = b.indexes[a.indexes.size()];
+    const bool can_be_created = missing.by_columns && !missing.ranked;
+    return "the program describes index '" + missing.name + "', which the table does not have; " +
+           (can_be_created ? "create it with Database::create_index(), or set Options::upgrade"
+                           : "only an index by columns that is not ranked can be added to a table");
+  }
   if (a.indexes.size() > b.indexes.size())
     return "the table has index '" + a.indexes[b.indexes.size()].name +
            "', which the program does not describe; describe it, or drop it with Database::drop_index()";
@@ -323,7 +327,7 @@ Result<Schema> upgraded(const Schema& stored, const Schema& wanted) {
     if (!longer.ok()) return Status(Code::kSchemaMismatch, longer.status().message());
     changed = *std::move(longer);
   }
-  for (size_t i = stored.indexes.size(); i < wanted.indexes.size() && wanted.indexes[i].by_columns; ++i)
+  for (size_t i = stored.indexes.size(); i < wanted.indexes.size() && wanted.indexes[i].by_columns && !wanted.indexes[i].ranked; ++i)
     changed.indexes.push_back(wanted.indexes[i]);
   if (const std::string what = difference(changed, wanted); !what.empty()) return Status(Code::kSchemaMismatch, what);
   return changed;
