@@ -235,9 +235,9 @@ class Database {
   // removed from a row when the row is written the next time. Another column may get the name.
   Status drop_column(std::string_view table, std::string_view name);
 
-  // Creates an index by columns of an existing table of any kind, such as
+  // Creates an index by columns, which is not ranked, of an existing table of any kind, such as
   //
-  //   db.create_index("orders", SecondaryIndex::of_columns("by_customer", {"customer"}, false))
+  //   db.create_index("orders", SecondaryIndex::of_columns("by_customer", {"customer"}))
   //
   // Transactions read and write the table meanwhile. From the beginning of the call, they maintain
   // the index, so a write that the index refuses fails: a row that cannot be indexed
@@ -252,10 +252,10 @@ class Database {
   //                     call was still open
   //   kRolledBack       CreateIndexOptions::progress returned false
   Status create_index(std::string_view table, const SecondaryIndex& index, const CreateIndexOptions& options = {});
-  // Drops an index. Handles to it become invalid: operations through them return kInvalidArgument.
-  // The entries are freed before the function returns or, if a transaction may still use them, soon
-  // after that has ended. An index of a table that a procedure with operations declares cannot be
-  // dropped or created.
+  // Drops an index, which is not ranked. Handles to it become invalid: operations through them
+  // return kInvalidArgument. The entries are freed before the function returns or, if a transaction
+  // may still use them, soon after that has ended. An index of a table that a procedure with
+  // operations declares cannot be dropped or created.
   //   kNotFound         the table does not have an index with this name
   Status drop_index(std::string_view table, std::string_view name);
 

@@ -130,7 +130,7 @@ struct SecondaryIndex {
   bool ranked = false;
 
   bool is_descending(size_t column) const { return column < descending.size() && descending[column]; }
-  static SecondaryIndex of_columns(std::string name, const std::vector<IndexColumn>& columns, bool unique) {
+  static SecondaryIndex of_columns(std::string name, const std::vector<IndexColumn>& columns, bool unique = false) {
     SecondaryIndex index{std::move(name), unique, {}, {}, true, {}, false};
     for (const IndexColumn& column : columns) {
       index.columns.push_back(column.name);
@@ -248,6 +248,9 @@ class SchemaOf {
   SchemaOf& inline_rows(uint64_t rows) { schema_.inline_rows = rows; return *this; }
   template <class Member>
   SchemaOf& column(std::string name, Member Row::*member) {
+    static_assert(!std::is_same_v<Member, std::string_view> && !std::is_same_v<Member, Bytes>,
+                  "SchemaOf stores the bytes of the struct, so text and bytes in other memory would be lost; use elider::RowsOf "
+                  "(elider/struct_table.h), or std::array<char, N>");
     schema_.columns.push_back({std::move(name), column_type_of<Member>(), offset_of(member), sizeof(Member), 0});
     return *this;
   }

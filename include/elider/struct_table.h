@@ -208,6 +208,13 @@ class RowsOf {
   RowsOf& unique_index(std::string name, const std::vector<IndexColumn>& columns) {
     return schema_.unique_index(std::move(name), columns), *this;
   }
+  // Like index() and unique_index(), but with counts (SecondaryIndex::ranked).
+  RowsOf& ranked_index(std::string name, const std::vector<IndexColumn>& columns) {
+    return schema_.ranked_index(std::move(name), columns), *this;
+  }
+  RowsOf& unique_ranked_index(std::string name, const std::vector<IndexColumn>& columns) {
+    return schema_.unique_ranked_index(std::move(name), columns), *this;
+  }
   // The maximum size of a row, up to kDescribedRowBytesMax. kRowBytesMax by default.
   RowsOf& row_bytes_max(uint32_t bytes) { return schema_.row_bytes_max(bytes), *this; }
 
@@ -250,9 +257,11 @@ class StructView : View<Row, KeyType> {
   explicit operator bool() const { return Base::operator bool(); }
   using Base::shows;
   using Base::key;
-  const Row& operator*() const { return Base::must_show(), row_; }
+  const Row& operator*() const& { return Base::must_show(), row_; }
+  Row operator*() && { return Base::must_show(), row_; }
   const Row* operator->() const { return Base::must_show(), &row_; }
-  operator const Row&() const { return **this; }  // for visitors that take a const Row&
+  operator const Row&() const& { return **this; }  // for visitors that take a const Row&
+  operator Row() && { return *std::move(*this); }
 
  private:
   Row row_{};
@@ -286,6 +295,7 @@ class StructTable : public TableRef, public CurrentRowSchema {
     return Reader(view, decoded);
   }
   Result<std::span<const std::byte>> finished(const Row& row) const {
+    if (members_ == nullptr) [[unlikely]] return Status::invalid_argument("the operation was given an empty StructTable");
     return detail::encode_struct(*members_, row_schema(), bytes_of(row));
   }
   // A row that update() changes.

@@ -718,6 +718,8 @@ class Transaction {
   template <EncodedTableType Encoded, class Change>
     requires std::is_invocable_v<Change&, typename Encoded::Row&>
   Status update(const Encoded& table, const typename Encoded::KeyParameter& key, Change&& change) {
+    static_assert(!std::is_invocable_v<Change&, typename Encoded::Row&&>,
+                  "update() changes the row only if the function takes it as Row& (or auto&)");
     return rewrite(table, key, [&](const RawView& view, detail::KeyRef ref) -> Result<std::span<const std::byte>> {
       auto edit = table.edit(view);
       if (!edit.ok()) [[unlikely]] return edit.status();

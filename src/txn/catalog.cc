@@ -408,7 +408,8 @@ Status Catalog::drop_index(std::string_view name, std::string_view index, NewInd
                                     "(Options::leave_out_indexes)");
   if (slot->definition.ranked)
     return Status::invalid_argument("index '" + std::string(index) + "' of table '" + table.schema().name +
-                                    "' cannot be dropped, because it is ranked; drop the table");
+                                    "' cannot be dropped, because it is ranked; copy the rows into a table without it, and drop this "
+                                    "one");
   const uint32_t version = table.versions().current().version + 1;
   std::vector<std::byte> record;
   encode_table(table.id(), changed, &record, version, true);

@@ -146,6 +146,44 @@ TEST_P(StructTableTest, RowsAreInsertedReadChangedAndRemoved) {
   expect(2, {3, name, {}, "hort"});
 }
 
+// A struct that is taken from a temporary view is a copy, so it does not dangle.
+TEST_P(StructTableTest, AStructFromATemporaryViewIsACopy) {
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.put(customers_, 1, Customer{.age = 36, .name = "Ada"})); });
+  read(db_, [&](Transaction& txn) {
+    const Customer& row = **txn.get(customers_, 1);
+    const Customer& converted = *txn.get(customers_, 1);
+    static_assert(std::is_same_v<decltype(*StructView<Customer>()), Customer>);
+    EXPECT_EQ(row.age, 36u);
+    EXPECT_EQ(converted.name, "Ada");
+  });
+}
+
+TEST_P(StructTableTest, AnEmptyHandleIsRefused) {
+  const StructTable<Customer, Key> none;
+  transact(db_, [&](Transaction& txn) {
+    EXPECT_CODE(Code::kInvalidArgument, txn.put(none, 1, {}));
+    EXPECT_CODE(Code::kInvalidArgument, txn.insert(none, 1, {}));
+    EXPECT_CODE(Code::kInvalidArgument, txn.get(none, 1).status());
+    EXPECT_CODE(Code::kInvalidArgument, txn.update(none, 1, [](Customer& row) { row.age = 1; }));
+    EXPECT_CODE(Code::kInvalidArgument, txn.remove(none, 1));
+  });
+}
+
+TEST_P(StructTableTest, IndexesMayBeRanked) {
+  const auto made = db_.create_table(customer_rows<>("ranked").ranked_index("by_age", {descending("age")}).key_index(GetParam().key_index));
+  ASSERT_OK(made);
+  transact(db_, [&](Transaction& txn) {
+    for (Key key = 0; key < 200; ++key) ASSERT_OK(txn.insert(*made, key, Customer{.age = static_cast<uint32_t>(key), .name = "x"}));
+  });
+  const auto by_age = db_.index(*made, "by_age");
+  ASSERT_OK(by_age);
+  read(db_, [&](Transaction& txn) {
+    const auto rank = txn.rank(*by_age, Key{150});
+    ASSERT_OK(rank);
+    EXPECT_EQ(*rank, 49u);
+  });
+}
+
 TEST_P(StructTableTest, EveryTypeOfMemberIsKept) {
   const auto table = db_.create_table(everything_rows(GetParam().key_index));
   ASSERT_OK(table);

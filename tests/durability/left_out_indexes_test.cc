@@ -73,7 +73,8 @@ TEST_P(LeftOutIndexesTest, OpeningIsRefusedUnlessItIsAskedForAndSaysHow) {
   EXPECT_REFUSED(Code::kSchemaMismatch, "'others'", Database::open(one));
   Options wrong = without_schemas();
   wrong.schemas = {account_schema(KeyIndex::kOrdered).schema()};
-  EXPECT_REFUSED(Code::kSchemaMismatch, "index 'by_owner', which the program does not describe", Database::open(wrong)) << "a schema that is given must fit";
+  EXPECT_REFUSED(Code::kSchemaMismatch, "index 'by_branch', which the program does not describe", Database::open(wrong))
+      << "a schema that is given must fit";
 }
 
 TEST_P(LeftOutIndexesTest, RowsAreReadAndTheIndexesAreNotFound) {
