@@ -123,6 +123,14 @@ def selections(folder):
     expect(len(run("rows", folder, "described", "--where", "price=12.5", "--format", "jsonl").splitlines()) == 1, "an equal decimal")
     expect(len(run("rows", folder, "described", "--where", "f32=nan", "--format", "jsonl").splitlines()) == 3, "NaN equals NaN")
     expect(len(run("rows", folder, "people", "--where", "key=9007199254740993", "--format", "jsonl").splitlines()) == 1, "a key above 2^53")
+    for table, where, words in (("described", "i8=128", "column 'i8' (int8)"), ("described", "i32=many", "'many'"),
+                                ("described", "price=1.234", "column 'price' (decimal(2)"), ("described", "u64=-1", "'u64'"),
+                                ("described", "when=yesterday", "'yesterday'"), ("described", "colour=red", "the columns are"),
+                                ("people", "name=seventeen letters", "'name'"), ("people", "key=x", "column 'key' (number): 'x'")):
+        said = run("rows", folder, table, "--where", where, code=2)
+        expect(words in said, f"--where {where}: {said}")
+    said = run("export", folder, "people", "people.xlsx", code=2)
+    expect("'.xlsx'" in said and ".ndjson" in said and not os.path.exists("people.xlsx"), f"an unknown format: {said}")
     expect(run("rows", folder, "described", "--limit", "0", "--format", "csv").count("\n") == 1, "--limit 0")
     expect(run("rows", folder, "people", "--columns", "padding", "--limit", "1", "--format", "csv") == "padding\n0x00000000000700\n", "padding")
     for table in ("people", "described", "odd", "raw"):
@@ -148,7 +156,7 @@ def sets(folder):
     before = run("dump", "set")
     refusals = [
         (["people", "2", "level=3"], 1, "by_level"), (["people", "777", "balance=1"], 1, "by_level"),
-        (["described", "1", "i8=128"], 2, "-128 to 127"), (["described", "1", "i32=null"], 2, "i32"), (["described", "1", "x=1"], 2, "'x'"),
+        (["described", "1", "i8=128"], 2, "-128 to 127"), (["described", "1", "i32=null"], 2, "i32"), (["described", "1", "x=1"], 2, "the columns are"),
         (["described", "-", "i8=1"], 2, "numbers"), (["described", "1", "i8"], 2, "COLUMN=VALUE"), (["described", "1", "json={"], 2, "json"),
         (["described", "1", "price=1.234"], 2, "price"), (["described", "1", "when=yesterday"], 2, "when"), (["nothing", "1", "a=1"], 2, "nothing"),
         (["described", "1", "key=5", "_key=5"], 2, "cannot be changed"), (["places", "(1, 2)", "a=1"], 2, "(text, int32"),
@@ -184,7 +192,18 @@ def creates():
     odd = run("import", "made", "odd", write("odd.csv", "key,n\n9,1\n-5,2\n"), "--create")
     expect("text keys, because key '-5' in line 3 is not a number" in odd, f"the reason for text keys: {odd}")
     twice = write("twice.csv", "key,n\n1,1\n1,2\n")
-    run("import", "made", "twice", twice, "--create", code=1)
+    said = run("import", "made", "twice", twice, "--create", code=1)
+    expect("line 3: table 'twice' already has a row with the key 1" in said and "--on-conflict" in said and said.count("duplicate key") == 1,
+           f"a duplicate key: {said}")
+    for given, words in (("n:number", "column 'n': the type 'number' is unknown; the types are bool, int8"),
+                         ("n:decimal(2", "the type 'decimal(2' lacks its ')'; the types are bool"), ("n:decimal(77)", "SCALE is 0 to"),
+                         ("n", "COLUMN:TYPE"), ("m:int8", "the columns of the file are 'key', 'n'")):
+        said = run("import", "made", "typed", twice, "--create", "--types", given, code=2)
+        expect(words in said, f"--types {given}: {said}")
+    said = run("import", "made", "orders", twice, "--columns", "nn", code=2)
+    expect("does not have the column 'nn' of --columns; its columns are 'key', 'n'" in said, f"--columns: {said}")
+    said = run("import", "made", "elider_own", twice, "--create", code=2)
+    expect("names that begin with 'elider_' are reserved" in said, f"a reserved name: {said}")
     expect("twice" not in [table["name"] for table in tables_of("made")], "the table of a failed import")
     expect("exists" in run("import", "made", "items", "made.jsonl", "--key", "sku", "--create", code=2), "--create of an existing table")
     csv_text = b"key,note\n7,seven\n"
@@ -193,7 +212,8 @@ def creates():
     refusals = [
         ("bad.csv", "key,n\n1,2\n2,x\n", "line 3"), ("bad.csv", "key,n\n8,1\n9\n", "line 3"), ("bad.csv", "key,n\n8,\"1\n", "quotation mark"),
         ("bad.csv", "key,n\n8,\"1\"2\n", "quotation mark"), ("bad.csv", "", "empty"), ("bad.csv", "key,key\n", "twice"),
-        ("bad.csv", "n\n1\n", "--key"), ("bad.csv", "key,zzz\n1,1\n", "zzz"), ("bad.jsonl", '{"key":90,"n":1}\n{"key":91,"n":}\n', "line 2"),
+        ("bad.csv", "n\n1\n", "--key"), ("bad.csv", "key,zzz\n1,1\n", "line 1: table 'orders' does not have a column 'zzz'; the columns are"),
+        ("bad.csv", "key,zzz\n", "line 1"), ("bad.csv", "n,name\n", "line 1: the column 'key' with the key is missing"), ("bad.jsonl", '{"key":90,"n":1}\n{"key":91,"n":}\n', "line 2"),
         ("bad.jsonl", '[1]\n', "line 1"), ("bad.jsonl", '{"key":90,"n":1,"n":2}\n', "twice"), ("bad.jsonl", '{"key":90,"n":[1]}\n', "'n'"),
         ("bad.jsonl", '{"n":1}\n', "--key"), ("bad.jsonl", '{"key":90,"n":99999999999999999999}\n', "out of range"),
         ("bad.jsonl", '{"key":"x","n":1}\n', "numbers"), ("bad.jsonl", "[" * 100000 + "\n", "line 1"),

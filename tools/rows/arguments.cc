@@ -46,10 +46,11 @@ Result<RowFilter> RowFilter::of(const TableFields& fields, const std::vector<std
   Result<std::vector<FieldText>> parsed = parse_field_texts(fields, arguments, "--where");
   if (!parsed.ok()) return parsed.status();
   RowFilter filter;
+  RowEditor editor(fields);  // refuses values that no row can have, such as decimals with too many digits
   for (FieldText& one : *parsed) {
     if (one.field->kind == Field::Kind::kKey) {
       Result<OwnedKey> key = parse_key(fields.schema(), one.text);
-      if (!key.ok()) return key.status();
+      if (!key.ok()) return with_place(fields.named(*one.field), key.status());
       filter.key_ = *std::move(key);
       continue;
     }
@@ -57,6 +58,8 @@ Result<RowFilter> RowFilter::of(const TableFields& fields, const std::vector<std
     const Result<RowValue> value = value_of(fields, one, *test.storage);
     if (!value.ok()) return value.status();
     test.value = *value;
+    editor.begin();
+    if (Status status = editor.set(*one.field, test.value); !status.ok()) return status;
     filter.tests_.push_back(std::move(test));
   }
   return filter;

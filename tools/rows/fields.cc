@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/common/suggestion.h"
+
 namespace elider::tools {
 
 namespace {
@@ -120,10 +122,11 @@ std::string TableFields::free_name(std::string name) const {
 Result<const Field*> TableFields::find(std::string_view name) const {
   for (const Field& field : fields_)
     if (field.name == name) return &field;
-  std::string known;
-  for (const Field& field : fields_) known += (known.empty() ? "" : ", ") + shown(field.name);
-  return Status::invalid_argument(
-      fmt::format("table '{}' does not have a column '{}'; it has {}", shown(schema().name), shown(name), known));
+  std::vector<std::string> known;
+  for (const Field& field : fields_) known.push_back(field.name);
+  const std::string similar = suggestion(std::string(name), known);
+  return Status::invalid_argument(fmt::format("table '{}' does not have a column '{}'{}; the columns are {}", shown(schema().name),
+                                              shown(name), similar, listed(known)));
 }
 
 Result<std::vector<const Field*>> TableFields::select(const std::vector<std::string>& names) const {

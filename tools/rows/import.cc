@@ -31,6 +31,7 @@ class Import {
         writer_(db, table, options.on_conflict) {}
 
   Status run() {
+    if (Status status = check_heading(); !status.ok()) return status;
     ProgressLine line;
     for (uint64_t rows = 0;; ++rows) {
       const Result<bool> found = reader_.next();
@@ -65,6 +66,23 @@ class Import {
     return {};
   }
 
+  // Reports mistakes in the heading of a CSV file, even if no record follows. JSON lines do not
+  // have a heading.
+  Status check_heading() {
+    const std::vector<std::string>& names = reader_.names();
+    if (names.empty()) return {};
+    const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    for (const std::string& name : options_.columns)
+      if (!has(name))
+        return refuse(fmt::format("the file does not have the column '{}' of --columns; its columns are {}", shown(name), listed(names)));
+    if (!has(key_name_)) return refuse_missing_key();
+    return find_fields();
+  }
+  Status refuse_missing_key() const {
+    return refuse(fmt::format("the column '{}' with the key is missing; --key names another column{}", shown(key_name_),
+                              reader_.names().empty() ? "" : "; the columns of the file are " + listed(reader_.names())));
+  }
+
   Status add_record() {
     if (Status status = find_fields(); !status.ok()) return status;
     OwnedKey key;
@@ -86,7 +104,7 @@ class Import {
       if (!value.ok()) return refuse(fmt::format("{}: {}", table_.named(*field), words_of(value.status())));
       values_.emplace_back(field, *value);
     }
-    if (!has_key) return refuse(fmt::format("the column '{}' with the key is missing; --key names another column", shown(key_name_)));
+    if (!has_key) return refuse_missing_key();
     return add_row(key);
   }
 
@@ -184,19 +202,27 @@ struct GivenType {
   ValueType type;
   bool nullable = false;
 };
+std::string mistake_in_type(const std::string& name) {
+  const std::string type = shown(name);
+  if (!name.starts_with("decimal(")) return fmt::format("the type '{}' is unknown; the types are {}", type, known_types());
+  if (name.find(')') == std::string::npos) return fmt::format("the type '{}' lacks its ')'; the types are {}", type, known_types());
+  return fmt::format("the type '{}' is not decimal(SCALE), for example decimal(2); SCALE is 0 to {}", type, kDecimalScaleMax);
+}
 Result<std::map<std::string, GivenType>> parse_types(const std::vector<std::string>& types) {
   std::map<std::string, GivenType> given;
   for (const std::string& one : types) {
     const size_t colon = one.rfind(':');
-    GivenType type;
-    std::string name = colon == std::string::npos ? "" : one.substr(colon + 1);
-    if (type.nullable = name.ends_with('?'); type.nullable) name.pop_back();
-    if (colon == std::string::npos || colon == 0 || !parse_type(name, &type.type))
+    if (colon == std::string::npos || colon == 0)
       return Status::invalid_argument(
-          fmt::format("--types: '{}' is not of the form COLUMN:TYPE or COLUMN:TYPE?, for example price:decimal(2)?; "
-                      "docs/described-rows.md lists the types",
-                      shown(one)));
-    given[one.substr(0, colon)] = type;
+          fmt::format("--types: '{}' is not of the form COLUMN:TYPE or COLUMN:TYPE?, for example price:decimal(2)?; the types are {}",
+                      shown(one), known_types()));
+    const std::string column = one.substr(0, colon);
+    std::string name = one.substr(colon + 1);
+    GivenType type;
+    if (type.nullable = name.ends_with('?'); type.nullable) name.pop_back();
+    if (!parse_type(name, &type.type))
+      return Status::invalid_argument(fmt::format("--types: column '{}': {}", shown(column), mistake_in_type(name)));
+    given[column] = type;
   }
   return given;
 }
@@ -238,7 +264,8 @@ Result<Schema> infer_schema(const std::string& table, const ImportOptions& optio
   const auto key_at = static_cast<size_t>(std::find(names.begin(), names.end(), key) - names.begin());
   if (key_at == names.size())
     return Status::invalid_argument(
-        fmt::format("{}: the column '{}' with the key is missing; --key names another column", (*reader)->where(1), shown(key)));
+        fmt::format("{}: the column '{}' with the key is missing; --key names another column; the columns of the file are {}",
+                    (*reader)->where(1), shown(key), listed(names)));
   RowSchema schema(table);
   for (size_t i = 0; i < names.size(); ++i) {
     if (i == key_at || !is_wanted(options, names[i])) continue;
@@ -260,7 +287,8 @@ Result<Schema> infer_schema(const std::string& table, const ImportOptions& optio
   }
   if (!given->empty())
     return Status::invalid_argument(
-        fmt::format("--types: {} does not have a column '{}'", (*reader)->where(1), shown(given->begin()->first)));
+        fmt::format("--types: {} does not have a column '{}'; the columns of the file are {}", (*reader)->where(1),
+                    shown(given->begin()->first), listed(names)));
   const auto& [odd, line_of_odd] = columns[key_at].not_number;
   *description = numbers ? "number keys" : "text keys";
   if (!numbers && line_of_odd != 0)

@@ -23,21 +23,19 @@ Result<TableFields> find_fields(const Database& db, const std::string& table) {
   if (found.ok()) return TableFields::of(*found);
   if (found.status().code() != Code::kNotFound) return found.status();
   std::vector<std::string> names;
-  std::string list;
-  for (const TableRef& other : db.tables()) {
-    names.push_back(other.schema().name);
-    list += (list.empty() ? "'" : ", '") + shown(names.back()) + "'";
-  }
+  for (const TableRef& other : db.tables()) names.push_back(other.schema().name);
   const std::string similar = suggestion(table, names);
   return Status(Code::kNotFound, fmt::format("table '{}' does not exist{}", shown(table),
                                              !similar.empty() ? similar
-                                             : list.empty()   ? "; the database does not have tables"
-                                                              : "; the tables are " + list));
+                                             : names.empty()  ? "; the database does not have tables"
+                                                              : "; the tables are " + listed(names)));
 }
 
 Status refuse_internal_table(const std::string& table) {
   if (!table.starts_with("elider_")) return {};
-  return Status::invalid_argument(fmt::format("table '{}' belongs to elider, and can only be read", shown(table)));
+  return Status::invalid_argument(
+      fmt::format("table '{}': names that begin with 'elider_' are reserved for the tables of elider itself, which can only be read",
+                  shown(table)));
 }
 
 }  // namespace elider::tools

@@ -49,6 +49,10 @@ enum class RowFormat { kTable, kCsv, kJsonLines };
 Result<RowFormat> parse_format(const std::string& name, bool table);
 // Returns "csv" or "jsonl" as the end of the file's name says, or otherwise `unknown`.
 std::string format_of_file(const std::string& path, const std::string& unknown);
+// Returns the ending of the file's name, such as ".csv", or "" if the name does not have one.
+std::string ending_of_file(const std::string& path);
+// The endings that format_of_file() knows, for messages.
+inline constexpr const char* kFormatEndings = ".csv is CSV, and .jsonl, .ndjson and .json are JSON lines";
 
 class RowPrinter {
  public:

@@ -1,5 +1,6 @@
 // The formats of rows: a table for people, CSV, and JSON lines.
 #include <algorithm>
+#include <filesystem>
 #include <type_traits>
 #include <utility>
 
@@ -208,6 +209,8 @@ Result<RowFormat> parse_format(const std::string& name, bool table) {
   if (name == "table" && table) return RowFormat::kTable;
   return Status::invalid_argument(fmt::format("--format: '{}' is not a format; use {}csv or jsonl", shown(name), table ? "table, " : ""));
 }
+
+std::string ending_of_file(const std::string& path) { return std::filesystem::path(path).extension().string(); }
 
 std::string format_of_file(const std::string& path, const std::string& unknown) {
   if (path.ends_with(".csv")) return "csv";

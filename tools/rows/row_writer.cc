@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/rows/schema_json.h"
+#include "tools/rows/status_words.h"
 
 namespace elider::tools {
 
@@ -114,9 +115,16 @@ Status RowWriter::write(Transaction& txn, const Row& row, uint64_t* skipped) con
   const std::span<const std::byte> bytes(bytes_.data() + row.begin, row.size);
   if (mode_ == OnConflict::kReplace) return put_row(txn, table_.table(), row.key.key(), bytes);
   Status status = insert_row(txn, table_.table(), row.key.key(), bytes);
-  if (status.code() != Code::kDuplicateKey || mode_ != OnConflict::kSkip) return status;
-  ++*skipped;
-  return {};
+  if (status.code() != Code::kDuplicateKey) return status;
+  if (mode_ == OnConflict::kSkip) {
+    ++*skipped;
+    return {};
+  }
+  if (words_of(status) != status.message()) return status;  // the words name the unique index that has refused the row
+  return Status(Code::kDuplicateKey,
+                fmt::format("table '{}' already has a row with the key {}, or the file has the key twice; with --on-conflict, skip keeps "
+                            "the first row, replace writes the new one, and update changes the columns that the file has",
+                            shown(table_.schema().name), shown(key_text(table_.schema(), row.key.key()))));
 }
 
 }  // namespace elider::tools

@@ -208,14 +208,18 @@ void add_export(Command app) {
   add_table(command, *chosen);
   command.option("FILE", chosen->file, "The file; standard output if missing or -");
   add_selection(command, *chosen);
-  command.option("--format", chosen->format, "csv or jsonl; by default as the file's name says, and otherwise csv")
+  command.option("--format", chosen->format, "csv or jsonl; by default as the file's name says, and csv for names without an ending")
       .one_of({"csv", "jsonl"});
   command.footer(
       std::string("  elider export data orders orders.csv\n  elider export data orders --format jsonl | gzip >orders.jsonl.gz\n\n"
                   "The first column is the key. In CSV, null is an empty field, and empty text in a nullable column is \"\".\n") +
       kDataExitCodes);
   command.runs([chosen] {
-    const std::string format = chosen->format.empty() ? format_of_file(chosen->file, "csv") : chosen->format;
+    std::string format = chosen->format.empty() ? format_of_file(chosen->file, "") : chosen->format;
+    if (const std::string ending = ending_of_file(chosen->file); format.empty() && !ending.empty())
+      refuse_option("--format", fmt::format("give csv or jsonl, because the ending '{}' of the file's name is unknown: {}", shown(ending),
+                                            kFormatEndings));
+    if (format.empty()) format = "csv";
     chosen->asked.format = *parse_format(format, false);
     chosen->asked.shows_progress = !chosen->file.empty() && chosen->file != "-";
     static_cast<void>(finish(run_rows(*chosen)));

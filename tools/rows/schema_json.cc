@@ -74,7 +74,7 @@ Result<Schema> described_from_json(const Json& json) {
   for (const Json& one : json.at("columns")) {
     const std::string type = one.at("type").get<std::string>();
     ValueType parsed;
-    if (!parse_type(type, &parsed)) return refuse("'" + shown(type) + "' is not a type of columns");
+    if (!parse_type(type, &parsed)) return refuse("'" + shown(type) + "' is not a type of columns; the types are " + known_types());
     RowColumnOptions options{.nullable = one.value("nullable", false), .default_value = {}, .scale = parsed.scale};
     std::string text, storage;
     if (one.contains("default")) {

@@ -333,6 +333,23 @@ bool parse_type(std::string_view name, ValueType* type) {
   return false;
 }
 
+std::string known_types() {
+  std::string names;
+  for (size_t i = 0; i < kRowTypes; ++i) {
+    const auto type = static_cast<RowType>(i);
+    names += fmt::format("{}{}{}", i == 0 ? "" : ", ", name_of(type), type == RowType::kDecimal ? "(SCALE)" : "");
+  }
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kListedMax = 10;
+  std::string words;
+  for (size_t i = 0; i < std::min(names.size(), kListedMax); ++i) words += fmt::format("{}'{}'", i == 0 ? "" : ", ", shown(names[i]));
+  const size_t others = names.size() - std::min(names.size(), kListedMax);
+  return others == 0 ? words : fmt::format("{} and {} {}", words, others, others == 1 ? "other" : "others");
+}
+
 RowValue float_value(float number) {
   if (std::isnan(number)) [[unlikely]] return RowValue(std::bit_cast<uint32_t>(number));
   return RowValue(number);

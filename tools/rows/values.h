@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "elider/row_column.h"
 #include "elider/row_value.h"
@@ -48,6 +49,8 @@ ValueType value_type_of(const RowColumn& column);
 std::string type_name(const ValueType& type);  // "int32", "decimal(2)", "bytes(16)"
 // Returns false if the name, such as "decimal(2)", is not a type of described rows.
 bool parse_type(std::string_view name, ValueType* type);
+// The names of the types that parse_type() knows: "bool, int8, ..., decimal(SCALE), json".
+std::string known_types();
 
 // Returns the value of a float column. A RowValue holds floats as doubles, and the conversion
 // changes some NaNs. A NaN is therefore represented by an integer, its bits, here and in all
@@ -71,6 +74,9 @@ void append_json_string(std::string& out, std::string_view text);
 // Bytes that are not UTF-8 are appended as themselves. shown() replaces them and control characters
 // by \xNN.
 std::string shown(std::string_view text);
+
+// Lists names, at most ten: "'a', 'b' and 5 others".
+std::string listed(const std::vector<std::string>& names);
 
 // Appends bytes as text, or as 0x... if they are not text or begin with 0x. Control characters are
 // not text, except for tabs and ends of lines if `lines` is true.

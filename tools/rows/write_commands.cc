@@ -182,7 +182,8 @@ void add_import(Command app) {
     if (chosen->create && chosen->import.file == "-") refuse_option("--create", "reads the file twice, so it cannot read standard input");
     ImportOptions& import = chosen->import;
     if (import.format.empty()) import.format = format_of_file(import.file, "");
-    if (import.format.empty()) refuse_option("--format", "give csv or jsonl, because the file's name does not end with .csv or .jsonl");
+    if (import.format.empty())
+      refuse_option("--format", fmt::format("give csv or jsonl, because the file's name does not say it: {}", kFormatEndings));
     const auto found = std::find(std::begin(kOnConflictNames), std::end(kOnConflictNames), chosen->on_conflict);
     import.on_conflict = static_cast<OnConflict>(found - std::begin(kOnConflictNames));
     static_cast<void>(finish(run_import(*chosen)));
