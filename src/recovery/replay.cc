@@ -193,7 +193,7 @@ Status Replay::change_table(const Described& table) {
   if (record.version < version) return {};
   if (record.version == version) {
     if (record.dropped != (its == nullptr)) return corrupt(where, named + " is described by two different records");
-    const std::string what = record.dropped ? "" : storage::difference(schemas_[record.id], record.schema);
+    const std::string what = record.dropped ? "" : storage::difference(schemas_[record.id], record.schema, storage::kTwoRecords);
     return what.empty() ? Status() : corrupt(where, named + " already exists with a different schema: " + what);
   }
   if (its == nullptr) return corrupt(where, named + " is changed after it was dropped");
@@ -210,7 +210,7 @@ Status Replay::change_table(const Described& table) {
   same.row_columns = schemas_[record.id].row_columns;
   if (record.indexes_changed) same.indexes = schemas_[record.id].indexes;
   else rename_index_columns(record.schema.row_columns, schemas_[record.id], &same);
-  if (const std::string what = storage::difference(same, schemas_[record.id]); !what.empty())
+  if (const std::string what = storage::difference(schemas_[record.id], same, storage::kTwoRecords); !what.empty())
     return corrupt(where, named + " is changed in a way that is not possible: " + what);
   if (Status status = storage::check_schema(record.schema, true); !status.ok()) return reworded(Code::kCorrupt, where + ": ", status);
   catalog_.recover_change(*its, record.schema, record.version);

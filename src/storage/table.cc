@@ -114,7 +114,7 @@ Status check_rows(const Schema& schema) {
     return wrong(schema,
                  std::to_string(schema.row_columns.size()) + " columns are described; the maximum is " + std::to_string(kRowColumnsMax));
   if (!schema.row_columns.empty())
-    if (auto described = RowSchema::of(schema); !described.ok()) return Status::invalid_argument(described.status().message());
+    if (auto described = RowSchema::of(schema); !described.ok()) return Status::invalid_argument(words_of(described.status()));
   if (schema.sized_rows)
     for (const Column& column : schema.columns)
       if (column.group != 0)
@@ -197,109 +197,170 @@ std::string_view name_of(ColumnType type) {
   return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
-std::string difference(size_t place, const Column& a, const Column& b) {
-  if (a.name != b.name) return "column " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
-  const std::string named = "column '" + a.name + "' ";
-  if (a.type != b.type) return named + "has type " + std::string(name_of(a.type)) + " versus " + std::string(name_of(b.type));
-  const auto differ = [&](const char* what, uint32_t x, uint32_t y) {
-    return named + "has " + what + " " + std::to_string(x) + " versus " + std::to_string(y);
-  };
-  if (a.offset != b.offset) return differ("offset", a.offset, b.offset);
-  if (a.size != b.size) return differ("size", a.size, b.size);
-  return differ("column group", a.group, b.group);
-}
-
 std::string list(const std::vector<std::string>& names) {
   std::string words;
   for (const std::string& name : names) words += (words.empty() ? "'" : ", '") + name + "'";
   return words;
 }
 
-std::string difference(size_t place, const RowColumn& a, const RowColumn& b) {
-  if (a.name != b.name) return "described column " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
-  const std::string named = "described column '" + a.name + "' ";
-  if (a.type != b.type)
-    return named + "has type " + std::string(elider::name_of(a.type)) + " versus " + std::string(elider::name_of(b.type));
-  if (a.nullable != b.nullable) return named + (a.nullable ? "is nullable versus not nullable" : "is not nullable versus nullable");
-  if (a.scale != b.scale) return named + "has scale " + std::to_string(a.scale) + " versus " + std::to_string(b.scale);
-  return named + "has another default";
+std::string keys_of(const Schema& schema) {
+  if (schema.key_kind == KeyKind::kNumbers) return "number keys";
+  return schema.key_fields.empty() ? "byte keys" : "tuple keys " + text_of(schema.key_fields);
 }
+bool same_keys(const Schema& a, const Schema& b) { return a.key_kind == b.key_kind && a.key_fields == b.key_fields; }
 
-// Compares the columns that have not been dropped.
-std::string difference_of_row_columns(const std::vector<RowColumn>& a, const std::vector<RowColumn>& b) {
-  if (a.empty() != b.empty()) return a.empty() ? "rows that are not described versus described rows" : "described rows versus other rows";
-  const auto live = [](const std::vector<RowColumn>& columns) {
-    std::vector<const RowColumn*> all;
+constexpr const char* kCopyRows = "; change the description, or copy the rows to another table";
+
+// Composes the descriptions of differences.
+class Difference {
+ public:
+  Difference(const Schema& a, const Schema& b, const SchemaSides& sides) : a_(a), b_(b), sides_(sides) {}
+
+  std::string words() const {
+    if (a_.name != b_.name) return differ("the name is ", quoted(a_.name), quoted(b_.name), "");
+    if (a_.row_bytes != b_.row_bytes) return differ("rows have ", bytes(a_.row_bytes), bytes(b_.row_bytes), rows_advice());
+    if (a_.sized_rows != b_.sized_rows)
+      return differ("rows have ", sized(a_), sized(b_), kCopyRows);
+    if ((a_.zones != 0) != (b_.zones != 0)) return differ("the table is ", zoned(a_), zoned(b_), kCopyRows);
+    if (!same_keys(a_, b_)) return differ("there are ", keys_of(a_), keys_of(b_), kCopyRows);
+    if (a_.key_index != b_.key_index)
+      return differ("the key index is ", quoted(name_of(a_.key_index)), quoted(name_of(b_.key_index)), kCopyRows);
+    if (a_.columns.size() != b_.columns.size())
+      return differ("there are ", std::to_string(a_.columns.size()) + " columns", std::to_string(b_.columns.size()), kCopyRows);
+    for (size_t i = 0; i < a_.columns.size(); ++i)
+      if (!(a_.columns[i] == b_.columns[i])) return of_columns(i, a_.columns[i], b_.columns[i]);
+    if (std::string words = of_row_columns(); !words.empty()) return words;
+    return of_indexes();
+  }
+
+ private:
+  static std::string quoted(std::string_view name) { return '\'' + std::string(name) + '\''; }
+  static std::string bytes(uint64_t count) { return std::to_string(count) + " bytes"; }
+  static std::string zoned(const Schema& schema) { return schema.zones != 0 ? "zoned" : "not zoned"; }
+  static std::string sized(const Schema& schema) { return schema.sized_rows ? "variable size" : "fixed size"; }
+  static std::string described(const Schema& schema) { return schema.row_columns.empty() ? "not described" : "described"; }
+  const char* rows_advice() const {
+    return a_.row_columns.empty() || b_.row_columns.empty() ? kCopyRows
+                                                            : "; give RowSchema::row_bytes_max() the number of the table";
+  }
+
+  std::string differ(const std::string& what, const std::string& x, const std::string& y, const std::string& advice) const {
+    return what + x + ' ' + sides_.a + ", but " + y + ' ' + sides_.b + (sides_.advises ? advice : "");
+  }
+
+  std::string of_columns(size_t place, const Column& a, const Column& b) const {
+    if (a.name != b.name) return differ("column " + std::to_string(place) + " is ", quoted(a.name), quoted(b.name), kCopyRows);
+    const std::string named = "column '" + a.name + "' has ";
+    if (a.type != b.type) return differ(named + "type ", std::string(name_of(a.type)), std::string(name_of(b.type)), kCopyRows);
+    const auto numbers = [&](const char* what, uint32_t x, uint32_t y) {
+      return differ(named + what, std::to_string(x), std::to_string(y), kCopyRows);
+    };
+    if (a.offset != b.offset) return numbers("offset ", a.offset, b.offset);
+    if (a.size != b.size) return numbers("size ", a.size, b.size);
+    return numbers("column group ", a.group, b.group);
+  }
+
+  using Live = std::vector<const RowColumn*>;
+  // Dropped columns do not take part.
+  static Live live(const std::vector<RowColumn>& columns) {
+    Live all;
     for (const RowColumn& column : columns)
       if (!column.dropped) all.push_back(&column);
     return all;
-  };
-  const std::vector<const RowColumn*> stored = live(a), wanted = live(b);
-  for (size_t i = 0; i < std::min(stored.size(), wanted.size()); ++i)
-    if (!(*stored[i] == *wanted[i])) return difference(i, *stored[i], *wanted[i]);
-  if (stored.size() < wanted.size())
-    return "the program describes column '" + wanted[stored.size()]->name +
-           "', which the table does not have; add it with Database::add_column(), or set Options::upgrade";
-  if (stored.size() > wanted.size())
-    return "the table has column '" + stored[wanted.size()]->name +
-           "', which the program does not describe; describe it, or open the table with Database::described_table()";
-  return {};
-}
+  }
+  static bool contains(const Live& columns, const std::string& name) {
+    return std::any_of(columns.begin(), columns.end(), [&](const RowColumn* column) { return column->name == name; });
+  }
 
-// Returns "" if no difference can be found.
-std::string difference(size_t place, const SecondaryIndex& a, const SecondaryIndex& b) {
-  if (a.name != b.name) return "secondary index " + std::to_string(place) + " is '" + a.name + "' versus '" + b.name + "'";
-  const std::string named = "secondary index '" + a.name + "' ";
-  if (a.unique != b.unique) return named + (a.unique ? "is unique versus not unique" : "is not unique versus unique");
-  if (a.by_columns != b.by_columns) return named + (a.by_columns ? "is by columns versus" : "has a key function versus being by columns") +
-                                           (a.by_columns ? " having a key function" : "");
-  if (a.ranked != b.ranked) return named + (a.ranked ? "is ranked versus not ranked" : "is not ranked versus ranked");
-  if (a.columns != b.columns) return named + "reads columns " + list(a.columns) + " versus " + list(b.columns);
-  for (size_t i = 0; i < a.columns.size(); ++i)
-    if (a.is_descending(i) != b.is_descending(i))
-      return named + "has column '" + a.columns[i] + "' " +
-             (a.is_descending(i) ? "descending versus ascending" : "ascending versus descending");
-  return {};
-}
+  std::string of_row_columns() const {
+    if (a_.row_columns.empty() != b_.row_columns.empty())
+      return differ("rows are ", described(a_), described(b_), kCopyRows);
+    const Live a = live(a_.row_columns), b = live(b_.row_columns);
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      if (*a[i] == *b[i]) continue;
+      if (a[i]->name == b[i]->name) return of_row_columns(*a[i], *b[i]);
+      const bool order = contains(a, b[i]->name) || contains(b, a[i]->name);
+      return differ("column " + std::to_string(i) + " is ", quoted(a[i]->name), quoted(b[i]->name),
+                    order ? "; describe the columns in the order of the table, and new columns after them"
+                          : "; rename it with Database::rename_column(), or change the description");
+    }
+    if (a.size() == b.size()) return {};
+    const bool lacks = a.size() < b.size();
+    const std::string& name = (lacks ? b[a.size()] : a[b.size()])->name;
+    if (!sides_.advises) return "only one of the records has column '" + name + "'";
+    if (lacks)
+      return "the program describes column '" + name +
+             "', which the table does not have; add it with Database::add_column(), or set Options::upgrade";
+    return "the table has column '" + name +
+           "', which the program does not describe; describe it, or open the table with Database::described_table()";
+  }
+
+  std::string of_row_columns(const RowColumn& a, const RowColumn& b) const {
+    const std::string named = "column '" + a.name + "' ";
+    const auto advice = [](const char* what) {
+      return std::string("; change the description, or add a column with another name, because a column keeps its ") + what;
+    };
+    if (a.type != b.type)
+      return differ(named + "has type ", std::string(elider::name_of(a.type)), std::string(elider::name_of(b.type)), advice("type"));
+    if (a.nullable != b.nullable)
+      return differ(named + "is ", a.nullable ? "nullable" : "not nullable", b.nullable ? "nullable" : "not nullable", advice("type"));
+    if (a.scale != b.scale) return differ(named + "has scale ", std::to_string(a.scale), std::to_string(b.scale), advice("scale"));
+    const std::string x = default_of(a), y = default_of(b);
+    return differ(named + "has ", x, x == y ? "another default" : y, advice("default"));
+  }
+  static std::string default_of(const RowColumn& column) { return column.default_bytes ? "a default" : "no default"; }
+
+  std::string of_indexes() const {
+    for (size_t i = 0; i < std::min(a_.indexes.size(), b_.indexes.size()); ++i)
+      if (std::string words = of_indexes(i, a_.indexes[i], b_.indexes[i]); !words.empty()) return words;
+    if (a_.indexes.size() == b_.indexes.size()) return {};
+    const bool lacks = a_.indexes.size() < b_.indexes.size();
+    const SecondaryIndex& index = lacks ? b_.indexes[a_.indexes.size()] : a_.indexes[b_.indexes.size()];
+    if (!sides_.advises) return "only one of the records has index '" + index.name + "'";
+    if (lacks)
+      return "the program describes index '" + index.name + "', which the table does not have; " +
+             (can_be_created(index) ? "create it with Database::create_index(), or set Options::upgrade"
+                                    : "only an index by columns that is not ranked can be added to a table");
+    return "the table has index '" + index.name + "', which the program does not describe; describe it" +
+           (index.ranked ? "" : ", or drop it with Database::drop_index()");
+  }
+
+  // Returns "" if no difference can be found.
+  std::string of_indexes(size_t place, const SecondaryIndex& a, const SecondaryIndex& b) const {
+    if (a.name != b.name)
+      return differ("secondary index " + std::to_string(place) + " is ", quoted(a.name), quoted(b.name),
+                    "; describe the indexes of the table in its order, and new indexes after them");
+    const std::string named = "secondary index '" + a.name + "' ";
+    const bool can_change = can_be_created(b) && !a.ranked;
+    const char* const advice = can_change ? "; change the description, or call Database::drop_index() and create_index()"
+                                          : "; change the description";
+    const auto one_is = [&](bool it_is_a, const char* yes, const char* no) {
+      return differ(named, it_is_a ? yes : no, it_is_a ? no : yes, advice);
+    };
+    if (a.unique != b.unique) return one_is(a.unique, "is unique", "is not unique");
+    if (a.by_columns != b.by_columns) return one_is(a.by_columns, "is by columns", "has a key function");
+    if (a.ranked != b.ranked) return one_is(a.ranked, "is ranked", "is not ranked");
+    if (a.columns != b.columns) return differ(named + "reads columns ", list(a.columns), list(b.columns), advice);
+    for (size_t i = 0; i < a.columns.size(); ++i)
+      if (a.is_descending(i) != b.is_descending(i))
+        return differ(named + "has column '" + a.columns[i] + "' ", a.is_descending(i) ? "descending" : "ascending",
+                      b.is_descending(i) ? "descending" : "ascending", advice);
+    return {};
+  }
+  static bool can_be_created(const SecondaryIndex& index) { return index.by_columns && !index.ranked; }
+
+  const Schema& a_;
+  const Schema& b_;
+  const SchemaSides& sides_;
+};
 
 }  // namespace
 
 std::string key_difference(const Schema& a, const Schema& b) {
-  if (a.key_kind == b.key_kind && a.key_fields == b.key_fields) return {};
-  const auto keys_of = [](const Schema& schema) -> std::string {
-    if (schema.key_kind == KeyKind::kNumbers) return "number keys";
-    return schema.key_fields.empty() ? "byte keys" : "tuple keys " + text_of(schema.key_fields);
-  };
-  return keys_of(a) + " versus " + keys_of(b);
+  return same_keys(a, b) ? std::string() : keys_of(a) + ", but the program asks for " + keys_of(b);
 }
 
-std::string difference(const Schema& a, const Schema& b) {
-  if (a.name != b.name) return "name '" + a.name + "' versus '" + b.name + "'";
-  if (a.row_bytes != b.row_bytes) return "rows of " + std::to_string(a.row_bytes) + " versus " + std::to_string(b.row_bytes) + " bytes";
-  if (a.sized_rows != b.sized_rows) return a.sized_rows ? "variable-size versus fixed-size rows" : "fixed-size versus variable-size rows";
-  if ((a.zones != 0) != (b.zones != 0)) return a.zones != 0 ? "zoned versus not zoned" : "not zoned versus zoned";
-  if (std::string words = key_difference(a, b); !words.empty()) return words;
-  if (a.key_index != b.key_index)
-    return "key index '" + std::string(name_of(a.key_index)) + "' versus '" + std::string(name_of(b.key_index)) + "'";
-  if (a.columns.size() != b.columns.size())
-    return std::to_string(a.columns.size()) + " versus " + std::to_string(b.columns.size()) + " columns";
-  for (size_t i = 0; i < a.columns.size(); ++i)
-    if (!(a.columns[i] == b.columns[i])) return difference(i, a.columns[i], b.columns[i]);
-  if (std::string words = difference_of_row_columns(a.row_columns, b.row_columns); !words.empty()) return words;
-  for (size_t i = 0; i < std::min(a.indexes.size(), b.indexes.size()); ++i)
-    if (std::string what = difference(i, a.indexes[i], b.indexes[i]); !what.empty()) return what;
-  if (a.indexes.size() < b.indexes.size()) {
-    const SecondaryIndex& missing = b.indexes[a.indexes.size()];
-    const bool can_be_created = missing.by_columns && !missing.ranked;
-    return "the program describes index '" + missing.name + "', which the table does not have; " +
-           (can_be_created ? "create it with Database::create_index(), or set Options::upgrade"
-                           : "only an index by columns that is not ranked can be added to a table");
-  }
-  if (a.indexes.size() > b.indexes.size())
-    return "the table has index '" + a.indexes[b.indexes.size()].name +
-           "', which the program does not describe; describe it, or drop it with Database::drop_index()";
-  return {};
-}
+std::string difference(const Schema& a, const Schema& b, const SchemaSides& sides) { return Difference(a, b, sides).words(); }
 
 Result<Schema> with_column(const Schema& stored, const RowColumn& column) {
   const std::string named = "table '" + stored.name + "': ";
@@ -324,7 +385,7 @@ Result<Schema> upgraded(const Schema& stored, const Schema& wanted) {
   for (const RowColumn& column : stored.row_columns) live += column.dropped ? 0 : 1;
   for (size_t i = live; i < wanted.row_columns.size(); ++i) {
     Result<Schema> longer = with_column(changed, wanted.row_columns[i]);
-    if (!longer.ok()) return Status(Code::kSchemaMismatch, longer.status().message());
+    if (!longer.ok()) return Status(Code::kSchemaMismatch, words_of(longer.status()));
     changed = *std::move(longer);
   }
   for (size_t i = stored.indexes.size(); i < wanted.indexes.size() && wanted.indexes[i].by_columns && !wanted.indexes[i].ranked; ++i)
@@ -360,7 +421,7 @@ Status check_opened(const TableRef& table, const Schema& typed) {
     return mismatch("rows with columns; use Database::table()");
   }
   const std::string words = storage::key_difference(schema, typed);
-  return words.empty() ? Status() : mismatch(words + "; the program asked for the second");
+  return words.empty() ? Status() : mismatch(words);
 }
 Status refuse_value(const TableRef& table, size_t bytes) {
   return Status::invalid_argument("table '" + printable(table.schema().name) + "': the value has " + std::to_string(bytes) +
@@ -372,8 +433,8 @@ Status check_described_row(const TableBase& table, KeyRef key, std::span<const s
   const Result<RowReader> reader = RowReader::open(*row_schema_of(table).load(std::memory_order_acquire), row);
   const Status status = reader.ok() ? reader->check_for_write() : reader.status();
   if (status.ok()) return {};
-  return Status::invalid_argument("the bytes for key " + table.key_text(key) + " are not a row of the table: " + status.message() +
-                                  "; build rows with a RowBuilder");
+  return reworded(Code::kInvalidArgument, "the bytes for key " + table.key_text(key) + " are not a row of the table: ", status,
+                  "; build rows with a RowBuilder");
 }
 KeyShape key_shape_of(const TableBase* table) {
   if (table == nullptr || table->schema().key_kind == KeyKind::kNumbers) return KeyShape::kNumbers;

@@ -42,11 +42,18 @@ std::string column_read_unnamed(const Schema& schema, const SecondaryIndex& inde
 //   kInvalidArgument  a name is not UTF-8, or contains control characters
 Status check_names(const Schema& schema);
 // Returns "" if the keys of both tables are of the same kind and types, and otherwise a description
-// of the difference.
+// such as "number keys, but the program asks for byte keys". `a` is the schema of the table.
 std::string key_difference(const Schema& a, const Schema& b);
+// Where two schemas come from, as messages about their differences say.
+struct SchemaSides {
+  const char* a;
+  const char* b;
+  bool advises;  // messages also say what the program can do
+};
+inline constexpr SchemaSides kTableAndProgram{"in the table", "in the program's description", true};
+inline constexpr SchemaSides kTwoRecords{"in the earlier record", "in this record", false};
 // Returns "" if the two schemas are the same, and otherwise a description of the first difference.
-// `a` is the schema of the table, and `b` the schema of the program.
-std::string difference(const Schema& a, const Schema& b);
+std::string difference(const Schema& a, const Schema& b, const SchemaSides& sides = kTableAndProgram);
 // Returns the table's schema with the columns that only the program's schema has. These must be the
 // last ones, and nothing else may differ.
 //   kSchemaMismatch   the message describes a difference that adding columns does not remove

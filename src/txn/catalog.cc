@@ -97,7 +97,7 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
       const auto differs = [&](const std::string& words) {
         return Status(Code::kSchemaMismatch, "table '" + schema.name + "' already exists with a different schema: " + words);
       };
-      return differs(store_.options.upgrade ? storage::upgraded(there->schema(), schema).status().message() : what);
+      return differs(store_.options.upgrade ? words_of(storage::upgraded(there->schema(), schema).status()) : what);
     }
     if (there->lacks_indexes() && !storage::lacks_key_functions(schema))
       return Status(Code::kSchemaMismatch,

@@ -165,7 +165,7 @@ expect 0 '"durability": "group"' "$elider" bench compare "${small[@]}" --repeat 
   --data "$folder/kept" --resume --durability group --json -
 expect 1 '500 rows were recovered, but --records is 400' "$elider" bench compare --records 400 --seconds 0.1 --quiet --index btree --peers sqlite \
   --data "$folder/kept" --resume
-expect 1 'key index .(hash|btree). versus .(hash|btree).' "$elider" bench compare "${small[@]}" --index hash --peers sqlite --data "$folder/kept" --resume
+expect 1 'the key index is .(hash|btree). in the table, but .(hash|btree). in' "$elider" bench compare "${small[@]}" --index hash --peers sqlite --data "$folder/kept" --resume
 expect 2 '--resume.*workload d' "$elider" bench compare "${small[@]}" --workload a,d --data "$folder/kept" --resume
 [ -z "$(find "$folder/kept" -mindepth 1 -type d)" ] || { echo "FAILED: compare left the others' files in --data"; failed=1; }
 expect 0 '"ok": true' "$elider" bench ycsb "${small[@]}" --mix 50/50 --index btree --data "$folder/kept" --resume --json -
@@ -198,7 +198,7 @@ PYTHON
   done
 done
 expect 1 "not have a table 'elements'" "$elider" bench history --workload scan --data "$folder/kept" --out "$folder/none.jsonl" --transactions 10 --resume
-expect 1 'key index .(hash|btree). versus .(hash|btree).' "$elider" bench history --workload bank --index hash --data "$folder/bank-btree" \
+expect 1 'the key index is .(hash|btree). in the table, but .(hash|btree). in' "$elider" bench history --workload bank --index hash --data "$folder/bank-btree" \
   --out "$folder/none.jsonl" --transactions 10 --resume
 
 # Another system beside TPC-C with its log.

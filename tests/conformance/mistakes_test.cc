@@ -178,18 +178,22 @@ TEST_P(MistakesTest, AMismatchSaysWhatDiffers) {
     return db_.create_table(schema);
   };
   ASSERT_OK(make("cents", ColumnType::kInt64, 0, 8, 0));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has type int64 versus uint64", make("cents", ColumnType::kUInt64, 0, 8, 0));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has offset 0 versus 8", make("cents", ColumnType::kInt64, 8, 8, 0));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has column group 0 versus 1", make("cents", ColumnType::kInt64, 0, 8, 1));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "column 0 is 'cents' versus 'euros'", make("euros", ColumnType::kInt64, 0, 8, 0));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has type int64 in the table, but uint64 in the program's description", make("cents",
+                 ColumnType::kUInt64, 0, 8, 0));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has offset 0 in the table, but 8 in", make("cents", ColumnType::kInt64, 8, 8, 0));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 'cents' has column group 0 in the table, but 1 in", make("cents",
+                 ColumnType::kInt64, 0, 8, 1));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 0 is 'cents' in the table, but 'euros' in", make("euros", ColumnType::kInt64, 0, 8, 0));
   const auto of_accounts = [&](bool unique, std::vector<std::string> columns) {
     Schema schema = indexed_account_schema(GetParam().key_index).schema();
     schema.indexes[1].unique = unique;
     schema.indexes[1].columns = std::move(columns);
     return db_.create_table(schema);
   };
-  EXPECT_REFUSED(Code::kSchemaMismatch, "secondary index 'by_owner' is unique versus not unique", of_accounts(false, {"owner"}));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "reads columns 'owner' versus 'owner', 'flags'", of_accounts(true, {"owner", "flags"}));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "secondary index 'by_owner' is unique in the table, but is not unique in",
+                 of_accounts(false, {"owner"}));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "reads columns 'owner' in the table, but 'owner', 'flags' in", of_accounts(true, {"owner",
+                 "flags"}));
 }
 
 // -- answers that name what they are about --------------------------------------------------------

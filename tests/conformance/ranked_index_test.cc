@@ -276,7 +276,8 @@ TEST_P(RankedIndexTest, MistakesAreRefused) {
   EXPECT_REFUSED(Code::kInvalidArgument, "only an index by columns can be ranked", db_.create_table(with_function));
   Schema unranked = schema("players");
   unranked.indexes[0].ranked = false;
-  EXPECT_REFUSED(Code::kSchemaMismatch, "'by_score' is ranked versus not ranked", db_.create_table(unranked));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "'by_score' is ranked in the table, but is not ranked in the program's description; change",
+                 db_.create_table(unranked));
 }
 
 TEST_P(RankedIndexTest, TheTableOfTheCountsIsHiddenAndDroppedWithTheTable) {

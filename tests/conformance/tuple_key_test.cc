@@ -235,10 +235,12 @@ TEST_P(TupleKeyTest, MessagesShowTheTuple) {
 
 TEST_P(TupleKeyTest, OtherKeyTypesAreRefused) {
   const auto refused = [](const char* words, const auto& result) { EXPECT_REFUSED(Code::kSchemaMismatch, words, result.status()); };
-  refused("tuple keys (uint8, text, uint32 desc) versus number keys", db_.table<Order>("orders"));
-  refused("versus byte keys", db_.table<Order, std::string_view>("orders"));
-  refused("versus tuple keys (uint8, text, uint32)", db_.table<Order, std::tuple<uint8_t, std::string, uint32_t>>("orders"));
-  refused("versus tuple keys (uint8, text)", db_.create_table(SchemaOf<Order, std::tuple<uint8_t, std::string>>("orders")
+  refused("has tuple keys (uint8, text, uint32 desc), but the program asks for number keys", db_.table<Order>("orders"));
+  refused("but the program asks for byte keys", db_.table<Order, std::string_view>("orders"));
+  refused("but the program asks for tuple keys (uint8, text, uint32)",
+          db_.table<Order, std::tuple<uint8_t, std::string, uint32_t>>("orders"));
+  refused("but tuple keys (uint8, text) in the program's description",
+          db_.create_table(SchemaOf<Order, std::tuple<uint8_t, std::string>>("orders")
                                                                   .column("amount", &Order::amount)
                                                                   .column("customer", &Order::customer)));
   EXPECT_OK((db_.table<Order, std::tuple<uint8_t, std::string, Descending<uint32_t>>>("orders")));

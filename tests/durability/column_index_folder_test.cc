@@ -98,7 +98,8 @@ TEST_P(ColumnIndexFolderTest, AProgramWithoutSchemasOpensTheDatabase) {
     expect(db);
   }
   options_.schemas = {crates(false).schema()};
-  EXPECT_REFUSED(Code::kSchemaMismatch, "'weight' descending versus ascending", Database::open(options_));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "'weight' descending in the table, but ascending in the program's description",
+                 Database::open(options_));
   options_.schemas.clear();
   options_.leave_out_indexes = true;
   auto db = open();
@@ -107,7 +108,8 @@ TEST_P(ColumnIndexFolderTest, AProgramWithoutSchemasOpensTheDatabase) {
   SchemaOf<Crate> other("crates");
   other.column("shelf", &Crate::shelf).column("weight", &Crate::weight).column("label", &Crate::label);
   other.index("by_shelf", {"shelf", "weight"}, sum).unique_index("by_label", {"label"});
-  EXPECT_REFUSED(Code::kSchemaMismatch, "is by columns versus having a key function", db.create_table(other));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "is by columns in the table, but has a key function in the program's description",
+                 db.create_table(other));
 }
 
 // A table with both kinds of indexes lacks all of them if a key function is missing.

@@ -1,5 +1,8 @@
 // Tables of described rows in data folders: the files contain the description.
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "elider/described.h"
 #include "tests/support/data_folder_test.h"
@@ -120,18 +123,33 @@ TEST_P(DescribedFolderTest, AnotherDescriptionIsRefused) {
   auto db = open();
   const auto refused = [&](const RowSchema& schema) { return db.create_table(schema).status(); };
   EXPECT_REFUSED(Code::kSchemaMismatch, "column 'more', which the table does not have", refused(orders().column("more", RowType::kBool)));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "described column 0 is 'customer' versus 'client'",
+  EXPECT_REFUSED(Code::kSchemaMismatch, "column 0 is 'customer' in the table, but 'client' in the program's description; rename it with "
+                 "Database::rename_column()",
                  refused(RowSchema("orders")
                              .column("client", RowType::kText)
                              .column("price", RowType::kDecimal, {.scale = 2})
                              .column("quantity", RowType::kInt32, {.default_value = 1})
                              .column("note", RowType::kText, {.nullable = true})
                              .column("state", RowType::kText, {.default_value = "new"})));
+  const auto changed = [&](const std::string& of, const std::function<void(std::vector<RowColumn>&)>& change) {
+    Schema schema = *orders().table_schema();
+    change(schema.row_columns);
+    EXPECT_REFUSED(Code::kSchemaMismatch, of, db.create_table(schema));
+  };
+  changed("column 0 is 'customer' in the table, but 'note' in the program's description; describe the columns in the order of the table",
+          [](auto& columns) { std::swap(columns[0], columns[3]); });
+  changed("column 'quantity' has type int32 in the table, but int64 in the program's description; change the description, or add a column",
+          [](auto& columns) { columns[2] = {.name = "quantity", .type = RowType::kInt64}; });
+  changed("column 'note' is nullable in the table, but not nullable in the program's", [](auto& columns) { columns[3].nullable = false; });
+  changed("column 'price' has scale 2 in the table, but 3 in the program's", [](auto& columns) { columns[1].scale = 3; });
+  changed("column 'state' has a default in the table, but no default in the program's",
+          [](auto& columns) { columns[4].default_bytes.reset(); });
   struct Row {
     uint64_t n;
   };
   EXPECT_REFUSED(Code::kSchemaMismatch, "described rows; use Database::described_table()", db.table<Row>("orders"));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "number keys versus byte keys", db.described_table<std::string_view>("orders"));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "has number keys, but the program asks for byte keys",
+                 db.described_table<std::string_view>("orders"));
   ASSERT_OK(db.create_table(SchemaOf<Row>("structs")));
   EXPECT_REFUSED(Code::kSchemaMismatch, "not described", db.described_table("structs"));
   EXPECT_REFUSED(Code::kNotFound, "'nothing'", db.described_table("nothing"));
