@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/fork.h"
+#include "base/name_list.h"
 #include "base/random.h"
 #include "elider/option_table.h"
 #include "elider/row_schema.h"
@@ -314,8 +315,7 @@ Result<TableRef> Database::find_table(std::string_view name, const Schema* typed
     return mismatch("variable-size rows; use Database::table(name) without a row type");
   } else if (typed->row_bytes != schema.row_bytes)
     return mismatch("rows of " + std::to_string(schema.row_bytes) + " bytes, but the struct has " + std::to_string(typed->row_bytes));
-  if (std::string words = storage::key_difference(schema, *typed); !words.empty())
-    return mismatch(words + "; the program asked for the second");
+  if (std::string words = storage::key_difference(schema, *typed); !words.empty()) return mismatch(words);
   return TableRef(table);
 }
 
@@ -337,8 +337,12 @@ Result<ColumnsRef> Database::columns(const TableRef& table, std::span<const std:
   for (const std::string& name : names) {
     size_t i = 0;
     while (i < columns.size() && columns[i].name != name) ++i;
-    if (i == columns.size())
-      return Status::invalid_argument("table '" + table.schema().name + "' does not have a column named '" + name + "'");
+    if (i == columns.size()) {
+      NameList known;
+      for (const Column& column : columns) known.add(column.name);
+      return Status::invalid_argument("table '" + table.schema().name + "' does not have a column named '" + name + "'" +
+                                      (columns.empty() ? "" : "; the columns are " + known.words()));
+    }
     wanted |= uint64_t{1} << i;
   }
   return ColumnsRef(&table.base()->layout().of_columns(wanted));

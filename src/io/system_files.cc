@@ -219,6 +219,12 @@ Status not_a_file(const std::string& path, mode_t mode) {
   return Status(Code::kCorrupt, "'" + path + "' is " + kind_of(mode) + ", not a regular file");
 }
 
+std::string in_use(const std::string& folder) {
+  return "the folder '" + folder +
+         "' is locked: another program, or another database of this program, has it open; close it there first (the commands elider "
+         "tables, schema, rows and export also need a closed database)";
+}
+
 class SystemFolder final : public Folder {
  public:
   // If `readable` is false, the descriptor can be used to find files in the folder by name, but not
@@ -290,7 +296,7 @@ class SystemFolder final : public Folder {
   Status hold(Hold hold) override {
     const bool reads_only = uninterrupted([&] { return ::faccessat(*descriptor_, ".", W_OK, AT_EACCESS); }) != 0;
     if (lock_.take(*descriptor_, reads_only ? Hold::kShared : hold) != 0 && errno == EWOULDBLOCK)
-      return Status::invalid_argument("the folder '" + path() + "' is locked: another database has it open");
+      return Status::invalid_argument(in_use(path()));
     return {};
   }
 
@@ -306,7 +312,7 @@ class SystemFolder final : public Folder {
     if (!opened) return cannot_open(name, O_CREAT, error);
     auto file = std::make_unique<LockedFile>(path_of(name), std::move(opened));
     if (file->lock(reads_only ? Hold::kShared : hold) != 0) {
-      if (errno == EWOULDBLOCK) return Status::invalid_argument("'" + path_of(name) + "' is locked: another database has the folder open");
+      if (errno == EWOULDBLOCK) return Status::invalid_argument(in_use(path()));
       return file_error("lock", path_of(name), errno);
     }
     *held = std::move(file);

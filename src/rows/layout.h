@@ -7,6 +7,7 @@
 
 #include "elider/row_schema.h"
 #include "elider/row_value.h"
+#include "elider/status.h"
 
 namespace elider::rows {
 
@@ -19,6 +20,8 @@ bool decode(const detail::RowPlace& place, std::string_view bytes, RowValue* val
 // Checks text or JSON. Returns "", or a sentence that says what is wrong. The check of other types
 // always succeeds.
 std::string mistake_in(RowType type, std::string_view text);
+// Reports that the table does not have a column of this name. The message lists the columns.
+Status no_column(const detail::RowLayout& layout, std::string_view name);
 // Returns true if both describe the same rows of tables with the same name.
 bool same_columns(const detail::RowLayout& a, const detail::RowLayout& b);
 

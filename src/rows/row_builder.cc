@@ -96,7 +96,7 @@ size_t RowBuilder::position(std::string_view name) {
   if (!status_.ok()) return kNoColumn;
   const auto found = layout_->positions.find(name);
   if (found != layout_->positions.end()) [[likely]] return found->second;
-  fail(layout_->refuse("column " + RowValue(name).to_text() + " does not exist"));
+  fail(rows::no_column(*layout_, name));
   return kNoColumn;
 }
 

@@ -45,8 +45,7 @@ bool RowReader::missing_is_null(size_t column) const {
 Result<size_t> RowReader::position(std::string_view name) const {
   if (layout_ == nullptr) return empty_reader();
   const auto found = layout_->positions.find(name);
-  if (found == layout_->positions.end()) [[unlikely]]
-    return layout_->refuse("column " + RowValue(name).to_text() + " does not exist");
+  if (found == layout_->positions.end()) [[unlikely]] return rows::no_column(*layout_, name);
   return found->second;
 }
 

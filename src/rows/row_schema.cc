@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/name_list.h"
 #include "base/utf8.h"
 #include "elider/row.h"
 #include "rows/json.h"
@@ -62,6 +63,14 @@ std::string mistake_in(RowType type, std::string_view text) {
   const JsonMistake mistake = check_json(text);
   if (mistake.reason == nullptr) return {};
   return "the text is not JSON at byte " + std::to_string(mistake.offset) + " of " + std::to_string(text.size()) + ": " + mistake.reason;
+}
+
+Status no_column(const detail::RowLayout& layout, std::string_view name) {
+  NameList columns;
+  for (const RowColumn& each : layout.columns)
+    if (!each.dropped) columns.add(each.name);
+  if (columns.size() == 0) return layout.refuse("the table does not have columns");
+  return layout.refuse("column '" + printable(name.substr(0, 64)) + "' does not exist; the columns are " + columns.words());
 }
 
 bool same_columns(const detail::RowLayout& a, const detail::RowLayout& b) {
@@ -254,13 +263,7 @@ RowValue RowSchema::default_value(size_t position) const {
 Result<size_t> RowSchema::position(std::string_view name) const {
   const auto found = layout_->positions.find(name);
   if (found != layout_->positions.end()) return found->second;
-  constexpr size_t kListedMax = 10;
-  std::string words = "column '" + printable(name.substr(0, 64)) + "' does not exist; the columns are";
-  size_t listed = 0;
-  for (const RowColumn& each : layout_->columns)
-    if (!each.dropped && listed++ < kListedMax) words += (listed == 1 ? " '" : ", '") + printable(each.name) + '\'';
-  if (listed > kListedMax) words += " and " + std::to_string(listed - kListedMax) + " more";
-  return layout_->refuse(listed == 0 ? "the table does not have columns" : words);
+  return rows::no_column(*layout_, name);
 }
 
 bool RowSchema::same_as(const RowSchema& other) const {

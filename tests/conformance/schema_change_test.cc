@@ -222,7 +222,7 @@ TEST_P(SchemaChangeTest, BadChangesAreRefusedAndChangeNothing) {
   EXPECT_REFUSED(Code::kInvalidArgument, "256 bytes", db_.rename_table("orders", std::string(256, 't')));
   EXPECT_REFUSED(Code::kInvalidArgument, "name", db_.rename_table("orders", ""));
   EXPECT_REFUSED(Code::kInvalidArgument, "already has this name", db_.rename_table("orders", "orders"));
-  EXPECT_REFUSED(Code::kInvalidArgument, "database itself", db_.rename_table("orders", "elider_orders"));
+  EXPECT_REFUSED(Code::kInvalidArgument, "names that begin with 'elider_' are reserved", db_.rename_table("orders", "elider_orders"));
   EXPECT_REFUSED(Code::kInvalidArgument, "database itself", db_.drop_table("elider_sequences"));
   EXPECT_REFUSED(Code::kInvalidArgument, "described rows", db_.add_column("accounts", "note", RowType::kText, null));
   EXPECT_REFUSED(Code::kInvalidArgument, "described rows", db_.drop_column("accounts", "balance"));
@@ -368,7 +368,12 @@ TEST_P(SchemaChangeTest, AnUpgradeAddsColumns) {
   ASSERT_OK(table);
   EXPECT_TRUE(table->row_schema().same_as(wanted));
   EXPECT_REFUSED(Code::kSchemaMismatch, "'note', which the program does not describe", database->create_table(orders()));
-  EXPECT_REFUSED(Code::kSchemaMismatch, "needs a default", database->create_table(RowSchema(wanted).column("more", RowType::kBool)));
+  const auto without_default = database->create_table(RowSchema(wanted).column("more", RowType::kBool));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "needs a default", without_default);
+  EXPECT_EQ(without_default.status().message().find("invalid argument"), std::string::npos) << "the message has only its own code";
+  const auto renamed = database->create_table(RowSchema("orders").column("client", RowType::kText));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "rename it with Database::rename_column()", renamed);
+  EXPECT_EQ(renamed.status().message().find("schema mismatch", 1), std::string::npos);
 }
 
 // Threads change columns and tables while others read and write rows.

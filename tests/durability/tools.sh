@@ -174,7 +174,7 @@ if unshare -rm sh -c "$on_read_only" true 2>/dev/null; then
   expect 0 "all is well" unshare -rm sh -c "$on_read_only" "$elider" check read-only
   expect 0 "the files were not changed" unshare -rm sh -c "$on_read_only" "$elider" recover --dry-run read-only
   expect 1 "Read-only file system" unshare -rm sh -c "$on_read_only" "$elider" checkpoint read-only
-  expect 2 "another database has the folder open" flock copy/LOCK unshare -rm sh -c "$on_read_only" "$elider" check read-only
+  expect 2 "another program, or another database of this program, has it open" flock copy/LOCK unshare -rm sh -c "$on_read_only" "$elider" check read-only
   rm copy/LOCK
   expect 0 "all is well" unshare -rm sh -c "$on_read_only" "$elider" check read-only
 else
@@ -184,7 +184,7 @@ fi
 # What cannot be done, and damage.
 expect 2 "does not contain a database" "$elider" check back
 expect 2 "nowhere' does not exist" "$elider" log verify nowhere
-expect 2 "another database has the folder open" flock data/LOCK "$elider" check data
+expect 2 "another program, or another database of this program, has it open" flock data/LOCK "$elider" check data
 part=$(ls copy/checkpoint-* | head -1)
 damage "$part" 5000
 expect 1 "/$part' at byte" "$elider" check copy

@@ -159,7 +159,7 @@ class MemoryFiles final : public FileSystem {
     }
     Status hold_file(const std::string& name, Hold hold, std::unique_ptr<File>* held) override {
       if (!files_.hold(path_of(name), hold))
-        return Status::invalid_argument("'" + path_of(name) + "' is locked: another database has the folder open");
+        return Status::invalid_argument("the folder '" + path() + "' is locked: another database has it open");
       *held = std::make_unique<HeldLock>(files_, path_of(name));
       return {};
     }

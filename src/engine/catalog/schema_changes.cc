@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/name_list.h"
+#include "base/status_words.h"
 #include "base/utf8.h"
 #include "elider/row_schema.h"
 #include "engine/engine.h"
@@ -49,7 +51,11 @@ Result<size_t> find_column(const Schema& schema, std::string_view name) {
   if (schema.row_columns.empty())
     return Status::invalid_argument("table '" + schema.name +
                                     "': columns can be changed only in a table of described rows (elider/described.h)");
-  return Status(Code::kNotFound, "table '" + schema.name + "' does not have a column named '" + printable(name) + "'");
+  NameList columns;
+  for (const RowColumn& column : schema.row_columns)
+    if (!column.dropped) columns.add(column.name);
+  return Status(Code::kNotFound, "table '" + schema.name + "' does not have a column named '" + printable(name.substr(0, 64)) +
+                                     "'; the columns are " + columns.words());
 }
 
 }  // namespace
@@ -69,7 +75,7 @@ Status Database::drop_table(std::string_view name, uint64_t wait_us) {
 Status Database::rename_table(std::string_view name, std::string_view new_name) {
   if (Status status = refuse_unusable(); !status.ok()) return status;
   if (Status status = detail::check_changeable(name); !status.ok()) return status;
-  if (Status status = detail::check_changeable(new_name); !status.ok()) return status;
+  if (detail::is_reserved_name(new_name)) return detail::refuse_reserved_name(new_name);
   if (new_name.empty()) return Status::invalid_argument("a table needs a name");
   return engine_->change_table(name, [&](const Schema& now) -> Result<Schema> {
     Schema changed = now;
@@ -100,7 +106,7 @@ Status Database::rename_column(std::string_view table, std::string_view name, st
     if (detail::find_column(now, new_name).ok())
       return Status::invalid_argument("table '" + now.name + "' already has a column named '" + printable(new_name) + "'");
     const Result<RowSchema> described = RowSchema::of(changed);
-    return described.ok() ? Result<Schema>(std::move(changed)) : Status::invalid_argument(described.status().message());
+    return described.ok() ? Result<Schema>(std::move(changed)) : Status::invalid_argument(words_of(described.status()));
   });
 }
 

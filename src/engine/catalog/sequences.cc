@@ -140,8 +140,12 @@ Status check_reserved_name(const Schema& schema) {
   if (!is_reserved_name(schema.name)) return {};
   for (const char* const name : kTableNames)
     if (schema.name == name && storage::difference(sequence_schema(name).schema(), schema).empty()) return {};
-  return Status::invalid_argument("table '" + schema.name + "': names that begin with '" + std::string(kReserved) +
-                                  "' are reserved for the database's own tables");
+  return refuse_reserved_name(schema.name);
+}
+
+Status refuse_reserved_name(std::string_view name) {
+  return Status::invalid_argument("table '" + std::string(name) + "': names that begin with '" + std::string(kReserved) +
+                                  "' are reserved for the database's own tables; choose another name");
 }
 
 Status Sequences::find(Engine& engine, std::string_view name, const SequenceOptions& options, SequenceState** state) {

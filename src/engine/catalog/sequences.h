@@ -87,6 +87,7 @@ class SequenceState {
 Status check_reserved_name(const Schema& schema);
 // Returns true if the name is reserved for tables of the database itself.
 bool is_reserved_name(std::string_view name);
+Status refuse_reserved_name(std::string_view name);
 
 class Sequences {
  public:
