@@ -326,10 +326,10 @@ inline constexpr uint64_t kInfinity64 = 0x7ff0000000000000;
 
 // `type` is kText or kBytes. If `ended` is false, no end marker is written, because the text is the
 // last field of a prefix.
-std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, TupleType type, bool flip, bool ended,
+std::byte* put_text(std::byte* at, std::byte* end, std::string_view text, TupleType type, bool flip, bool ended,
                     EncodeFailure& failure);
 template <bool kFlip, class T>
-std::byte* put_text_of(std::byte* at, const std::byte* end, const T& value, bool ended, EncodeFailure& failure) {
+std::byte* put_text_of(std::byte* at, std::byte* end, const T& value, bool ended, EncodeFailure& failure) {
   if constexpr (TupleText<T>) {
     if constexpr (std::is_array_v<T>) {  // the text is the characters before the first zero
       const std::string_view whole(value, std::extent_v<T>);

@@ -65,7 +65,7 @@ std::string TuplePath::text() const {
   return name;
 }
 
-std::byte* put_text(std::byte* at, const std::byte* end, std::string_view text, TupleType type, bool flip, bool ended,
+std::byte* put_text(std::byte* at, std::byte* end, std::string_view text, TupleType type, bool flip, bool ended,
                     EncodeFailure& failure) {
   const bool is_text = type == TupleType::kText;
   const auto no_room = [&] { return failure.set(EncodeFailure::Reason::kNoRoom, type, text.size()); };

@@ -371,7 +371,7 @@ TEST_P(SchemaChangeTest, AnUpgradeAddsColumns) {
   const auto without_default = database->create_table(RowSchema(wanted).column("more", RowType::kBool));
   EXPECT_REFUSED(Code::kSchemaMismatch, "needs a default", without_default);
   EXPECT_EQ(without_default.status().message().find("invalid argument"), std::string::npos) << "the message has only its own code";
-  const auto renamed = database->create_table(RowSchema("orders").column("client", RowType::kText));
+  const auto renamed = database->create_table(RowSchema("orders").column("client", RowType::kText).key_index(GetParam().key_index));
   EXPECT_REFUSED(Code::kSchemaMismatch, "rename it with Database::rename_column()", renamed);
   EXPECT_EQ(renamed.status().message().find("schema mismatch", 1), std::string::npos);
 }

@@ -47,7 +47,7 @@ TEST_P(TableTest, AnotherSchemaOfTheSameNameIsRefused) {
   const KeyIndex kind = GetParam().key_index;
   create(account_schema(kind));
   const KeyIndex other = kind == KeyIndex::kOrdered ? KeyIndex::kHashed : KeyIndex::kOrdered;
-  EXPECT_REFUSED(Code::kSchemaMismatch, "key index '", db_.create_table(account_schema(other)));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "the key index is '", db_.create_table(account_schema(other)));
   EXPECT_REFUSED(Code::kSchemaMismatch, "balance", db_.create_table(grouped_account_schema(kind)));
   EXPECT_REFUSED(Code::kSchemaMismatch, "index", db_.create_table(indexed_account_schema(kind)));
   SchemaOf<Account> renamed("accounts");

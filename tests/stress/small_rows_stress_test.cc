@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/random.h"
 #include "tests/support/database_test.h"
 #include "tests/support/random.h"
 
