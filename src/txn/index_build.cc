@@ -62,8 +62,14 @@ Status insert_locked(Worker& worker, AnyTable& table, uint32_t i, KeyRef key, Ro
   const KeyBytes* const value = columns.encode(bytes, key, buffer);
   if (value == nullptr) return present ? columns.refuse(table, bytes, key) : Status();
   ELIDER_TEST_POINT("index_build.row_read");
-  const std::lock_guard lock(table.stale().mutex);
-  if (reclaim::put_entry(worker, table, row, key, i, IndexValue(value))) return {};
+  // Writers need the mutex often, so it is acquired only if the index leads to another block.
+  const AnyTable::Entry entry{IndexValue(value), key, reinterpret_cast<index::Handle>(row)};
+  const index::Handle there = table.find_or_insert_entry(worker, i, entry);
+  if (there == entry.handle) return {};
+  if (there != index::kNoHandle) {
+    const std::lock_guard lock(table.stale().mutex);
+    if (reclaim::put_entry(worker, table, row, key, i, entry.value)) return {};
+  }
   return table.error(Code::kMemoryLimit, Cause::kMemoryLimit, key);
 }
 
@@ -102,7 +108,6 @@ Status fill_index(Workers& workers, AnyTable& table, uint32_t i, BuildProgress p
         if (Status status = insert_rows(*worker, table, i, image.get(), &entries); !status.ok()) return status;
     }
     ELIDER_TEST_POINT("index_build.portion");
-    workers.collect();
     if (!progress(done, std::max<uint64_t>(done, table.row_blocks())))
       return Status(Code::kRolledBack, "index '" + table.index_definition(i).name + "' of table '" + table.schema().name +
                                            "' was not created, because CreateIndexOptions::progress returned false");
