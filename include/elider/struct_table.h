@@ -261,7 +261,7 @@ class StructView : View<Row, KeyType> {
   Row operator*() && { return Base::must_show(), row_; }
   const Row* operator->() const { return Base::must_show(), &row_; }
   operator const Row&() const& { return **this; }  // for visitors that take a const Row&
-  operator Row() && { return *std::move(*this); }
+  operator const Row&() && = delete;  // the reference would not outlive the view; write **view to copy the struct
 
  private:
   Row row_{};
