@@ -113,7 +113,6 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kTablesBeforeNumber, "tables_before_number"},
     {Mutant::kSkipCreationLock, "skip_creation_lock"},
     {Mutant::kFillAtOnce, "fill_at_once"},
-    {Mutant::kListAbsentEntry, "list_absent_entry"},
     {Mutant::kFillUnlocked, "fill_unlocked"},
     {Mutant::kDropAtOnce, "drop_at_once"},
     {Mutant::kNewestSchema, "newest_schema"},

@@ -182,7 +182,6 @@ enum class Mutant : uint32_t {
   kTablesBeforeNumber,  // "tables_before_number": a checkpoint lists the tables before it takes its number
   kSkipCreationLock,    // "skip_creation_lock": a checkpoint does not wait for a table that is being created
   kFillAtOnce,          // "fill_at_once": an index is filled although earlier transactions may change rows without maintaining it
-  kListAbsentEntry,     // "list_absent_entry": while an index is being created, an entry may be listed as stale before it exists
   kFillUnlocked,        // "fill_unlocked": an index is filled from rows that are not locked
   kDropAtOnce,          // "drop_at_once": a table is dropped although earlier transactions may still write to it
   kNewestSchema,        // "newest_schema": a checkpoint stores the newest schema of a table, not that of its snapshot

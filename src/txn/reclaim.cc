@@ -59,7 +59,6 @@ void unlock_row(const Layout& layout, Row* row, const uint64_t* words) {
 }
 
 bool put_entry(Worker& worker, AnyTable& table, Row* row, KeyRef key, uint32_t index, IndexValue value) {
-  if (ELIDER_MUTANT(kListAbsentEntry)) return true;
   const AnyTable::Entry entry{value, key, reinterpret_cast<index::Handle>(row)};
   const index::Handle there = table.find_or_insert_entry(worker, index, entry);
   if (there == entry.handle || there == index::kNoHandle) return there == entry.handle;

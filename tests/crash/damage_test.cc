@@ -301,7 +301,7 @@ TEST_P(Damage, EveryFolderIsLocked) {
   ASSERT_OK(first);
   for (const std::string& folder : folders_of(shape_.folders)) {
     options.data_folders = {folder};
-    EXPECT_REFUSED(Code::kInvalidArgument, "'" + folder + "/LOCK'", Database::open(options));
+    EXPECT_REFUSED(Code::kInvalidArgument, "the folder '" + folder + "' is locked", Database::open(options));
   }
 }
 

@@ -119,7 +119,7 @@ TEST_P(SizedRowsFolderTest, AnotherKindOfRowIsAnotherSchema) {
   Database database = open();
   Schema other = schema();
   other.sized_rows = false;
-  EXPECT_REFUSED(Code::kSchemaMismatch, "variable-size", database.create_table(other));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "variable size in the table", database.create_table(other));
 }
 
 }  // namespace
