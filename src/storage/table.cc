@@ -433,7 +433,9 @@ Status check_described_row(const TableBase& table, KeyRef key, std::span<const s
   const Result<RowReader> reader = RowReader::open(*row_schema_of(table).load(std::memory_order_acquire), row);
   const Status status = reader.ok() ? reader->check_for_write() : reader.status();
   if (status.ok()) return {};
-  return reworded(Code::kInvalidArgument, "the bytes for key " + table.key_text(key) + " are not a row of the table: ", status,
+  // The caller of the public function has not converted a number key yet.
+  const std::string text = table.schema().key_kind == KeyKind::kNumbers ? std::to_string(key.number()) : table.key_text(key);
+  return reworded(Code::kInvalidArgument, "the bytes for key " + text + " are not a row of the table: ", status,
                   "; build rows with a RowBuilder");
 }
 KeyShape key_shape_of(const TableBase* table) {

@@ -17,6 +17,8 @@
 #include "index/scan.h"
 #include "sync/policy.h"
 #include "txn/any_table.h"
+#include "txn/arena.h"
+#include "txn/kept_key.h"
 
 namespace elider::txn {
 
@@ -115,16 +117,15 @@ class Table final : public AnyTable {
   }
   size_t remove_first_entries(Worker& worker, uint32_t i, size_t count) override {
     return secondary(i).visit([&]<class Index>(Index& index) {
-      // The key of an entry is in the memory of the index, which removing it retires but does not
-      // free.
-      std::vector<std::pair<typename Index::Key, index::Handle>> first;
+      Arena arena(false);  // the scan's copy of a byte key is valid only during the visit
+      std::vector<std::pair<index::SecondaryKey, index::Handle>> first;
       first.reserve(count);
       index::for_each_entry(index, {}, [&](const typename Index::Key& entry, index::Handle handle) {
         if (first.size() == count) return false;
-        first.emplace_back(entry, handle);
+        first.emplace_back(kept_entry(arena, entry), handle);
         return true;
       });
-      for (const auto& [entry, handle] : first) index.remove(worker, entry, handle);
+      for (const auto& [entry, handle] : first) index.remove(worker, entry_of<typename Index::Key>(entry), handle);
       return first.size();
     });
   }
