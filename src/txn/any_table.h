@@ -122,9 +122,10 @@ class AnyTable : public detail::TableBase {
   // references to them remain valid. These sets of indexes have one bit per slot:
   //
   //   present     has entries, or may get some
-  //   maintained  writers keep it up to date. An operation reads this set once. The set may change
-  //               between two operations of a transaction, because create_index() waits for this
-  //               transaction (txn/index_build.h), and a dropped index need not be up to date.
+  //   maintained  writers keep it up to date. An operation that changes entries reads this set
+  //               once. The set may change between two operations of a transaction, because
+  //               create_index() waits for this transaction (txn/index_build.h), and a dropped
+  //               index need not be up to date.
   //   usable      readers may use it
   //
   // Each of the sets contains the next one.
