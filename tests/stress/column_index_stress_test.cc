@@ -133,7 +133,9 @@ TEST_P(ColumnIndexStressTest, IndexesComeAndGo) {
     const auto index = db_.index(purses_, name);
     ASSERT_OK(index);
     EXPECT_OK(db_.run_read_only([&](Transaction& txn) { return look(txn, *index); }));
-    EXPECT_OK(db_.run([&](Transaction& txn) { return look(txn, *index); }));
+    // The writers never pause, so a transaction that reads all rows may have to give up.
+    const Status looked = db_.run([&](Transaction& txn) { return look(txn, *index); }, {.attempts_max = 20});
+    EXPECT_TRUE(looked.ok() || looked.code() == Code::kDeadline) << looked.message();
     ASSERT_OK(db_.drop_index("purses", name));
   }
   stop = true;
