@@ -235,7 +235,7 @@ class Database {
   // removed from a row when the row is written the next time. Another column may get the name.
   Status drop_column(std::string_view table, std::string_view name);
 
-  // Creates an index by columns, which is not ranked, of an existing table of any kind, such as
+  // Creates an index by columns of an existing table of any kind, such as
   //
   //   db.create_index("orders", SecondaryIndex::of_columns("by_customer", {"customer"}))
   //
@@ -245,17 +245,19 @@ class Database {
   // be used when the function has returned, but not by transactions that read an older snapshot. If
   // the function fails or the process ends, the table is as before. Until the function returns,
   // the table's schema cannot be changed in another way. The calling thread must not have an open
-  // transaction that has used the database.
+  // transaction that has used the database. If the index is ranked, its rows are counted at the
+  // end. Meanwhile, writes that add or remove an entry of the index conflict (kConflict).
   //   kDuplicateKey     the index is unique, and two rows have the same value
   //   kInvalidArgument  a row cannot be indexed; the message names the index, the column, the key
   //   kDeadline         after CreateIndexOptions::wait_us, a transaction that had begun before the
   //                     call was still open
   //   kRolledBack       CreateIndexOptions::progress returned false
   Status create_index(std::string_view table, const SecondaryIndex& index, const CreateIndexOptions& options = {});
-  // Drops an index, which is not ranked. Handles to it become invalid: operations through them
-  // return kInvalidArgument. The entries are freed before the function returns or, if a transaction
-  // may still use them, soon after that has ended. An index of a table that a procedure with
-  // operations declares cannot be dropped or created.
+  // Drops an index. Handles to it become invalid: operations through them return kInvalidArgument.
+  // The entries are freed before the function returns or, if a transaction may still use them, soon
+  // after that has ended. The counts of a ranked index are freed likewise if all transactions that
+  // began before end within a second, and otherwise with the table. An index of a table that a
+  // procedure with operations declares cannot be dropped or created.
   //   kNotFound         the table does not have an index with this name
   Status drop_index(std::string_view table, std::string_view name);
 

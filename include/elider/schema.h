@@ -138,7 +138,7 @@ struct SecondaryIndex {
     }
     return index;
   }
-  static SecondaryIndex ranked_of_columns(std::string name, const std::vector<IndexColumn>& columns, bool unique) {
+  static SecondaryIndex ranked_of_columns(std::string name, const std::vector<IndexColumn>& columns, bool unique = false) {
     SecondaryIndex index = of_columns(std::move(name), columns, unique);
     index.ranked = true;
     return index;

@@ -35,8 +35,8 @@ struct ImageHeader {
   void* row = nullptr;      // the engine's row
   KeyRef key;
   uint32_t read_index = 0;  // where the transaction tracks this read; ~0 if the read is not tracked
-  uint8_t groups = 0;       // bit set of the column groups that were read
-  uint16_t table = 0;       // the table's id plus 1 if the view may be used by another piece of a chopped call; otherwise may be 0
+  uint32_t groups : 8 = 0;  // bit set of the column groups that were read
+  uint32_t table : 24 = 0;  // the table's id plus 1 if the view may be used by another piece of a chopped call; otherwise may be 0
   uint32_t bytes = 0;       // size of the row
   uint32_t generation = 1;  // the worker's number for the transaction that made the image; views of the image store the same number
 };

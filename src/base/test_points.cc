@@ -112,6 +112,7 @@ constexpr MutantName kMutantNames[] = {
     {Mutant::kFinishedTooSmall, "finished_too_small"},
     {Mutant::kTablesBeforeNumber, "tables_before_number"},
     {Mutant::kSkipCreationLock, "skip_creation_lock"},
+    {Mutant::kCountAtOnce, "count_at_once"},
     {Mutant::kFillAtOnce, "fill_at_once"},
     {Mutant::kFillUnlocked, "fill_unlocked"},
     {Mutant::kDropAtOnce, "drop_at_once"},

@@ -181,6 +181,7 @@ enum class Mutant : uint32_t {
   kFinishedTooSmall,    // "finished_too_small": the largest number of a finished segment is one too small
   kTablesBeforeNumber,  // "tables_before_number": a checkpoint lists the tables before it takes its number
   kSkipCreationLock,    // "skip_creation_lock": a checkpoint does not wait for a table that is being created
+  kCountAtOnce,         // "count_at_once": a ranked index is counted although earlier transactions may still change its entries
   kFillAtOnce,          // "fill_at_once": an index is filled although earlier transactions may change rows without maintaining it
   kFillUnlocked,        // "fill_unlocked": an index is filled from rows that are not locked
   kDropAtOnce,          // "drop_at_once": a table is dropped although earlier transactions may still write to it

@@ -106,7 +106,7 @@ Status EngineBase::create_index(std::string_view name, const SecondaryIndex& def
 }
 
 // Fills an index that the transactions maintain (txn/index_build.h).
-Status EngineBase::build_index(const txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what) {
+Status EngineBase::build_index(txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what) {
   ELIDER_TEST_POINT("index_build.begun");
   if (!ELIDER_MUTANT(kFillAtOnce))
     if (Status status = catalog_.await_transactions(options.wait_us, what); !status.ok()) return status;
@@ -115,9 +115,37 @@ Status EngineBase::build_index(const txn::Catalog::NewIndex& index, const Create
   const auto progress = [&](uint64_t done, uint64_t all) { return !options.progress || options.progress(done, all); };
   if (Status status = txn::fill_index(store_.workers, *index.table, i, progress); !status.ok()) return status;
   ELIDER_TEST_POINT("index_build.filled");
-  if (!index.slot->definition.unique) return {};
-  if (Status status = catalog_.await_transactions(options.wait_us, what); !status.ok()) return status;
-  return txn::check_unique_index(store_.workers, *index.table, i);
+  if (index.slot->definition.unique) {
+    if (Status status = catalog_.await_transactions(options.wait_us, what); !status.ok()) return status;
+    if (Status status = txn::check_unique_index(store_.workers, *index.table, i); !status.ok()) return status;
+  }
+  return index.slot->definition.ranked ? count_index(index, options, what) : Status();
+}
+
+// Computes the counts of a new ranked index. Writes that change its entries are refused meanwhile.
+Status EngineBase::count_index(txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what) {
+  const uint32_t i = txn::AnyTable::slot_of(index.slot->position);
+  index.table->await_ranks(i);
+  ELIDER_TEST_POINT("index_build.counting");
+  if (!ELIDER_MUTANT(kCountAtOnce))
+    if (Status status = catalog_.await_transactions(options.wait_us, what); !status.ok()) return status;
+  txn::RankBuilder counts;
+  if (Status status = txn::count_entries(store_.workers, *index.table, i, &counts); !status.ok()) return status;
+  ELIDER_TEST_POINT("index_build.counted");
+  if (Status status = catalog_.create_counts(&index); !status.ok()) return status;
+  constexpr size_t kIntervalsAtOnce = 4096;  // in a transaction
+  size_t next = 0;
+  for (bool done = false; !done;) {
+    size_t reached = next;
+    const auto insert = [&](Transaction& txn) {
+      reached = next;
+      return counts.insert(txn, *index.counts, kIntervalsAtOnce, &reached, &done);
+    };
+    if (Status status = run(insert, {}, false); !status.ok()) return status;
+    next = reached;
+  }
+  ELIDER_TEST_POINT("index_build.counts_inserted");
+  return {};
 }
 
 Status EngineBase::drop_index(std::string_view name, std::string_view index) {
@@ -134,6 +162,9 @@ Status EngineBase::drop_index(std::string_view name, std::string_view index) {
     Status status = without_procedures(*table, what, [&] { return catalog_.drop_index(name, index, &dropped, &number); });
     if (!status.ok()) return status;
     catalog_.free_index(dropped);
+    // Transactions that began before may still write to the counts.
+    constexpr uint64_t kWaitUs = 1'000'000;
+    if (dropped.counts != nullptr && catalog_.await_transactions(kWaitUs, what).ok()) catalog_.drop_counts(*dropped.counts);
     return await_change(number);
   } catch (const std::bad_alloc&) {
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);

@@ -104,7 +104,8 @@ class EngineBase : public Engine {
   class Hold;
   Status may_change_tables() const;
   Status upgrade(const Schema& wanted);
-  Status build_index(const txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what);
+  Status build_index(txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what);
+  Status count_index(txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what);
   Status await_change(SnapshotNumber number) const;
   void end_hold(EngineWorker& worker);
   void add_elision(Statistics& statistics) const;

@@ -319,10 +319,10 @@ class Difference {
     if (!sides_.advises) return "only one of the records has index '" + index.name + "'";
     if (lacks)
       return "the program describes index '" + index.name + "', which the table does not have; " +
-             (can_be_created(index) ? "create it with Database::create_index(), or set Options::upgrade"
-                                    : "only an index by columns that is not ranked can be added to a table");
-    return "the table has index '" + index.name + "', which the program does not describe; describe it" +
-           (index.ranked ? "" : ", or drop it with Database::drop_index()");
+             (index.by_columns ? "create it with Database::create_index(), or set Options::upgrade"
+                                    : "only an index by columns can be added to a table");
+    return "the table has index '" + index.name + "', which the program does not describe; describe it, or drop it with "
+           "Database::drop_index()";
   }
 
   // Returns "" if no difference can be found.
@@ -331,9 +331,8 @@ class Difference {
       return differ("secondary index " + std::to_string(place) + " is ", quoted(a.name), quoted(b.name),
                     "; describe the indexes of the table in its order, and new indexes after them");
     const std::string named = "secondary index '" + a.name + "' ";
-    const bool can_change = can_be_created(b) && !a.ranked;
-    const char* const advice = can_change ? "; change the description, or call Database::drop_index() and create_index()"
-                                          : "; change the description";
+    const char* const advice = b.by_columns ? "; change the description, or call Database::drop_index() and create_index()"
+                                            : "; change the description";
     const auto one_is = [&](bool it_is_a, const char* yes, const char* no) {
       return differ(named, it_is_a ? yes : no, it_is_a ? no : yes, advice);
     };
@@ -347,7 +346,6 @@ class Difference {
                       b.is_descending(i) ? "descending" : "ascending", advice);
     return {};
   }
-  static bool can_be_created(const SecondaryIndex& index) { return index.by_columns && !index.ranked; }
 
   const Schema& a_;
   const Schema& b_;
@@ -388,7 +386,7 @@ Result<Schema> upgraded(const Schema& stored, const Schema& wanted) {
     if (!longer.ok()) return Status(Code::kSchemaMismatch, words_of(longer.status()));
     changed = *std::move(longer);
   }
-  for (size_t i = stored.indexes.size(); i < wanted.indexes.size() && wanted.indexes[i].by_columns && !wanted.indexes[i].ranked; ++i)
+  for (size_t i = stored.indexes.size(); i < wanted.indexes.size() && wanted.indexes[i].by_columns; ++i)
     changed.indexes.push_back(wanted.indexes[i]);
   if (const std::string what = difference(changed, wanted); !what.empty()) return Status(Code::kSchemaMismatch, what);
   return changed;

@@ -41,6 +41,7 @@ void AnyTable::forget_index(uint32_t i) {
   const uint64_t others = ~(uint64_t{1} << i);
   usable_.fetch_and(others, std::memory_order_acq_rel);
   maintained_.fetch_and(others, std::memory_order_acq_rel);
+  ranked_.fetch_and(others, std::memory_order_acq_rel);
   find_indexed_columns();
 }
 

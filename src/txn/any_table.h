@@ -72,6 +72,8 @@ using SecondaryHint = index::LeafHint<index::SecondaryKey>;
   return row;
 }
 
+class AnyTable;
+
 // A secondary index of a table.
 struct IndexSlot {
   uint32_t position;                           // IndexRef::position
@@ -79,6 +81,7 @@ struct IndexSlot {
   std::unique_ptr<const ColumnIndex> columns;  // null: the index has a key function
   const ColumnSet& reads;                      // the columns that the index reads
   SnapshotNumber usable_from = 0;              // readers of older snapshots cannot use the index
+  std::atomic<AnyTable*> counts{nullptr};      // if the index is ranked: see AnyTable::ranks()
 
   IndexSlot(uint32_t its_position, const Schema& schema, SecondaryIndex its_definition, const detail::TableBase& table)
       : position(its_position),
@@ -167,18 +170,23 @@ class AnyTable : public detail::TableBase {
   void free_slot(uint32_t i) { present_.fetch_and(~(uint64_t{1} << i), std::memory_order_acq_rel); }
 
   StaleEntries& stale() { return stale_; }
-  // The table with the counts of secondary index i (txn/ranks.h), or null if the index is not
-  // ranked. ranked_indexes() has a bit for each ranked index.
-  AnyTable* ranks(uint32_t i) const { return i < ranks_.size() ? ranks_[i] : nullptr; }
-  uint64_t ranked_indexes() const { return ranked_indexes_; }
+  // ranked_indexes() has a bit for each ranked index whose counts writers maintain. An operation
+  // that changes entries reads this set once. ranks() is the table with the counts of index i
+  // (txn/ranks.h). It is null if the index is not ranked, or if its counts are being computed. Then
+  // a write that changes entries of the index is refused.
+  AnyTable* ranks(uint32_t i) const { return index_slot(i).counts.load(std::memory_order_acquire); }
+  uint64_t ranked_indexes() const { return ranked_.load(std::memory_order_acquire); }
   // True if the table has the counts of another table's index.
   bool has_counts() const { return has_counts_; }
   // Called before any transaction can find this table.
+  void mark_counts() { has_counts_ = true; }
+  // From now on, a write that changes entries of index i is refused (kConflict), until set_ranks()
+  // or forget_index() is called.
+  void await_ranks(uint32_t i) { ranked_.fetch_or(uint64_t{1} << i, std::memory_order_acq_rel); }
+  // From now on, writers maintain these counts, which are complete.
   void set_ranks(uint32_t i, AnyTable& counts) {
-    if (ranks_.size() <= i) ranks_.resize(i + 1);
-    ranks_[i] = &counts;
-    ranked_indexes_ |= uint64_t{1} << i;
-    counts.has_counts_ = true;
+    slots_[i].load(std::memory_order_acquire)->counts.store(&counts, std::memory_order_release);
+    await_ranks(i);
   }
   // True if hardware transactions access the table's rows.
   bool regions() const { return regions_; }
@@ -323,8 +331,7 @@ class AnyTable : public detail::TableBase {
   std::atomic<uint64_t> present_{0};
   const bool regions_;
   bool has_counts_ = false;
-  uint64_t ranked_indexes_ = 0;
-  std::vector<AnyTable*> ranks_;  // by index; shorter if the last indexes are not ranked
+  std::atomic<uint64_t> ranked_{0};
   const ElisionPolicy* elision_ = nullptr;
   std::atomic<IndexSlot*> slots_[kSecondaryIndexesMax] = {};
   std::vector<std::unique_ptr<IndexSlot>> all_slots_;  // also of dropped indexes; changed only by add_index() and reset_indexes()

@@ -55,10 +55,21 @@ Status Catalog::make_counts(AnyTable& table, std::vector<std::unique_ptr<AnyTabl
                                       "': the counts need a table named '" + schema.name + "', but this table already exists; rename it");
     Result<std::unique_ptr<AnyTable>> counts = make(schema, table.id() + static_cast<uint32_t>(made->size()));
     if (!counts.ok()) return counts.status();
+    (*counts)->mark_counts();
     table.set_ranks(i, **counts);
     made->push_back(*std::move(counts));
   }
   return {};
+}
+
+// Returns the tables that have the counts of a table's indexes, also those that are left over
+// (Catalog).
+std::vector<AnyTable*> Catalog::counts_of(const AnyTable& table) const {
+  const std::string prefix = rank_table_name(table.id(), "");
+  std::shared_lock lock(mutex_);
+  std::vector<AnyTable*> found;
+  for (auto at = names_.lower_bound(prefix); at != names_.end() && at->first.starts_with(prefix); ++at) found.push_back(at->second);
+  return found;
 }
 
 // Finds the tables of the counts of recovered tables.
@@ -66,6 +77,7 @@ Status Catalog::link_counts() {
   for (const Slot& slot : slots_) {
     if (slot.table == nullptr || slot.table->dropped()) continue;
     AnyTable& table = *slot.table;
+    for (AnyTable* const counts : counts_of(table)) counts->mark_counts();
     for (uint32_t i = 0; i < table.schema().indexes.size(); ++i) {
       const SecondaryIndex& index = table.schema().indexes[i];
       if (!index.ranked) continue;
@@ -74,7 +86,7 @@ Status Catalog::link_counts() {
       if (counts == names_.end() || !storage::difference(counts->second->schema(), schema).empty())
         return Status(Code::kCorrupt, "table '" + table.schema().name + "', index '" + index.name + "': the table '" + schema.name +
                                           "' with its counts is missing");
-      table.set_ranks(i, *counts->second);
+      if (!table.lacks_indexes()) table.set_ranks(i, *counts->second);
     }
   }
   return {};
@@ -112,6 +124,13 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
   std::vector<std::unique_ptr<AnyTable>> made;
   made.push_back(*std::move(first));
   if (Status status = make_counts(*table, &made); !status.ok()) return status;
+  if (Status status = add_new(std::move(made)); !status.ok()) return status;
+  return table;
+}
+
+// Logs the creation of these tables, which have the next ids, and lets transactions find them. The
+// caller holds creation_mutex_.
+Status Catalog::add_new(std::vector<std::unique_ptr<AnyTable>> made) {
   std::vector<std::vector<std::byte>> records(made.size());
   std::map<std::string, AnyTable*, std::less<>> named;
   for (size_t i = 0; i < made.size(); ++i) {
@@ -121,7 +140,11 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
   const std::vector<std::span<const std::byte>> all(records.begin(), records.end());
   const auto add = [&](bool room_alone) {
     std::unique_lock lock(mutex_);
-    if (room_alone) return slots_.reserve(slots_.size() + made.size());
+    if (room_alone) {
+      const size_t needed = slots_.size() + made.size();
+      if (needed > slots_.capacity()) slots_.reserve(std::max(needed, 2 * slots_.size()));
+      return;
+    }
     for (std::unique_ptr<AnyTable>& each : made) slots_.push_back({std::move(each), 0});
     names_.merge(named);
   };
@@ -138,7 +161,7 @@ Result<AnyTable*> Catalog::create(const Schema& schema) {
     throw;
   }
   add(false);
-  return table;
+  return {};
 }
 
 // Appends records, which get the same number, to the log. The caller holds creation_mutex_, so the
@@ -268,31 +291,31 @@ Status Catalog::end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* numb
     const uint32_t version = table.versions().current().version + 1;
     std::vector<std::byte> record;
     encode_dropped_table(table.id(), table.schema().name, &record, version);
-    std::vector<AnyTable*> counts;
+    std::vector<AnyTable*> counts = counts_of(table);
     std::vector<std::vector<std::byte>> records{std::move(record)};
-    for (const uint32_t i : Bits(table.ranked_indexes())) {
-      counts.push_back(table.ranks(i));
-      encode_dropped_table(counts.back()->id(), counts.back()->schema().name, &records.emplace_back(), kDroppedCountsVersion);
-    }
+    for (AnyTable* const each : counts)
+      encode_dropped_table(each->id(), each->schema().name, &records.emplace_back(), kDroppedCountsVersion);
     const std::vector<std::span<const std::byte>> all(records.begin(), records.end());
     dropped = std::move(counts);
     if (Status status = log_records(all, number); !status.ok()) return keep(std::move(status));
     ELIDER_TEST_POINT("catalog.drop_logged");
     std::unique_lock lock(mutex_);
-    const auto drop = [&](AnyTable& one, uint32_t as_version) {
-      slots_[one.id()].dropped_version = as_version;
-      names_.erase(one.schema().name);
-      one.set_usable(false);
-      one.set_dropped(*number);
-    };
-    for (AnyTable* const each : dropped) drop(*each, kDroppedCountsVersion);
-    drop(table, version);
+    for (AnyTable* const each : dropped) forget(*each, kDroppedCountsVersion, *number);
+    forget(table, version, *number);
   } catch (const std::bad_alloc&) {
     return keep(Status(Code::kMemoryLimit, Cause::kMemoryLimit));
   }
   sweep_soon(table);
   for (AnyTable* const each : dropped) sweep_soon(*each);
   return {};
+}
+
+// Drops a table whose removal has been logged. The caller holds mutex_.
+void Catalog::forget(AnyTable& table, uint32_t version, SnapshotNumber number) {
+  slots_[table.id()].dropped_version = version;
+  names_.erase(table.schema().name);
+  table.set_usable(false);
+  table.set_dropped(number);
 }
 
 // Frees the table's memory now, if no thread reads a snapshot. Otherwise, transactions free it
@@ -317,15 +340,14 @@ Status Catalog::begin_index(std::string_view name, const SecondaryIndex& definit
   if (!definition.by_columns)
     return Status::invalid_argument(named + "an index with a key function must be in the schema that creates the table; "
                                             "an index by columns can be created later");
-  if (definition.ranked)
-    return Status::invalid_argument(named + "a ranked index must be in the schema that creates the table; create an index that is not "
-                                            "ranked, or copy the rows into a new table");
   if (table.lacks_indexes())
     return Status::invalid_argument(named + "the table was opened without its indexes (Options::leave_out_indexes)");
   Schema changed = table.schema();
   changed.indexes.push_back(definition);
   if (Status status = storage::check_schema(changed, true); !status.ok()) return status;
   if (Status status = storage::check_names(changed); !status.ok()) return status;
+  if (definition.ranked)
+    if (Status status = check_room(table.schema().name); !status.ok()) return status;
   std::string& new_index = slots_[table.id()].new_index;
   new_index = definition.name;
   try {
@@ -348,6 +370,45 @@ Status Catalog::await_transactions(uint64_t wait_us, const std::string& what) {
                                      " ms; end it, also if it belongs to this thread");
 }
 
+Status Catalog::create_counts(NewIndex* index) {
+  std::lock_guard one_at_a_time(creation_mutex_);
+  const Schema schema = rank_schema(index->table->id(), index->slot->definition.name);
+  if (AnyTable* const left = find_locked(schema.name))
+    if (Status status = drop_counts_locked(*left); !status.ok()) return status;
+  if (Status status = check_room(index->table->schema().name); !status.ok()) return status;
+  Result<std::unique_ptr<AnyTable>> made = make(schema, static_cast<uint32_t>(slots_.size()));
+  if (!made.ok()) return made.status();
+  AnyTable* const counts = made->get();
+  counts->mark_counts();
+  std::vector<std::unique_ptr<AnyTable>> all;
+  all.push_back(*std::move(made));
+  if (Status status = add_new(std::move(all)); !status.ok()) return status;
+  index->counts = counts;
+  return {};
+}
+
+void Catalog::drop_counts(AnyTable& counts) noexcept {
+  try {
+    std::lock_guard one_at_a_time(creation_mutex_);
+    static_cast<void>(drop_counts_locked(counts));
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// The caller holds creation_mutex_.
+Status Catalog::drop_counts_locked(AnyTable& counts) {
+  std::vector<std::byte> record;
+  encode_dropped_table(counts.id(), counts.schema().name, &record, kDroppedCountsVersion);
+  SnapshotNumber number = 0;
+  if (Status status = log_record(record, &number); !status.ok()) return status;
+  {
+    std::unique_lock lock(mutex_);
+    forget(counts, kDroppedCountsVersion, number);
+  }
+  sweep_soon(counts);
+  return {};
+}
+
 Status Catalog::end_index(const NewIndex& index, SnapshotNumber* number) {
   AnyTable& table = *index.table;
   std::lock_guard one_at_a_time(creation_mutex_);
@@ -359,6 +420,7 @@ Status Catalog::end_index(const NewIndex& index, SnapshotNumber* number) {
   std::unique_ptr<storage::SchemaVersions::Version> made = table.versions().prepare(std::move(changed), version);
   if (Status status = log_record(record, number); !status.ok()) return status;
   ELIDER_TEST_POINT("catalog.index_logged");
+  if (index.counts != nullptr) table.set_ranks(AnyTable::slot_of(index.slot->position), *index.counts);
   table.set_index_usable(*index.slot, *number);
   std::unique_lock lock(mutex_);
   table.change_schema(std::move(made), *number);
@@ -372,6 +434,7 @@ void Catalog::cancel_index(const NewIndex& index) noexcept {
     index.table->forget_index(AnyTable::slot_of(index.slot->position));
     slots_[index.table->id()].new_index.clear();
   }
+  if (index.counts != nullptr) drop_counts(*index.counts);
   free_index(index);
 }
 
@@ -406,10 +469,6 @@ Status Catalog::drop_index(std::string_view name, std::string_view index, NewInd
     return Status::invalid_argument("index '" + std::string(index) + "' of table '" + table.schema().name +
                                     "' cannot be dropped, because the table was opened without its indexes "
                                     "(Options::leave_out_indexes)");
-  if (slot->definition.ranked)
-    return Status::invalid_argument("index '" + std::string(index) + "' of table '" + table.schema().name +
-                                    "' cannot be dropped, because it is ranked; copy the rows into a table without it, and drop this "
-                                    "one");
   const uint32_t version = table.versions().current().version + 1;
   std::vector<std::byte> record;
   encode_table(table.id(), changed, &record, version, true);
@@ -421,7 +480,7 @@ Status Catalog::drop_index(std::string_view name, std::string_view index, NewInd
     table.change_schema(std::move(made), *number);
   }
   table.forget_index(AnyTable::slot_of(slot->position));
-  *dropped = {&table, slot};
+  *dropped = {&table, slot, slot->counts.load(std::memory_order_acquire)};
   return {};
 }
 

@@ -17,7 +17,10 @@
 //
 // The counts of a ranked index are in a table of their own (txn/ranks.h), which is created and
 // dropped with the index's table: their records have the same snapshot number, so recovery finds
-// all of them or none. The name of such a table contains the id of the index's table.
+// all of them or none. The name of such a table contains the id of the index's table. If the index
+// is created later, the creation of its counts is logged before the index is; if it is dropped, the
+// removal of its counts is logged after that of the index. So a crash in between leaves counts
+// without an index. They are dropped with the table, or when an index of this name is created.
 //
 // Thread safety: all threads may call all functions; functions for recovery must be called before
 // all others, by one thread.
@@ -92,8 +95,12 @@ class Catalog {
   struct NewIndex {
     AnyTable* table = nullptr;
     IndexSlot* slot = nullptr;
+    AnyTable* counts = nullptr;  // if the index is ranked
   };
   Status begin_index(std::string_view table, const SecondaryIndex& definition, NewIndex* index);
+  // Creates the empty table of the counts of a ranked index. The caller inserts the counts before
+  // it calls end_index(), which lets writers maintain them.
+  Status create_counts(NewIndex* index);
   Status end_index(const NewIndex& index, SnapshotNumber* number);
   void cancel_index(const NewIndex& index) noexcept;
   // Waits until the transactions that began before the call have ended, but not for readers of
@@ -105,6 +112,9 @@ class Catalog {
   // Frees the entries now, if no transaction can use the index. Otherwise, transactions free them
   // when these have ended. If memory is exhausted, the entries are freed with the table.
   void free_index(const NewIndex& index) noexcept;
+  // Drops the counts of an index that has been dropped. No transaction may write to them. If the
+  // removal cannot be logged, they are left over (see above).
+  void drop_counts(AnyTable& counts) noexcept;
 
   // -- recovery -----------------------------------------------------------------------------------
 
@@ -135,6 +145,10 @@ class Catalog {
   Status check_room(const std::string& name, size_t tables = 1) const;
   Result<std::unique_ptr<AnyTable>> make(const Schema& schema, uint32_t id);
   Status make_counts(AnyTable& table, std::vector<std::unique_ptr<AnyTable>>* made);
+  Status add_new(std::vector<std::unique_ptr<AnyTable>> made);
+  std::vector<AnyTable*> counts_of(const AnyTable& table) const;
+  Status drop_counts_locked(AnyTable& counts);
+  void forget(AnyTable& table, uint32_t version, SnapshotNumber number);
   Status link_counts();
   void tell_history(const AnyTable& table);
   AnyTable* find_locked(std::string_view name) const;

@@ -64,17 +64,22 @@ struct TableCounters {
   std::atomic<ConflictedKeys*> conflicted_{nullptr};  // created at the first conflict
 };
 
-// An array that other threads may read while its owner adds entries.
-// The places for entries from kDirect on, which are rare, are allocated with the first of them.
+// An array that other threads may read while its owner adds entries. The places from kDirect on are
+// rarely used. They are allocated in chunks, each with the first of its entries.
 template <class Entry, uint32_t kMax>
 class CounterArray {
  public:
   ~CounterArray() {
-    for (uint32_t i = 0; i < kDirect; ++i) delete entries_[i].load(std::memory_order_relaxed);
-    if (Place* const more = more_.load(std::memory_order_relaxed); more != nullptr) {
-      for (uint32_t i = kDirect; i < kMax; ++i) delete more[i - kDirect].load(std::memory_order_relaxed);
-      delete[] more;
+    for (Place& place : entries_) delete place.load(std::memory_order_relaxed);
+    std::atomic<Chunk*>* const chunks = chunks_.load(std::memory_order_relaxed);
+    if (chunks == nullptr) return;
+    for (uint32_t c = 0; c < kChunks; ++c) {
+      Chunk* const chunk = chunks[c].load(std::memory_order_relaxed);
+      if (chunk == nullptr) continue;
+      for (Place& place : *chunk) delete place.load(std::memory_order_relaxed);
+      delete[] chunk;
     }
+    delete[] chunks;
   }
   Entry& operator[](uint32_t i) {
     if constexpr (kMax > kDirect)
@@ -84,13 +89,16 @@ class CounterArray {
   }
   const Entry* find(uint32_t i) const {
     if (i < kDirect) return entries_[i].load(std::memory_order_acquire);
-    const Place* const more = more_.load(std::memory_order_acquire);
-    return more == nullptr ? nullptr : more[i - kDirect].load(std::memory_order_acquire);
+    const std::atomic<Chunk*>* const chunks = chunks_.load(std::memory_order_acquire);
+    const Chunk* const chunk = chunks == nullptr ? nullptr : chunks[i / kDirect].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : (*chunk)[i % kDirect].load(std::memory_order_acquire);
   }
 
  private:
   using Place = std::atomic<Entry*>;
   static constexpr uint32_t kDirect = kMax < 1024 ? kMax : 1024;
+  static constexpr uint32_t kChunks = (kMax + kDirect - 1) / kDirect;  // the first is not used
+  using Chunk = std::array<Place, kDirect>;
 
   // Creates the entry. Commits call make(), so make() must not fail: if memory is exhausted, it
   // returns a dummy entry whose counts are never reported.
@@ -100,24 +108,28 @@ class CounterArray {
     place.store(entry, std::memory_order_release);
     return *entry;
   }
+  template <class T>
+  static T* make_once(std::atomic<T*>& place, size_t count) {
+    T* made = place.load(std::memory_order_relaxed);
+    if (made == nullptr && (made = new (std::nothrow) T[count]{}) != nullptr) place.store(made, std::memory_order_release);
+    return made;
+  }
   [[gnu::noinline]] Entry& beyond(uint32_t i) {
-    Place* more = more_.load(std::memory_order_relaxed);
-    if (more == nullptr) {
-      more = new (std::nothrow) Place[kMax - kDirect] {};
-      if (more == nullptr) return lost_;
-      more_.store(more, std::memory_order_release);
-    }
-    Entry* const entry = more[i - kDirect].load(std::memory_order_relaxed);
-    return entry != nullptr ? *entry : make(more[i - kDirect]);
+    std::atomic<Chunk*>* const chunks = make_once(chunks_, kChunks);
+    Chunk* const chunk = chunks == nullptr ? nullptr : make_once(chunks[i / kDirect], 1);
+    if (chunk == nullptr) return lost_;
+    Place& place = (*chunk)[i % kDirect];
+    Entry* const entry = place.load(std::memory_order_relaxed);
+    return entry != nullptr ? *entry : make(place);
   }
 
   std::array<Place, kDirect> entries_{};
-  std::atomic<Place*> more_{nullptr};
+  std::atomic<std::atomic<Chunk*>*> chunks_{nullptr};
   Entry lost_;
 };
 
 inline constexpr uint32_t kProceduresMax = 257;  // index 0: procedures without a name
-inline constexpr uint32_t kTablesMax = 65535;
+inline constexpr uint32_t kTablesMax = 1u << 20;
 
 // Counters that are updated only if EngineParts::counted_lookups is set.
 struct LookupCounters {

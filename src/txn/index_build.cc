@@ -116,6 +116,22 @@ Status fill_index(Workers& workers, AnyTable& table, uint32_t i, BuildProgress p
 
 namespace {
 
+constexpr size_t kEntriesAtOnce = 4096;  // between two moments at which memory can be reclaimed
+
+// A copy of an entry of an index by columns.
+class EntryCopy {
+ public:
+  void keep(const AnyTable::Entry& entry) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(entry.value.entry());
+    copy_.assign(begin, begin + sizeof(KeyBytes) + entry.value.entry()->size);
+  }
+  // Null before keep() is called.
+  const KeyBytes* bytes() const { return copy_.empty() ? nullptr : reinterpret_cast<const KeyBytes*>(copy_.data()); }
+
+ private:
+  std::vector<std::byte> copy_;
+};
+
 // Compares the entries of a unique index that have the same value.
 class UniqueCheck {
  public:
@@ -126,14 +142,13 @@ class UniqueCheck {
   // Visits a portion of the index. Returns false at the end, or if *status has been set. The worker
   // must be inside the epoch, and may leave it between two calls.
   bool next(Status* status) {
-    constexpr size_t kEntriesAtOnce = 4096;
     size_t visited = 0;
     bool more = false;
     row_before_ = nullptr;
-    table_.for_each_entry_from(i_, from_.empty() ? nullptr : bytes_of(from_), [&](const AnyTable::Entry& entry) {
+    table_.for_each_entry_from(i_, from_.bytes(), [&](const AnyTable::Entry& entry) {
       const bool same = has_value_before(entry);
       if (++visited > kEntriesAtOnce && !same) {
-        keep(&from_, entry);
+        from_.keep(entry);
         more = true;
         return false;
       }
@@ -145,20 +160,15 @@ class UniqueCheck {
   }
 
  private:
-  static const KeyBytes* bytes_of(const std::vector<std::byte>& copy) { return reinterpret_cast<const KeyBytes*>(copy.data()); }
-  static void keep(std::vector<std::byte>* copy, const AnyTable::Entry& entry) {
-    const auto* const begin = reinterpret_cast<const std::byte*>(entry.value.entry());
-    copy->assign(begin, begin + sizeof(KeyBytes) + entry.value.entry()->size);
-  }
   KeyRef key_before() const { return table_.byte_keys() ? KeyRef(row_before_->key(table_.layout())) : KeyRef(number_before_); }
   void remember(const AnyTable::Entry& entry) {
-    keep(&before_, entry);
+    before_.keep(entry);
     row_before_ = AnyTable::as_row(entry.handle);
     if (!table_.byte_keys()) number_before_ = entry.key.number();
   }
   bool has_value_before(const AnyTable::Entry& entry) const {
     return row_before_ != nullptr &&
-           columns_.tuple_of(*bytes_of(before_), key_before()) == columns_.tuple_of(*entry.value.entry(), entry.key) &&
+           columns_.tuple_of(*before_.bytes(), key_before()) == columns_.tuple_of(*entry.value.entry(), entry.key) &&
            !columns_.has_null(*entry.value.entry(), entry.key);
   }
   bool matches(Row* row, KeyRef key, const KeyBytes& entry) const {
@@ -172,7 +182,7 @@ class UniqueCheck {
     for (Spin spin;; spin.wait()) {
       const LockedRow first(table_.layout(), row_before_);
       if (first.outcome() == Outcome::kBusy) continue;
-      if (!first.present() || !matches(row_before_, key_before(), *bytes_of(before_))) return remember(entry), Status();
+      if (!first.present() || !matches(row_before_, key_before(), *before_.bytes())) return remember(entry), Status();
       const LockedRow second(table_.layout(), row);
       if (second.outcome() == Outcome::kBusy) continue;
       if (!second.present() || !matches(row, entry.key, *entry.value.entry())) return {};
@@ -187,7 +197,7 @@ class UniqueCheck {
   const uint32_t i_;
   const ColumnIndex& columns_;
   const std::unique_ptr<std::byte[]> image_;
-  std::vector<std::byte> from_, before_;
+  EntryCopy from_, before_;
   Row* row_before_ = nullptr;  // valid while the worker stays inside the epoch
   Key number_before_ = 0;
 };
@@ -204,6 +214,38 @@ Status check_unique_index(Workers& workers, AnyTable& table, uint32_t i) {
     more = check.next(&status);
   }
   return status;
+}
+
+Status count_entries(Workers& workers, AnyTable& table, uint32_t i, RankBuilder* counts) {
+  const WorkerLoan worker = lend_worker(workers);
+  if (worker == nullptr) return no_worker(table);
+  const auto image = std::make_unique_for_overwrite<std::byte[]>(table.layout().column_image_bytes());
+  // Other writes may lock the row.
+  const auto live = [&](const AnyTable::Entry& entry) {
+    Row* const row = AnyTable::as_row(entry.handle);
+    for (Spin spin;; spin.wait()) {
+      const LockedRow locked(table.layout(), row);
+      if (locked.outcome() == LockedRow::Outcome::kBusy) continue;
+      return locked.present() && table.has_index_value(i, reclaim::image_locked(table, row, i, image.get()), entry.key, entry.value);
+    }
+  };
+  EntryCopy from;
+  for (bool more = true; more;) {
+    const Inside inside(*worker);
+    size_t visited = 0;
+    more = false;
+    table.for_each_entry_from(i, from.bytes(), [&](const AnyTable::Entry& entry) {
+      if (++visited > kEntriesAtOnce) {
+        from.keep(entry);
+        more = true;
+        return false;
+      }
+      if (live(entry)) counts->add(detail::bytes_of(KeyRef(entry.value.entry())));
+      return true;
+    });
+  }
+  counts->finish();
+  return {};
 }
 
 }  // namespace elider::txn

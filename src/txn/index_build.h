@@ -9,8 +9,12 @@
 //     entry of the row's committed value.
 // (4) If the index is unique, the call waits again, for the transactions that began before step 3
 //     ended, and then looks for two rows with the same value (check_unique_index).
-// (5) The new schema is logged with snapshot number n, and readers of n and of later snapshots can
-//     use the index.
+// (5) If the index is ranked, its counts are computed. From now on, writes that change entries of
+//     the index are refused (AnyTable::await_ranks). The call waits for the transactions that began
+//     before, so the live entries do not change any more. It counts them (count_entries) and
+//     inserts the counts into their table.
+// (6) The new schema is logged with snapshot number n, and readers of n and of later snapshots can
+//     use the index. Writers maintain the counts, if there are any.
 //
 // Invariant after step 3: the index contains an entry for the committed value of each row.
 // - A row that a writer has changed since step 2 has the writer's entry.
@@ -34,6 +38,7 @@
 #include "base/worker.h"
 #include "elider/function_ref.h"
 #include "txn/any_table.h"
+#include "txn/ranks.h"
 
 namespace elider::txn {
 
@@ -50,5 +55,9 @@ Status fill_index(Workers& workers, AnyTable& table, uint32_t i, BuildProgress p
 //   kDuplicateKey     two rows have the same value; the message contains it, and both keys
 //   kMemoryLimit      no worker is free
 Status check_unique_index(Workers& workers, AnyTable& table, uint32_t i);
+
+// Computes the counts of index i from its live entries, which must not change during the call.
+//   kMemoryLimit      no worker is free
+Status count_entries(Workers& workers, AnyTable& table, uint32_t i, RankBuilder* counts);
 
 }  // namespace elider::txn

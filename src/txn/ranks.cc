@@ -50,8 +50,9 @@ void RankKey::set(uint32_t level, Bytes boundary, bool after) {
 }
 
 Ranks::Ranks(Transaction& txn, AnyTable& table, uint32_t index)
-    : txn_(txn), table_(&table), ranks_(table.ranks(index)), index_(index), none_of_table_(table.layout().none()),
-      none_(ranks_.base()->layout().none()), rows_(ranks_.base()->layout().of_columns(kRowsColumn)) {}
+    : txn_(txn), table_(&table), ranks_(table.ranks(index)), index_(index), position_(table.index_slot(index).position),
+      none_of_table_(table.layout().none()), none_(ranks_.base()->layout().none()),
+      rows_(ranks_.base()->layout().of_columns(kRowsColumn)) {}
 
 // An entry e has at most kRankedEntryBytesMax bytes, so e < at if and only if e is less than the
 // bound of that many bytes of `at` and a zero byte.
@@ -78,7 +79,7 @@ Status Ranks::scan(const LevelScan& how, Visit visit) {
 Status Ranks::scan_entries(const Bound& from, const Bound& to, bool reverse, uint64_t limit, FunctionRef<bool(Bytes)> visit) {
   const ScanOptions options{.limit = limit, .reverse = reverse, .columns = ColumnsRef(&none_of_table_)};
   const detail::EntryRange range(detail::KeyRefRange(from.at.ref(), to.at.ref(), to.end));
-  return txn_.do_scan_index({table_, index_}, range, options, [&](detail::KeyRef, uint64_t entry, RawView) {
+  return txn_.do_scan_index({table_, position_}, range, options, [&](detail::KeyRef, uint64_t entry, RawView) {
     return visit(detail::bytes_of(detail::KeyRef(reinterpret_cast<const detail::KeyBytes*>(entry))));
   });
 }

@@ -152,7 +152,7 @@ class Ranks {
 
   Transaction& txn_;
   const TableRef table_, ranks_;
-  const uint32_t index_;
+  const uint32_t index_, position_;  // the index's slot, and its IndexRef::position
   const detail::ColumnSet& none_of_table_;
   const detail::ColumnSet& none_;
   const detail::ColumnSet& rows_;

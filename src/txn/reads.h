@@ -82,7 +82,7 @@ class Reads : public TransactionBase {
   [[gnu::always_inline]] inline Status look_at_row(TableType& table, Row* row, KeyRef key, const ColumnSet& set, bool blocks,
                                                    std::byte* image, detail::ImageHeader* header, RawView* view) {
     if (blocks) [[unlikely]] {
-      *header = {row, key, 0, 0, static_cast<uint16_t>(table.id() + 1), table.layout().row_bytes(), generation()};
+      *header = {row, key, 0, 0, table.id() + 1, table.layout().row_bytes(), generation()};
       Status status;
       if (derived().view_block(table, row, header, view, &status, [&](size_t) { return image; })) return status;
       *view = RawView(image, header);
@@ -119,7 +119,7 @@ class Reads : public TransactionBase {
     constexpr size_t kHeaderBytes = (sizeof(detail::ImageHeader) + 15) / 16 * 16;
     if (table.layout().group(0).block) [[unlikely]] {
       auto* header = new (arena_.allocate(kHeaderBytes)) detail::ImageHeader{
-        row, key, 0, 0, static_cast<uint16_t>(table.id() + 1), table.layout().row_bytes(), generation()};
+        row, key, 0, 0, table.id() + 1, table.layout().row_bytes(), generation()};
       arena_.mark_when_cleared();  // the block may be reclaimed after the transaction
       Status status;
       std::byte* copy = nullptr;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -55,6 +56,7 @@ class IndexBuildTest : public DatabaseTest {
   static SecondaryIndex by_shelf(bool unique = false) {
     return SecondaryIndex::of_columns("by_shelf", {"shelf", descending("price")}, unique);
   }
+  static SecondaryIndex ranked_by_shelf() { return SecondaryIndex::ranked_of_columns("by_shelf", {"shelf", descending("price")}); }
   Status update(Key key, const std::function<void(Item&)>& change) {
     return db_.run([&](Transaction& txn) { return txn.update(items_, key, {}, change); });
   }
@@ -330,6 +332,56 @@ TEST_P(IndexBuildBesideTest, RowsChangeMeanwhile) {
   EXPECT_GE(portions, 3);
   expect_complete("by_shelf");
   db_.collect_garbage();
+  EXPECT_OK(db_.verify());
+}
+
+// While the counts of a ranked index are computed, a write that changes its entries conflicts, and
+// other writes do not.
+TEST_P(IndexBuildBesideTest, EntriesDoNotChangeWhileTheyAreCounted) {
+  fill(2000);
+  Status other, changed, inserted, removed;
+  TestPoints::on("index_build.counting", [&] {
+    std::thread([&] {
+      const RunPolicy twice{.attempts_max = 2};
+      other = update(6, [](Item& row) { row.stock = 9; });
+      changed = db_.run([&](Transaction& txn) { return txn.update(items_, 7, {}, [](Item& row) { row.shelf = 78; }); }, twice);
+      inserted = db_.run([&](Transaction& txn) { return txn.insert(items_, 4000, item(4000)); }, twice);
+      removed = db_.run([&](Transaction& txn) { return txn.remove(items_, 8); }, twice);
+    }).join();
+  });
+  ASSERT_OK(db_.create_index("items", ranked_by_shelf()));
+  EXPECT_OK(other);
+  for (const Status& refused : {changed, inserted, removed}) EXPECT_REFUSED(Code::kDeadline, "write locked", refused);
+  EXPECT_OK(update(7, [](Item& row) { row.shelf = 78; }));
+  read(db_, [&](Transaction& txn) {
+    EXPECT_EQ(*txn.count(*db_.index(items_, "by_shelf"), ColumnRange()), 2000u);
+    EXPECT_EQ(*txn.rank(*db_.index(items_, "by_shelf"), Key{7}), 1999u);
+  });
+  expect_complete("by_shelf");
+  EXPECT_OK(db_.verify());
+}
+
+// Without the wait, the counts would lack the row that an earlier transaction inserts.
+TEST_P(IndexBuildBesideTest, CountingWaitsForEarlierWriters) {
+  fill(500);
+  std::optional<ActiveTransaction> writer;
+  Status written;
+  TestPoints::on("index_build.filled", [&] {
+    std::thread([&] {
+      writer = begin(db_);
+      written = (*writer)->insert(items_, 3000, item(3000));
+    }).join();
+  });
+  std::atomic<bool> counted{false};
+  TestPoints::on("index_build.counted", [&] { counted = true; });
+  beside([&] { EXPECT_OK(db_.create_index("items", ranked_by_shelf())); });
+  EXPECT_TRUE(!counted || ELIDER_MUTANT(kCountAtOnce)) << "the writer is still open";
+  EXPECT_OK(written);
+  const Status committed = writer->commit();
+  join();
+  read(db_, [&](Transaction& txn) {
+    EXPECT_EQ(*txn.count(*db_.index(items_, "by_shelf"), ColumnRange()), committed.ok() ? 501u : 500u);
+  });
   EXPECT_OK(db_.verify());
 }
 

@@ -123,7 +123,7 @@ TEST_P(OpenFolderTest, ASchemaWithAnIndexThatTheTableLacksIsAMismatch) {
     ASSERT_OK(database.create_table(account_schema(GetParam().key_index)));
   }
   options_.schemas = {indexed_account_schema(GetParam().key_index)};
-  EXPECT_REFUSED(Code::kSchemaMismatch, "only an index by columns that is not ranked can be added", Database::open(options_));
+  EXPECT_REFUSED(Code::kSchemaMismatch, "only an index by columns can be added", Database::open(options_));
   options_.schemas = {grouped_account_schema(GetParam().key_index)};
   EXPECT_REFUSED(Code::kSchemaMismatch, "column 'balance' has column group 0 in the table, but 1 in the program's description",
                  Database::open(options_));

@@ -54,6 +54,9 @@ class RankedIndexTest : public DatabaseTest {
     for (int shift = 56; shift >= 0; shift -= 8) entry.push_back(static_cast<char>(key >> shift & 0xff));
     return entry;
   }
+  Status txn_count(const Index<Player>& index) {
+    return db_.run([&](Transaction& txn) { return txn.count(index, ColumnRange()).status(); });
+  }
   // Both kinds of transactions see the same.
   template <class Body>
   void in_both(Body&& body) {
@@ -339,6 +342,58 @@ TEST_P(RankedIndexTest, CountsAreBuiltFromEntries) {
     }));
   EXPECT_OK(db_.verify());
   in_both([&](Transaction& txn) { EXPECT_EQ(*txn.rank(by_score_, 1000), 1999u); });
+}
+
+// A ranked index of an existing table, and one that comes back under its name.
+TEST_P(RankedIndexTest, ARankedIndexIsCreatedAndDropped) {
+  fill();
+  const SecondaryIndex by_team = SecondaryIndex::ranked_of_columns("by_team", {"team", descending("score")});
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_OK(db_.create_index("players", by_team));
+    const auto index = db_.index(players_, "by_team");
+    ASSERT_OK(index);
+    const auto expect = [&](uint64_t in_team_1, uint64_t rank_of_1) {
+      in_both([&](Transaction& txn) {
+        EXPECT_EQ(*txn.count(*index, prefix(1)), in_team_1);
+        EXPECT_EQ(*txn.rank(*index, Key{1}), 1000 + rank_of_1);
+      });
+    };
+    expect(1000, 999);
+    transact(db_, [&](Transaction& txn) {
+      ASSERT_OK(txn.update(players_, 1000, {}, [](Player& player) { player.team = 2; }));
+      ASSERT_OK(txn.insert(players_, kPlayers + 1, Player{1, 7, 0}));
+      ASSERT_OK(txn.remove(players_, 10));
+    });
+    expect(999, 998);
+    EXPECT_OK(db_.verify());
+    ASSERT_OK(db_.drop_index("players", "by_team"));
+    EXPECT_CODE(Code::kInvalidArgument, txn_count(*index));
+    transact(db_, [&](Transaction& txn) {
+      ASSERT_OK(txn.update(players_, 1000, {}, [](Player& player) { player.team = 1; }));
+      ASSERT_OK(txn.remove(players_, kPlayers + 1));
+      ASSERT_OK(txn.insert(players_, 10, Player{1, 10, 0}));
+    });
+    const std::string counts = txn::rank_table_name(players_.base()->id(), "by_team");
+    for (const auto& table : db_.statistics().tables) EXPECT_NE(table.name, counts);
+  }
+  EXPECT_OK(db_.verify());
+  in_both([&](Transaction& txn) { EXPECT_EQ(*txn.rank(by_score_, 40), kPlayers - 41); });
+}
+
+TEST_P(RankedIndexTest, ARankedIndexThatCannotBeCreatedLeavesNothing) {
+  fill(400);
+  SecondaryIndex by_team = SecondaryIndex::ranked_of_columns("by_team", {"team"}, true);
+  EXPECT_REFUSED(Code::kDuplicateKey, "by_team", db_.create_index("players", by_team));
+  const size_t tables = db_.statistics().tables.size();
+  TestPoints::on("index_build.counts_inserted", [] { throw std::runtime_error("a fault"); });
+  by_team.unique = false;
+  EXPECT_THROW(static_cast<void>(db_.create_index("players", by_team)), std::runtime_error);
+  TestPoints::clear();
+  EXPECT_EQ(db_.statistics().tables.size(), tables);
+  transact(db_, [&](Transaction& txn) { ASSERT_OK(txn.update(players_, 1, {}, [](Player& player) { player.team = 2; })); });
+  ASSERT_OK(db_.create_index("players", by_team));
+  in_both([&](Transaction& txn) { EXPECT_EQ(*txn.count(*db_.index(players_, "by_team"), prefix(2)), 134u); });
+  EXPECT_OK(db_.verify());
 }
 
 // A procedure in pieces cannot change the counts, because its declaration does not include them.

@@ -29,7 +29,10 @@ class RankedIndexFolderTest : public DataFolderTest {
     return schema.column("score", &Player::score).column("games", &Player::games).ranked_index("by_score", {descending("score")});
   }
   static void fill(Database& db, Key first, Key last) {
-    auto table = db.create_table(players());
+    if (first == 0) {
+      ASSERT_OK(db.create_table(players()));
+    }
+    const auto table = db.table<Player>("players");
     ASSERT_OK(table);
     for (Key begin = first; begin < last; begin += 250)
       transact(db, [&](Transaction& txn) {
@@ -153,6 +156,60 @@ TEST_P(RankedIndexFolderTest, ACheckpointBesideWritersHasCountsThatFit) {
   }
   auto db = open();
   EXPECT_OK(db.verify());
+}
+
+// A crash after each step of create_index() and drop_index() leaves a folder that opens, with the
+// index and its counts or without the index. The index can then be created, and the table dropped.
+TEST_P(RankedIndexFolderTest, EveryStepOfCreatingAndDroppingIsRecovered) {
+  const SecondaryIndex by_games = SecondaryIndex::ranked_of_columns("by_games", {"games", "score"});
+  std::vector<std::string> copies;
+  {
+    auto db = open();
+    fill(db, 0, 500);
+    const auto copy = [&](const std::string& step) {
+      ASSERT_OK(db.wait_durable());
+      std::filesystem::copy(folder_ / "data", folder_ / step);
+      copies.push_back(step);
+    };
+    for (const char* const step :
+         {"index_build.counted", "index_build.counts_inserted", "catalog.index_logged", "catalog.index_drop_logged"})
+      TestPoints::on(step, [&copy, step] { copy(step); });
+    ASSERT_OK(db.create_index("players", by_games));
+    copy("created");
+    fill(db, 500, kPlayers);
+    ASSERT_OK(db.drop_index("players", "by_games"));
+    copy("dropped");
+    TestPoints::clear();
+  }
+  EXPECT_EQ(copies.size(), 6u);
+  for (const std::string& step : copies) {
+    SCOPED_TRACE(step);
+    const bool has = step == "catalog.index_logged" || step == "created";
+    const uint64_t rows = step.find("drop") != std::string::npos ? kPlayers : 500;
+    for (int round = 0; round < 2; ++round) {
+      auto opened = Database::open(options_for(folder_ / step));
+      ASSERT_OK(opened);
+      Database& db = *opened;
+      expect(db, rows);
+      const auto table = db.table<Player>("players");
+      ASSERT_OK(table);
+      auto index = db.index(*table, "by_games");
+      EXPECT_EQ(index.ok(), has || round == 1) << index.status().message();
+      if (!index.ok()) {
+        ASSERT_OK(db.create_index("players", by_games));
+        index = db.index(*table, "by_games");
+      }
+      transact(db, [&](Transaction& txn) { ASSERT_OK(txn.put(*table, 3, Player{3, 5})); });
+      read(db, [&](Transaction& txn) {
+        EXPECT_EQ(*txn.count(*index, ColumnRange()), rows);
+        EXPECT_EQ(*txn.rank(*index, 3), rows - 1);
+      });
+      EXPECT_OK(db.verify());
+      if (round == 0) continue;
+      ASSERT_OK(db.drop_table("players"));
+      EXPECT_EQ(db.statistics().tables.size(), 0u) << "also the counts";
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Changes of tables and columns in data folders: after opening again, at an earlier number, beside
 // checkpoints, and in programs of two versions that take turns.
+
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -465,6 +467,41 @@ TEST_P(SchemaChangeFolderTest, ProgramsOfTwoVersionsTakeTurns) {
   Database db = open();
   EXPECT_EQ(all_of(db), "orders(customer note state) 1 \"one\" null \"new\" 2 \"one\" null \"new\" 3 \"two\" null \"sent\" 4 \"two\" null "
                         "\"sent\"; ");
+}
+
+// More tables than 16 bits can number.
+class ManyTablesTest : public SchemaChangeFolderTest {};
+INSTANTIATE_TEST_SUITE_P(Policies, ManyTablesTest, testing::Values(durable_combinations_of_occ().front()), combination_name);
+
+TEST_P(ManyTablesTest, TheLastOfManyTablesIsLikeTheFirst) {
+  constexpr uint32_t kTables = 66'000;
+  {
+    Database db = open();
+    for (uint32_t i = 0; i < kTables; ++i) ASSERT_OK(db.create_table(orders("orders_" + std::to_string(i))));
+    for (const uint32_t i : {0u, 463u, 464u, 1024u, kTables - 1}) put(db, "orders_" + std::to_string(i), i, "Ada");
+    ASSERT_OK(db.rename_column("orders_65999", "note", "remark"));
+  }
+  Database db = open();
+  ASSERT_EQ(db.tables().size(), kTables);
+  const auto table = db.described_table("orders_65999");
+  ASSERT_OK(table);
+  RowBuilder row(*table);
+  transact(db, [&](Transaction& txn) {
+    const auto view = txn.get(*table, kTables - 1);
+    ASSERT_OK(view);
+    EXPECT_EQ(*view->get<std::string>("customer"), "Ada");
+    ASSERT_OK(txn.update(*table, kTables - 1, row, [](RowBuilder& change) { change.set("remark", "x"); }));
+  });
+  const auto first = db.described_table("orders_463");
+  ASSERT_OK(first);
+  EXPECT_EQ(first->row_schema().column(1).name, "note");
+  std::map<std::string, uint64_t> rows;
+  for (const auto& one : db.statistics().tables)
+    if (one.rows != 0) rows[one.name] = one.rows;
+  // Modulo 65,536, table 65,999 would be table 463.
+  const std::map<std::string, uint64_t> expected{
+      {"orders_0", 1}, {"orders_463", 1}, {"orders_464", 1}, {"orders_1024", 1}, {"orders_65999", 1}};
+  EXPECT_EQ(rows, expected);
 }
 
 }  // namespace

@@ -126,13 +126,19 @@ TEST_P(ColumnIndexStressTest, IndexesComeAndGo) {
       while (!stop) EXPECT_OK(db_.run([&](Transaction& txn) { return transfer(txn, row, mine); }));
     });
   for (uint64_t round = 0; round < scaled(20); ++round) {
-    const bool unique = round % 3 == 0;
     const std::string name = "new" + std::to_string(round % 5);
-    ASSERT_OK(db_.create_index("purses", unique ? SecondaryIndex::of_columns(name, {"owner", "amount"}, true)
-                                                : SecondaryIndex::of_columns(name, {descending("amount"), "region"}, false)));
+    const std::vector<IndexColumn> columns{descending("amount"), "region"};
+    const SecondaryIndex definition = round % 3 == 0   ? SecondaryIndex::of_columns(name, {"owner", "amount"}, true)
+                                      : round % 3 == 1 ? SecondaryIndex::ranked_of_columns(name, columns)
+                                                       : SecondaryIndex::of_columns(name, columns);
+    ASSERT_OK(db_.create_index("purses", definition));
     const auto index = db_.index(purses_, name);
     ASSERT_OK(index);
     EXPECT_OK(db_.run_read_only([&](Transaction& txn) { return look(txn, *index); }));
+    EXPECT_OK(db_.run_read_only([&](Transaction& txn) {
+      const auto rows = txn.count(*index, ColumnRange());
+      return !rows.ok() ? rows.status() : *rows == kPurses ? Status() : Status(Code::kCorrupt, std::to_string(*rows) + " rows are counted");
+    }));
     // The writers never pause, so a transaction that reads all rows may have to give up.
     const Status looked = db_.run([&](Transaction& txn) { return look(txn, *index); }, {.attempts_max = 20});
     EXPECT_TRUE(looked.ok() || looked.code() == Code::kDeadline) << looked.message();

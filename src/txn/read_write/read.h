@@ -79,7 +79,7 @@ template <class Sync, class Claims>
                                                                                   detail::ImageHeader* header) {
   const uint32_t groups = set.read_groups;
   *header = {row, key, read_index_of(table), static_cast<uint8_t>(groups), 0, table.layout().row_bytes(), this->generation()};
-  if constexpr (Claims::kViewsNameTables) header->table = static_cast<uint16_t>(table.id() + 1);
+  if constexpr (Claims::kViewsNameTables) header->table = table.id() + 1;
   if constexpr (!kClaimsInRegions<Purpose::kRead>)
     if (groups == 1 && writes_.empty()) [[likely]] {
       if (Status status = claim_groups<Purpose::kRead>(table, row, key, groups); !status.ok()) [[unlikely]] return status;

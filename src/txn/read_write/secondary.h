@@ -183,7 +183,8 @@ Status BufferedWrites<Sync, Claims>::index_update(TableType& table, Row* row, Ke
     if (table.same_value(i, new_values[i], old_values[i])) continue;
     if (Status status = index_add(table, row, key, i, &old_values[i], new_values[i]); !status.ok()) return status;
   }
-  if ((affected & table.ranked_indexes()) != 0) [[unlikely]] return change_ranks(table, key, affected, old_values, new_values);
+  if (const uint64_t ranked = affected & table.ranked_indexes(); ranked != 0) [[unlikely]]
+    return change_ranks(table, key, ranked, old_values, new_values);
   return {};
 }
 
