@@ -96,7 +96,10 @@ class _Attempt:
                 try:
                     txn.commit(durability=attempts._durability)
                 except Conflict:
-                    return False if attempts._last_failed() else True
+                    if attempts._last_failed():
+                        attempts._done = True
+                        raise
+                    return False  # the loop goes on
             attempts._done = True
             return False
         conflicted = txn._failed()

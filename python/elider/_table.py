@@ -87,7 +87,8 @@ class Table(_elider.Table[K, R]):
 
         Raises DuplicateKey if a key exists, and InvalidArgument if a value does not fit its column.
         """
-        return _elider.load(self, source, key or self.key_name, replace, rows_per_transaction, progress)
+        names = self.key_names if key is None else [key] if isinstance(key, str) else list(key)
+        return _elider.load(self, source, names, replace, rows_per_transaction, progress)
 
     def scan(self, *, columns: list[str] | None = None, batch_rows: int = 65_536) -> Scan:
         """Return a stream of all rows for pyarrow.table(), polars.from_arrow(), duckdb and others.
@@ -101,7 +102,7 @@ class Table(_elider.Table[K, R]):
         >>> pyarrow.table(points.scan()).to_pylist()
         [{'key': 7, 'x': 1}]
         """
-        return _elider.scan(self, self.key_name, columns, batch_rows)
+        return Scan(self, columns, batch_rows)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)

@@ -84,7 +84,7 @@ ExportedColumn exported(std::string name, RowType type, bool nullable, uint8_t s
   column.type = type;
   column.nullable = nullable;
   column.format = format_of(type);
-  if (type == RowType::kDecimal) column.format += "18," + std::to_string(scale);
+  if (type == RowType::kDecimal) column.format += "19," + std::to_string(scale);
   if (type == RowType::kBool) column.layout = Layout::kBits;
   else if (fixed_bytes_of(type) == 0) column.layout = Layout::kVariable;
   else column.bytes = type == RowType::kDecimal ? 16 : fixed_bytes_of(type);

@@ -256,8 +256,10 @@ std::pair<nb::object, SnapshotNumber> call(const std::shared_ptr<Core>& core, nb
       throw error;
     }
     result = nb::steal(returned);
-    if (PyCoro_CheckExact(returned))
+    if (returned != Py_None && type_text(result) == "coroutine") {
+      result.attr("close")();
       throw nb::type_error("a procedure must not be a coroutine function: it could not be repeated after a conflict");
+    }
     return txn->failed();
   });
   return {std::move(result), number};

@@ -137,6 +137,7 @@ class Items : public Child {
   }
 
   nb::object next() {
+    if (core->forked() || !core->open) check_open(*core);
     if (fetching_) raise(Code::kInvalidArgument, "the iterator is in use by another thread");
     if (at_ == count_ && !fetch()) throw nb::stop_iteration();
     const RawView& view = page_[at_++];
