@@ -18,10 +18,10 @@ def _short(value: Any) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
 
 
-def cells(table: Table[Any, Any]) -> tuple[list[str], list[list[str]]]:
+def cells(table: Table[Any, Any], count: int = _ROWS) -> tuple[list[str], list[list[str]]]:
     names = list(table.columns) or ["value"]
     rows = []
-    for key, row in table.head(_ROWS):
+    for key, row in table.head(count):
         values = [row] if isinstance(row, bytes) else [row.get(n) if isinstance(row, dict) else getattr(row, n, None) for n in names]
         rows.append([_short(key)] + [_short(value) for value in values])
     return ["key", *names], rows

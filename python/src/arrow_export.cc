@@ -214,7 +214,7 @@ class Stream : public Child {
     if (!active_) return done_ ? std::string() : "the stream has ended: the database was closed";
     auto owner = std::make_unique<ExportedArray>();
     owner->columns.resize(columns_.size());
-    for (size_t i = 0; i < columns_.size(); ++i) owner->columns[i].begin(columns_[i], batch_rows_);
+    for (size_t i = 0; i < columns_.size(); ++i) owner->columns[i].begin(columns_[i], std::min<size_t>(batch_rows_, 1 << 16));
     const Result<size_t> rows = read(owner->columns);
     if (!rows.ok()) return rows.status().message();
     if (*rows == 0) {
@@ -418,6 +418,7 @@ void end_capsule(PyObject* capsule) {
 nb::object scan(nb::handle table_object, std::vector<std::string> key_names, nb::handle chosen, size_t batch_rows) {
   Table& table = nb::cast<Table&>(table_object);
   check_outside(*table.core, "scan()");
+  const InUse in_use(*table.core);
   if (batch_rows < 1 || batch_rows > size_t{1} << 24) raise(Code::kInvalidArgument, "batch_rows must be from 1 to 16777216");
   std::vector<ExportedColumn> columns;
   if (table.keys.form() == KeyCodec::Form::kTuple) {

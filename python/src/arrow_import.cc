@@ -355,6 +355,7 @@ class Loader {
 size_t load(nb::handle table_object, nb::handle source, std::vector<std::string> key_names, bool replace, size_t rows_a_transaction, nb::object progress) {
   Table& table = nb::cast<Table&>(table_object);
   check_outside(*table.core, "load()");
+  const InUse in_use(*table.core);
   if (rows_a_transaction < 1 || rows_a_transaction > 10'000'000) raise(Code::kInvalidArgument, "rows_per_transaction must be from 1 to 10000000");
   if (!nb::hasattr(source, "__arrow_c_stream__"))
     raise(Code::kInvalidArgument, "load() takes an object with the Arrow stream interface (__arrow_c_stream__), such as a table of pyarrow, "

@@ -34,7 +34,7 @@ struct Core : std::enable_shared_from_this<Core> {
   uint32_t generation = 0;   // of the process, see process_generation()
   int running = 0;           // procedures that are running
   int blocks = 0;            // `with` blocks that are open
-  std::atomic<int> unlocked = 0;  // calls that have released the GIL
+  std::atomic<int> unlocked = 0;  // calls that use the database, also without the GIL
   std::mutex mutex;          // protects `children`
   std::set<Child*> children;
 
@@ -73,6 +73,21 @@ class RunsHere {
  private:
   Core& core_;
   RunsHere* const outer_;
+};
+
+// Marks that a call uses the database, so that Python code that the call runs cannot close it.
+class InUse {
+ public:
+  explicit InUse(Core& core) : core_(core) {
+    if (core.forked() || !core.open) [[unlikely]] check_open(core);
+    core.unlocked.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~InUse() { core_.unlocked.fetch_sub(1, std::memory_order_relaxed); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  Core& core_;
 };
 
 // Releases the GIL. The database cannot be closed meanwhile.

@@ -137,7 +137,7 @@ class Items : public Child {
   }
 
   nb::object next() {
-    if (core->forked() || !core->open) check_open(*core);
+    const InUse in_use(*core);
     if (fetching_) raise(Code::kInvalidArgument, "the iterator is in use by another thread");
     if (at_ == count_ && !fetch()) throw nb::stop_iteration();
     const RawView& view = page_[at_++];
@@ -227,6 +227,7 @@ nb::object make_items(nb::object table_object, nb::object txn_object, nb::object
   Txn* const txn = txn_object.is_valid() ? nb::cast<Txn*>(txn_object) : nullptr;
   if (txn != nullptr) txn->use(*table);
   else check_outside(*table->core, "items()");
+  const InUse in_use(*table->core);
   ScanOptions options;
   options.limit = limit_of(limit);
   options.reverse = reverse;

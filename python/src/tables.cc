@@ -17,6 +17,7 @@ void apply(Target target, const char* what, bool read_only, nb::handle key, F&& 
 
 // Reads a row. Returns an invalid object if the key does not exist.
 nb::object read(Target target, const char* what, nb::handle key) {
+  const InUse in_use(*target.table.core);
   EngineKey engine_key;
   target.table.keys.encode(key, &engine_key);
   nb::object row;
@@ -61,6 +62,7 @@ bool contains(Target target, nb::handle key) {
 }
 
 void write(Target target, const char* what, nb::handle key, nb::handle row, bool replaces) {
+  const InUse in_use(*target.table.core);
   EngineKey engine_key;
   target.table.keys.encode(key, &engine_key);
   RowCodec::Encoded encoded(target.table.rows);
@@ -86,6 +88,7 @@ void remove(Target target, const char* what, nb::handle key) {
 }
 
 void update(Target target, nb::handle key, nb::kwargs columns) {
+  const InUse in_use(*target.table.core);
   EngineKey engine_key;
   target.table.keys.encode(key, &engine_key);
   bool found = true;
@@ -104,6 +107,7 @@ void update(Target target, nb::handle key, nb::kwargs columns) {
 }
 
 nb::list multi_get(Target target, nb::handle keys, nb::object fallback) {
+  const InUse in_use(*target.table.core);
   Table& table = target.table;
   std::vector<Key> numbers;
   std::vector<std::string> owned;
@@ -132,6 +136,7 @@ nb::list multi_get(Target target, nb::handle keys, nb::object fallback) {
 
 // Inserts or replaces the (key, row) pairs of an iterable or of a dict, all in one transaction.
 size_t write_many(Target target, const char* what, nb::handle pairs, bool replace) {
+  const InUse in_use(*target.table.core);
   Table& table = target.table;
   nb::object items = PyDict_Check(pairs.ptr()) ? nb::object(pairs.attr("items")()) : nb::borrow(pairs);
   Batch batch;
@@ -244,6 +249,7 @@ void apply_index(Index& index, nb::handle txn, const char* what, F&& body) {
 }
 
 uint64_t count(Index& index, nb::handle prefix, nb::handle start, nb::handle stop, nb::handle txn) {
+  const InUse in_use(*index.table->core);
   const ColumnRange range = range_of(index, prefix, start, stop);
   uint64_t rows = 0;
   apply_index(index, txn, "count()", [&](Transaction& txn) -> Status {
