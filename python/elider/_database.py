@@ -60,17 +60,16 @@ class Block:
         self._token = self._txn._enter()
         return self._txn
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         txn = self._txn
         assert txn is not None
         txn._exit(self._token)
         if not txn.is_open:
-            return False
+            return
         if kind is not None:
             txn.rollback()
         else:
             txn.commit(durability=self._durability)
-        return False
 
 
 class _Attempt:
@@ -381,7 +380,7 @@ class Database:
     @overload
     def transaction(self, function: Callable[Concatenate[Transaction, P], T], /) -> Procedure[P, T]: ...
     @overload
-    def transaction(self, *, read_only: bool = False, durability: Durability | None = None) -> Block: ...
+    def transaction(self, function: None = None, /, *, read_only: bool = False, durability: Durability | None = None) -> Block: ...
 
     def transaction(self, function: Any = None, /, *, read_only: bool = False, durability: Durability | None = None) -> Any:
         """As a decorator: make a procedure, which is retried. As `with db.transaction() as txn:` run a block once.

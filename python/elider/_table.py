@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -109,9 +110,7 @@ class Table(_elider.Table[K, R]):
 
     def to_arrow(self, columns: list[str] | None = None) -> Any:
         """Return the table as a pyarrow.Table. Needs pyarrow."""
-        import pyarrow
-
-        return pyarrow.table(self.scan(columns=columns))
+        return importlib.import_module("pyarrow").table(self.scan(columns=columns))
 
     def __repr__(self) -> str:
         return _repr.table(self)
