@@ -9,7 +9,7 @@ import sys
 
 COLUMNS_MAX = 140
 COMMENT_COLUMNS_MAX = 100
-FOLDERS = ("include", "src", "lab", "tools", "bench", "examples", "tests")
+FOLDERS = ("include", "src", "lab", "tools", "bench", "examples", "python", "tests")
 
 
 def main():

@@ -31,6 +31,7 @@ BELOW = {
     "bench": {"tools"},
     "lab": {"bench", "tools", "base"},
     "examples": set(),
+    "python": set(),
 }
 # The laboratory may include these in addition to the public headers. They are what a protocol, a sync policy, an engine
 # and a study of single parts are made of.
@@ -64,7 +65,7 @@ def resolve(root: pathlib.Path, name: str):
 
 
 def wrong_includes(root: pathlib.Path):
-    folders = [root / name for name in ("include", "src", "lab", "tools", "bench", "examples", "tests")]
+    folders = [root / name for name in ("include", "src", "lab", "tools", "bench", "examples", "python", "tests")]
     files = [file for folder in folders for pattern in ("*.h", "*.cc", "*.cpp") for file in sorted(folder.rglob(pattern))]
     if not files:
         yield "no source file was found under " + str(root)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import functools
 import json
 import os
@@ -21,7 +23,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 R = TypeVar("R")
 Durability = Literal["none", "async", "group"]
-_MISSING: Any = object()
+_open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
 
 
 def open(path: str | os.PathLike[str] | None = None, *, durability: Durability | None = None, **options: Any) -> Database:
@@ -42,6 +44,14 @@ def open(path: str | os.PathLike[str] | None = None, *, durability: Durability |
     if durability is not None:
         options["durability"] = durability
     return Database(_elider.open(None if path is None else os.fsdecode(path), options))
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what the program has left open, so that its last commits reach the disk."""
+    for database in list(_open_databases):
+        with contextlib.suppress(Error):
+            database.close()
 
 
 class Block:
@@ -192,6 +202,7 @@ class Database:
 
     def __init__(self, core: _elider.Core) -> None:
         self._core = core
+        _open_databases.add(self)
         self._durable: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waits] = weakref.WeakKeyDictionary()
 
     # -- opening and closing ---------------------------------------------------------------------
@@ -322,7 +333,7 @@ class Database:
 
     # -- transactions ----------------------------------------------------------------------------
 
-    def run(self, function: Callable[Concatenate[Transaction, P], T], /, *args: P.args, **names: P.kwargs) -> T:
+    def run(self, function: Callable[Concatenate[Transaction, P], T] | Procedure[P, T], /, *args: P.args, **names: P.kwargs) -> T:
         """Call function(txn, ...) as a transaction, and return its result.
 
         After a conflict, the function is called again, so it must have no other effects. An
@@ -337,6 +348,8 @@ class Database:
         ...     [db.run(count, word) for word in ("a", "b", "a")]
         [1, 1, 2]
         """
+        if isinstance(function, Procedure):
+            function = function.function
         return self._core.call(function, args, names, False, 0, None, None)
 
     def run_with(
@@ -355,7 +368,7 @@ class Database:
         """Call function(txn, ...) on the newest snapshot. It reads one state, cannot write, and never conflicts."""
         return self._core.call(function, args, names, True, 0, None, None)
 
-    async def arun(self, function: Callable[Concatenate[Transaction, P], T], /, *args: P.args, **names: P.kwargs) -> T:
+    async def arun(self, function: Callable[Concatenate[Transaction, P], T] | Procedure[P, T], /, *args: P.args, **names: P.kwargs) -> T:
         """Like run(), for asyncio: the event loop goes on while the transaction runs and becomes durable.
 
         >>> import asyncio
@@ -367,6 +380,8 @@ class Database:
         >>> asyncio.run(main())
         {'n': 1}
         """
+        if isinstance(function, Procedure):
+            function = function.function
         loop = asyncio.get_running_loop()
         result: T
         result, number = await loop.run_in_executor(None, self._core.call_async, function, args, names, False)

@@ -47,7 +47,7 @@ class Table(_elider.Table[K, R]):
     key_names: list[str]
 
     def index(self, name: str) -> Index[K, R]:
-        """Return the index with this name. Raises NotFound if there is none."""
+        """Return the index with this name. Raises NotFound if the table lacks it."""
         return self._index(name)
 
     @property

@@ -29,7 +29,7 @@ def to_micros(value: Any) -> int:
     """Return the microseconds since 1970 of a datetime that has a time zone, or of a datetime64."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise ValueError("the datetime has no time zone; use datetime.now(timezone.utc), or replace(tzinfo=...)")
+            raise ValueError("the datetime lacks a time zone; use datetime.now(timezone.utc), or replace(tzinfo=...)")
         return (value - _EPOCH) // _MICROSECOND
     if type(value).__module__ == "numpy" and hasattr(value, "astype"):
         return int(value.astype("datetime64[us]").astype("int64"))

@@ -17,7 +17,8 @@ namespace {
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), room_(std::exchange(other.room_, 0)) {}
+  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
+      room_(std::exchange(other.room_, 0)) {}
   ~Buffer() { std::free(data_); }
   char* take(size_t bytes) {
     if (size_ + bytes > room_) [[unlikely]] grow(size_ + bytes);
@@ -337,7 +338,8 @@ class Stream : public Child {
       switch (field.type) {
         case TupleType::kNull: to.null(column); break;
         case TupleType::kBool: to.add_bool(column, field.boolean); break;
-        case TupleType::kInteger: std::memcpy(to.values.take(column.bytes), &field.integer, column.bytes), to.valid(column), ++to.rows; break;
+        case TupleType::kInteger: std::memcpy(to.values.take(column.bytes), &field.integer, column.bytes), to.valid(column), ++to.rows;
+            break;
         case TupleType::kFloat: to.add(column, field.number32); break;
         case TupleType::kDouble: to.add(column, field.number); break;
         case TupleType::kTimestamp: to.add(column, field.timestamp); break;
@@ -430,7 +432,8 @@ nb::object scan(nb::handle table_object, std::vector<std::string> key_names, nb:
       columns.push_back(column);
     }
   } else {
-    const RowType type = table.keys.numbers() ? RowType::kUInt64 : table.keys.form() == KeyCodec::Form::kText ? RowType::kText : RowType::kBytes;
+    const RowType type = table.keys.numbers() ? RowType::kUInt64 : table.keys.form() == KeyCodec::Form::kText ? RowType::kText
+        : RowType::kBytes;
     ExportedColumn column = exported(key_names.at(0), type, false, 0);
     column.key = true;
     columns.push_back(column);
@@ -448,7 +451,7 @@ nb::object scan(nb::handle table_object, std::vector<std::string> key_names, nb:
     for (const auto& name : nb::cast<std::vector<std::string>>(chosen)) {
       const auto found = std::find_if(columns.begin(), columns.end(), [&](const ExportedColumn& column) { return column.name == name; });
       if (found == columns.end())
-        raise(Code::kInvalidArgument, "table '" + table.name + "' has no column '" + name + "'", {.table = table.name, .column = name});
+        raise(Code::kInvalidArgument, "table '" + table.name + "' lacks the column '" + name + "'", {.table = table.name, .column = name});
       some.push_back(*found);
     }
     columns = std::move(some);

@@ -185,7 +185,7 @@ class Loader {
 
   size_t load(ArrowArrayStream& stream) {
     Owned<ArrowSchema> schema;
-    if (stream.get_schema(&stream, &schema.its) != 0) failed(stream, "the stream has no schema");
+    if (stream.get_schema(&stream, &schema.its) != 0) failed(stream, "the stream did not give a schema");
     describe(schema.its);
     builder_ = table_.rows.values() ? nullptr : table_.rows.take_builder();
     for (;;) {
@@ -220,7 +220,8 @@ class Loader {
   [[noreturn]] void failed(ArrowArrayStream& stream, const char* what) {
     check_signals();
     const char* const words = stream.get_last_error(&stream);
-    raise(Code::kInvalidArgument, "table '" + table_.name + "': " + what + (words == nullptr ? "" : std::string(": ") + words), {.table = table_.name});
+    raise(Code::kInvalidArgument, "table '" + table_.name + "': " + what + (words == nullptr ? "" : std::string(": ") + words),
+        {.table = table_.name});
   }
   [[noreturn]] void refuse(const Status& status, int64_t row, const std::string& column) {
     nb::object key = nb::none();
@@ -232,7 +233,7 @@ class Loader {
   }
 
   void describe(const ArrowSchema& schema) {
-    if (std::string_view(schema.format) != "+s") raise(Code::kInvalidArgument, "the stream has no columns: it is not a table");
+    if (std::string_view(schema.format) != "+s") raise(Code::kInvalidArgument, "the stream is not a table: it consists of single values");
     std::string names;
     std::vector<std::string> used;
     for (int64_t i = 0; i < schema.n_children; ++i) {
@@ -241,7 +242,8 @@ class Loader {
       const std::string name = its.name == nullptr ? "" : its.name;
       names += (names.empty() ? "" : ", ") + name;
       if (!columns_.back()->set_format(its))
-        raise(Code::kInvalidArgument, "table '" + table_.name + "', column '" + name + "': the Arrow format '" + its.format + "' cannot be loaded",
+        raise(Code::kInvalidArgument, "table '" + table_.name + "', column '" + name + "': the Arrow format '" + its.format +
+            "' cannot be loaded",
               {.table = table_.name, .column = name});
     }
     for (const std::string& name : key_names_) {
@@ -254,7 +256,8 @@ class Loader {
     for (const auto& column : columns_) {
       if (std::find(keys_.begin(), keys_.end(), column.get()) != keys_.end()) continue;
       if (table_.rows.values()) {
-        if (value_ != nullptr) raise(Code::kInvalidArgument, "table '" + table_.name + "': rows are bytes, so the stream has two columns: key and value");
+        if (value_ != nullptr) raise(Code::kInvalidArgument, "table '" + table_.name +
+            "': rows are bytes, so the stream has two columns: key and value");
         value_ = column.get();
         continue;
       }
@@ -264,14 +267,16 @@ class Loader {
       mapped_.push_back({column.get(), *position, rows.column(*position).type});
       choose(mapped_.back());
     }
-    if (table_.rows.values() && value_ == nullptr) raise(Code::kInvalidArgument, "table '" + table_.name + "': the stream has no column of values");
+    if (table_.rows.values() && value_ == nullptr) raise(Code::kInvalidArgument, "table '" + table_.name +
+        "': the stream lacks a column of values");
   }
 
   Status add(int64_t row, std::string* column) {
     std::span<const std::byte> bytes;
     if (value_ != nullptr) {
       const RowValue value = value_->value(row, false);
-      if (value.kind() != RowValue::Kind::kBytes && value.kind() != RowValue::Kind::kText) return *column = value_->name(), Status::invalid_argument("the value is not bytes");
+      if (value.kind() != RowValue::Kind::kBytes && value.kind() != RowValue::Kind::kText) return *column = value_->name(),
+          Status::invalid_argument("the value is not bytes");
       bytes = value.bytes().span();
     } else {
       builder_->begin();
@@ -290,13 +295,15 @@ class Loader {
     if (keys_.size() == 1) *column = keys_[0]->name();
     if (table_.keys.form() == KeyCodec::Form::kNumber) {
       const RowValue key = keys_[0]->value(row, false);
-      if (key.kind() != RowValue::Kind::kInteger || key.negative()) return Status::invalid_argument("the key " + key.to_text() + " is not a number from 0 to 2**64 - 1");
+      if (key.kind() != RowValue::Kind::kInteger || key.negative()) return Status::invalid_argument("the key " + key.to_text() +
+          " is not a number from 0 to 2**64 - 1");
       return batch_.add(key.word(), bytes), Status();
     }
     if (table_.keys.form() != KeyCodec::Form::kTuple) {
       const RowValue key = keys_[0]->value(row, false);
       const bool fits = key.kind() == (table_.keys.form() == KeyCodec::Form::kText ? RowValue::Kind::kText : RowValue::Kind::kBytes);
-      if (!fits || key.text().size() > kKeyBytesMax) return Status::invalid_argument("the key " + key.to_text() + " has another type, or is longer than 1024 bytes");
+      if (!fits || key.text().size() > kKeyBytesMax) return Status::invalid_argument("the key " + key.to_text() +
+          " has another type, or is longer than 1024 bytes");
       return batch_.add(Bytes(key.text()), bytes), Status();
     }
     std::array<std::byte, kKeyBytesMax> room;
@@ -307,10 +314,13 @@ class Loader {
       *column = keys_[i]->name();
       if (value.is_null()) put(writer, std::nullopt, field.null == KeyFieldNull::kLast);
       else if (value.kind() == RowValue::Kind::kBool) put(writer, value.boolean(), field.descending);
-      else if (value.kind() == RowValue::Kind::kInteger && value.negative()) put(writer, static_cast<int64_t>(value.word()), field.descending);
+      else if (value.kind() == RowValue::Kind::kInteger && value.negative()) put(writer, static_cast<int64_t>(value.word()),
+          field.descending);
       else if (value.kind() == RowValue::Kind::kInteger) put(writer, value.word(), field.descending);
-      else if (value.kind() == RowValue::Kind::kFloat && field.type == KeyFieldType::kFloat) put(writer, static_cast<float>(value.number()), field.descending);
-      else if (value.kind() == RowValue::Kind::kFloat || value.kind() == RowValue::Kind::kDouble) put(writer, value.number(), field.descending);
+      else if (value.kind() == RowValue::Kind::kFloat && field.type == KeyFieldType::kFloat) put(writer,
+          static_cast<float>(value.number()), field.descending);
+      else if (value.kind() == RowValue::Kind::kFloat || value.kind() == RowValue::Kind::kDouble) put(writer, value.number(),
+          field.descending);
       else if (value.kind() == RowValue::Kind::kTimestamp) put(writer, value.timestamp(), field.descending);
       else if (value.kind() == RowValue::Kind::kUuid) put(writer, value.uuid(), field.descending);
       else if (value.kind() == RowValue::Kind::kText) put(writer, value.text(), field.descending);
@@ -352,13 +362,16 @@ class Loader {
   size_t loaded_ = 0;
 };
 
-size_t load(nb::handle table_object, nb::handle source, std::vector<std::string> key_names, bool replace, size_t rows_a_transaction, nb::object progress) {
+size_t load(nb::handle table_object, nb::handle source, std::vector<std::string> key_names, bool replace, size_t rows_a_transaction,
+    nb::object progress) {
   Table& table = nb::cast<Table&>(table_object);
   check_outside(*table.core, "load()");
   const InUse in_use(*table.core);
-  if (rows_a_transaction < 1 || rows_a_transaction > 10'000'000) raise(Code::kInvalidArgument, "rows_per_transaction must be from 1 to 10000000");
+  if (rows_a_transaction < 1 || rows_a_transaction > 10'000'000) raise(Code::kInvalidArgument,
+      "rows_per_transaction must be from 1 to 10000000");
   if (!nb::hasattr(source, "__arrow_c_stream__"))
-    raise(Code::kInvalidArgument, "load() takes an object with the Arrow stream interface (__arrow_c_stream__), such as a table of pyarrow, "
+    raise(Code::kInvalidArgument,
+        "load() takes an object with the Arrow stream interface (__arrow_c_stream__), such as a table of pyarrow, "
                                   "polars or pandas, not " + shown(source));
   nb::object capsule = source.attr("__arrow_c_stream__")();
   auto* const stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
@@ -381,7 +394,8 @@ nb::list arrow_columns(nb::handle source) {
     const char* type = nullptr;
     int scale = 0;
     if (format.size() == 1)
-      for (const auto& [letter, name] : {std::pair('b', "bool"), {'c', "int8"}, {'s', "int16"}, {'i', "int32"}, {'l', "int64"}, {'C', "uint8"},
+      for (const auto& [letter, name] : {std::pair('b', "bool"), {'c', "int8"}, {'s', "int16"}, {'i', "int32"}, {'l', "int64"}, {'C',
+          "uint8"},
                                          {'S', "uint16"}, {'I', "uint32"}, {'L', "uint64"}, {'f', "float"}, {'g', "double"}, {'u', "text"},
                                          {'U', "text"}, {'z', "bytes"}, {'Z', "bytes"}})
         if (format[0] == letter) type = name;
@@ -392,7 +406,8 @@ nb::list arrow_columns(nb::handle source) {
     else if (format.starts_with("ts") || format == "tdD" || format == "tdm") type = "timestamp";
     else if (format.starts_with("d:")) type = "decimal", scale = std::atoi(its.format + format.find(',') + 1);
     if (type == nullptr)
-      raise(Code::kInvalidArgument, "column '" + std::string(its.name) + "': columns cannot have the Arrow format '" + std::string(format) + "'",
+      raise(Code::kInvalidArgument, "column '" + std::string(its.name) + "': columns cannot have the Arrow format '" + std::string(format) +
+          "'",
             {.column = its.name});
     columns.append(nb::make_tuple(its.name, type, (its.flags & kArrowNullable) != 0, scale, nb::none()));
   }

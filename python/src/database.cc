@@ -20,7 +20,7 @@ RowType row_type_of(const std::string& name) {
   raise(Code::kInvalidArgument, "columns cannot have the type '" + name + "'. The types are " + names);
 }
 
-// (name, type, nullable, scale, default), where the default is None if there is none.
+// (name, type, nullable, scale, default), where None means that there is not a default.
 struct DescribedColumn {
   explicit DescribedColumn(nb::handle item)
       : name(nb::cast<std::string>(item[0])), type(row_type_of(nb::cast<std::string>(item[1]))) {
@@ -47,7 +47,8 @@ SecondaryIndex index_of(nb::handle item) {
   }
   const auto name = nb::cast<std::string>(item[0]);
   const bool unique = nb::cast<bool>(item[2]);
-  return nb::cast<bool>(item[3]) ? SecondaryIndex::ranked_of_columns(name, columns, unique) : SecondaryIndex::of_columns(name, columns, unique);
+  return nb::cast<bool>(item[3]) ? SecondaryIndex::ranked_of_columns(name, columns, unique) : SecondaryIndex::of_columns(name, columns,
+      unique);
 }
 
 std::shared_ptr<Core> open(nb::handle path, nb::dict options) {
@@ -70,7 +71,7 @@ std::shared_ptr<Core> open(nb::handle path, nb::dict options) {
     if (find_option(name) == nullptr) {
       std::string names;
       for (const OptionInfo& option : option_table()) names += (names.empty() ? "" : ", ") + std::string(option.name);
-      raise(Code::kInvalidArgument, "there is no option '" + name + "'. The options are " + names);
+      raise(Code::kInvalidArgument, "an option of this name does not exist: '" + name + "'. The options are " + names);
     }
     check(set_option(chosen, name, words));
     if (name == "threads_at_once") core->keeps_lock = chosen.threads_at_once == 4096;
@@ -220,7 +221,8 @@ RunPolicy policy_of(uint32_t attempts, nb::handle timeout, nb::handle durability
   policy.attempts_max = attempts;
   if (!timeout.is_none()) {
     const double seconds = nb::cast<double>(timeout);
-    if (!(seconds > 0 && seconds < 1e9)) raise(Code::kInvalidArgument, "timeout must be a positive number of seconds, not " + shown(timeout));
+    if (!(seconds > 0 && seconds < 1e9)) raise(Code::kInvalidArgument, "timeout must be a positive number of seconds, not " +
+        shown(timeout));
     policy.deadline_us = static_cast<uint64_t>(seconds * 1e6) + 1;
   }
   policy.durability = durability_of(durability);
@@ -245,7 +247,8 @@ std::pair<nb::object, SnapshotNumber> call(const std::shared_ptr<Core>& core, nb
     Txn* txn;
     ~Ended() { txn->ended(); }
   };
-  const SnapshotNumber number = run(*core, read_only ? "run_read_only()" : "run()", read_only, policy, [&](Transaction& transaction) -> Status {
+  const SnapshotNumber number = run(*core, read_only ? "run_read_only()" : "run()", read_only, policy,
+      [&](Transaction& transaction) -> Status {
     result.reset();  // what the attempt before has returned
     txn->attempt(&transaction);
     const Ended ended{txn};
@@ -373,7 +376,8 @@ void bind_database(nb::module_& module) {
       })
       .def("add_column", [](Core& self, const std::string& table, nb::handle column) {
         const DescribedColumn its(column);
-        change(self, "add_column()", {.table = table, .column = its.name}, [&] { return self.db.add_column(table, its.name, its.type, its.options); });
+        change(self, "add_column()", {.table = table, .column = its.name}, [&] { return self.db.add_column(table, its.name, its.type,
+            its.options); });
       })
       .def("rename_column", [](Core& self, const std::string& table, const std::string& name, const std::string& to) {
         change(self, "rename_column()", {.table = table, .column = name}, [&] { return self.db.rename_column(table, name, to); });
@@ -411,7 +415,8 @@ void bind_database(nb::module_& module) {
       .def("call",
            [](nb::handle self, nb::handle function, nb::handle arguments, nb::handle names, bool read_only, uint32_t attempts,
               nb::object timeout, nb::object durability) {
-             return call(nb::cast<std::shared_ptr<Core>>(self), function, arguments, names, read_only, policy_of(attempts, timeout, durability)).first;
+             return call(nb::cast<std::shared_ptr<Core>>(self), function, arguments, names, read_only, policy_of(attempts, timeout,
+                 durability)).first;
            },
            nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none())
       .def("call_async",

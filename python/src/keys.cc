@@ -104,7 +104,8 @@ void KeyCodec::encode(nb::handle value, EngineKey* key) const {
     case Form::kTuple: return encode_tuple(value, key, false);
   }
   if (key->bytes.size() > kKeyBytesMax) [[unlikely]]
-    raise(Code::kInvalidArgument, "table '" + table_ + "': a key has at most " + std::to_string(kKeyBytesMax) + " bytes, and this one has " +
+    raise(Code::kInvalidArgument, "table '" + table_ + "': a key has at most " + std::to_string(kKeyBytesMax) +
+        " bytes, and this one has " +
                                       std::to_string(key->bytes.size()), {.table = table_, .key = value});
 }
 
@@ -205,7 +206,8 @@ nb::object KeyCodec::decode(Bytes key) const {
     if (text == nullptr) {
       const std::string why = taken_error();
       raise(Code::kInvalidArgument,
-            "table '" + table_ + "': the key " + shown(bytes_object(key.text())) + " is not UTF-8. Open the table with key=bytes", {.table = table_});
+            "table '" + table_ + "': the key " + shown(bytes_object(key.text())) + " is not UTF-8. Open the table with key=bytes",
+                {.table = table_});
     }
     return nb::steal(text);
   }

@@ -66,7 +66,7 @@ inline nb::object bytes_object(std::string_view bytes) {
   return steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
 }
 // Returns the bytes of a bytes object, or of another object with a buffer, of which `owner` keeps a
-// copy. Returns false if the object has no bytes.
+// copy. Returns false for other objects.
 bool bytes_of(nb::handle value, std::string_view* bytes, nb::object* owner);
 
 }  // namespace elider::python

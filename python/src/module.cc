@@ -3,6 +3,8 @@
 
 NB_MODULE(_elider, module) {
   using namespace elider::python;
+  // Objects that live until the interpreter ends are usual: databases in global variables.
+  nanobind::set_leak_warnings(false);
   module.attr("__version__") = ELIDER_VERSION;
   bind_database(module);
   bind_tables(module);

@@ -183,7 +183,7 @@ std::shared_ptr<const RowPlan> RowCodec::plan() {
       const Result<size_t> position = schema.position(field);
       if (!position.ok())
         raise(Code::kSchemaMismatch,
-              "table '" + name_ + "': the row type " + shown(type_) + " has the field '" + field + "', but the table has no such column",
+              "table '" + name_ + "': the row type " + shown(type_) + " has the field '" + field + "', but the table lacks this column",
               {.table = name_, .column = field});
       add(*position);
     }
@@ -253,7 +253,7 @@ const ColumnPlan& RowCodec::column(const RowPlan& plan, const std::string& name,
     if (column.text == name) return column;
   std::string names;
   for (const ColumnPlan& column : plan.columns) names += (names.empty() ? "" : ", ") + column.text;
-  raise(Code::kInvalidArgument, "table '" + name_ + "' has no column '" + name + "'. Its columns are " + names,
+  raise(Code::kInvalidArgument, "table '" + name_ + "' lacks the column '" + name + "'. Its columns are " + names,
         {.table = name_, .column = name, .key = key});
 }
 
@@ -272,7 +272,8 @@ void RowCodec::encode(nb::handle row, nb::handle key, bool replaces, Encoded* to
   if (PyDict_Check(row.ptr()) || dict_) {
     size_t found = 0;
     if (!PyDict_Check(row.ptr()) && !PyMapping_Check(row.ptr()))
-      raise(Code::kInvalidArgument, "table '" + name_ + "': a row is a dict of its columns, not " + shown(row), {.table = name_, .key = key});
+      raise(Code::kInvalidArgument, "table '" + name_ + "': a row is a dict of its columns, not " + shown(row), {.table = name_,
+          .key = key});
     nb::object copy;
     if (!PyDict_Check(row.ptr())) copy = nb::module_::import_("elider._values").attr("to_dict")(row), row = copy;
     for (const ColumnPlan& column : plan.columns) {
@@ -287,7 +288,8 @@ void RowCodec::encode(nb::handle row, nb::handle key, bool replaces, Encoded* to
     if (found != static_cast<size_t>(PyDict_Size(row.ptr()))) {
       for (nb::handle name : nb::borrow<nb::dict>(row).keys()) {
         if (!nb::isinstance<nb::str>(name))
-          raise(Code::kInvalidArgument, "table '" + name_ + "': names of columns are of type str, not " + shown(name), {.table = name_, .key = key});
+          raise(Code::kInvalidArgument, "table '" + name_ + "': names of columns are of type str, not " + shown(name), {.table = name_,
+              .key = key});
         column(plan, nb::cast<std::string>(name), key);
       }
     }
@@ -298,7 +300,8 @@ void RowCodec::encode(nb::handle row, nb::handle key, bool replaces, Encoded* to
     const int is = PyObject_IsInstance(row.ptr(), type_.ptr());
     if (is < 0) throw nb::python_error();
     if (is == 0)
-      raise(Code::kInvalidArgument, "table '" + name_ + "': a row is a " + nb::cast<std::string>(type_.attr("__name__")) + " or a dict, not " +
+      raise(Code::kInvalidArgument, "table '" + name_ + "': a row is a " + nb::cast<std::string>(type_.attr("__name__")) +
+          " or a dict, not " +
                                         shown(row), {.table = name_, .key = key});
     if (plan.partial && replaces)
       raise(Code::kSchemaMismatch,
@@ -316,7 +319,8 @@ void RowCodec::encode(nb::handle row, nb::handle key, bool replaces, Encoded* to
 }
 
 void RowCodec::change(const RawView& old, nb::dict columns, nb::handle key, Encoded* to) {
-  if (values_) raise(Code::kInvalidArgument, "table '" + name_ + "': rows are bytes without columns, so use put()", {.table = name_, .key = key});
+  if (values_) raise(Code::kInvalidArgument, "table '" + name_ + "': rows are bytes without columns, so use put()", {.table = name_,
+      .key = key});
   const std::shared_ptr<const RowPlan> kept = this->plan();
   const RowPlan& plan = *kept;
   const Result<RowReader> row = RowReader::open(*plan.schema, old);

@@ -9,7 +9,8 @@ namespace elider::python {
 
 namespace {
 
-// The first byte string after all those that begin with `prefix`; false if there is none.
+// Changes a prefix to the first byte string after all those that begin with it. Returns false if all
+// byte strings are before that end.
 bool after_prefix(std::string* prefix) {
   while (!prefix->empty() && prefix->back() == '\xff') prefix->pop_back();
   if (prefix->empty()) return false;
@@ -40,7 +41,8 @@ RowValue row_value(nb::handle value, std::vector<nb::object>* owners) {
     const long long word = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
     if (overflow == 0) return RowValue(static_cast<int64_t>(word));
     const uint64_t big = overflow > 0 ? PyLong_AsUnsignedLongLong(number.ptr()) : ~uint64_t{0};
-    if (overflow < 0 || (big == ~uint64_t{0} && PyErr_Occurred())) PyErr_Clear(), raise(Code::kInvalidArgument, "the number " + shown(value) + " is out of range");
+    if (overflow < 0 || (big == ~uint64_t{0} && PyErr_Occurred())) PyErr_Clear(), raise(Code::kInvalidArgument, "the number " +
+        shown(value) + " is out of range");
     return RowValue(big);
   }
   const std::string type = type_text(value);
@@ -52,7 +54,8 @@ RowValue row_value(nb::handle value, std::vector<nb::object>* owners) {
       check(decimal.status());
       return RowValue(*decimal);
     }
-    if (type.find("date") != std::string::npos || type == "Timestamp") return RowValue(Timestamp(std::chrono::microseconds(to_micros(value))));
+    if (type.find("date") != std::string::npos ||
+        type == "Timestamp") return RowValue(Timestamp(std::chrono::microseconds(to_micros(value))));
   } catch (nb::python_error& error) {
     raise(Code::kInvalidArgument, "the value " + shown(value) + " cannot be used: " + error.what());
   }
@@ -69,7 +72,8 @@ uint64_t limit_of(nb::handle limit) {
 AnyRange range_of(const Table& table, nb::handle prefix, nb::handle start, nb::handle stop) {
   EngineKey from, to, begins;
   if (table.keys.numbers()) {
-    if (!prefix.is_none()) raise(Code::kInvalidArgument, "table '" + table.name + "': keys are numbers, which have no prefix. Use start and stop", {.table = table.name});
+    if (!prefix.is_none()) raise(Code::kInvalidArgument, "table '" + table.name +
+        "': keys are numbers, so a prefix is not possible. Use start and stop", {.table = table.name});
     KeyRange range;
     if (!start.is_none()) table.keys.encode(start, &from), range.first = from.number;
     if (!stop.is_none()) {
@@ -96,7 +100,8 @@ AnyRange range_of(const Table& table, nb::handle prefix, nb::handle start, nb::h
     end = has_end ? std::min(end, last) : last;
     has_end = true;
   }
-  return has_end ? ByteRange::until(Bytes(std::string_view(first)), Bytes(std::string_view(end))) : ByteRange::from(Bytes(std::string_view(first)));
+  return has_end ? ByteRange::until(Bytes(std::string_view(first)), Bytes(std::string_view(end)))
+      : ByteRange::from(Bytes(std::string_view(first)));
 }
 
 ColumnRange range_of(const Index& index, nb::handle prefix, nb::handle start, nb::handle stop) {
@@ -190,7 +195,7 @@ class Items : public Child {
   bool done_ = false, fetching_ = false;
 };
 
-// Reads a whole hashed table, whose rows have no order, at once.
+// Reads a whole hashed table, whose rows are not ordered, at once.
 nb::object all_of_hashed(Table& table, Txn* txn, char kind, uint64_t limit) {
   Batch batch;
   const auto body = [&](Transaction& txn) -> Status {
@@ -200,7 +205,8 @@ nb::object all_of_hashed(Table& table, Txn* txn, char kind, uint64_t limit) {
       batch.add(key, {view.bytes(), view.size()});
       return true;
     };
-    if (table.keys.numbers()) return txn.scan_rows(table.ref, RowScanOptions(), [&](Key key, RawView view, unsigned thread) { return keep(key, view, thread); });
+    if (table.keys.numbers()) return txn.scan_rows(table.ref, RowScanOptions(), [&](Key key, RawView view,
+        unsigned thread) { return keep(key, view, thread); });
     return txn.scan_rows(table.ref, RowScanOptions(), [&](Bytes key, RawView view, unsigned thread) { return keep(key, view, thread); });
   };
   if (txn != nullptr) txn->check(body(txn->use(table)), {.table = table.name});
@@ -221,7 +227,8 @@ nb::object all_of_hashed(Table& table, Txn* txn, char kind, uint64_t limit) {
 
 }  // namespace
 
-nb::object make_items(nb::object table_object, nb::object txn_object, nb::object index_object, char kind, nb::handle prefix, nb::handle start,
+nb::object make_items(nb::object table_object, nb::object txn_object, nb::object index_object, char kind, nb::handle prefix,
+    nb::handle start,
                       nb::handle stop, bool reverse, nb::handle limit) {
   Table* const table = nb::cast<Table*>(table_object);
   Txn* const txn = txn_object.is_valid() ? nb::cast<Txn*>(txn_object) : nullptr;
@@ -233,12 +240,14 @@ nb::object make_items(nb::object table_object, nb::object txn_object, nb::object
   options.reverse = reverse;
   if (index_object.is_valid()) {
     const Index& index = nb::cast<Index&>(index_object);
-    return nb::cast(new Items(table_object, table, txn_object, txn, RawIndexScan(index.ref, range_of(index, prefix, start, stop), options), kind),
+    return nb::cast(new Items(table_object, table, txn_object, txn, RawIndexScan(index.ref, range_of(index, prefix, start, stop), options),
+        kind),
                     nb::rv_policy::take_ownership);
   }
   if (table->ref.schema().key_index == KeyIndex::kHashed) {
     if (!prefix.is_none() || !start.is_none() || !stop.is_none() || reverse)
-      raise(Code::kUnsupported, "table '" + table->name + "' is a hash table, so its rows have no order: only whole scans are possible", {.table = table->name});
+      raise(Code::kUnsupported, "table '" + table->name + "' is a hash table, so its rows are not ordered: only whole scans are possible",
+          {.table = table->name});
     return all_of_hashed(*table, txn, kind, options.limit);
   }
   AnyRange range = range_of(*table, prefix, start, stop);

@@ -34,7 +34,7 @@ nb::object read(Target target, const char* what, nb::handle key) {
 }
 
 [[noreturn]] void missing(Target target, nb::handle key) {
-  raise(Code::kNotFound, "table '" + target.table.name + "' has no key " + shown(key), {.table = target.table.name, .key = key});
+  raise(Code::kNotFound, "table '" + target.table.name + "' lacks the key " + shown(key), {.table = target.table.name, .key = key});
 }
 
 nb::object get_item(Target target, nb::handle key) {
@@ -70,7 +70,8 @@ void write(Target target, const char* what, nb::handle key, nb::handle row, bool
   const Bytes bytes(encoded.bytes);
   apply(target, what, false, key, [&](Transaction& txn) -> Status {
     const Table& table = target.table;
-    if (table.keys.numbers()) return replaces ? txn.put(table.by_number(), engine_key.number, bytes) : txn.insert(table.by_number(), engine_key.number, bytes);
+    if (table.keys.numbers()) return replaces ? txn.put(table.by_number(), engine_key.number, bytes) : txn.insert(table.by_number(),
+        engine_key.number, bytes);
     return replaces ? txn.put(table.by_bytes(), engine_key.bytes, bytes) : txn.insert(table.by_bytes(), engine_key.bytes, bytes);
   });
 }
@@ -142,7 +143,8 @@ size_t write_many(Target target, const char* what, nb::handle pairs, bool replac
   Batch batch;
   for (nb::handle pair : items) {
     if (!PyTuple_Check(pair.ptr()) || PyTuple_Size(pair.ptr()) != 2)
-      raise(Code::kInvalidArgument, "table '" + table.name + "': " + what + " takes pairs (key, row), not " + shown(pair), {.table = table.name});
+      raise(Code::kInvalidArgument, "table '" + table.name + "': " + what + " takes pairs (key, row), not " + shown(pair),
+          {.table = table.name});
     const nb::handle key = PyTuple_GetItem(pair.ptr(), 0);
     EngineKey engine_key;
     table.keys.encode(key, &engine_key);
@@ -172,8 +174,10 @@ size_t length(Target target) {
   size_t rows = 0;
   Transaction& txn = target.txn->use(table);
   if (table.ref.schema().key_index == KeyIndex::kHashed) {
-    target.txn->check(table.keys.numbers() ? txn.scan_rows(table.ref, RowScanOptions(), [&](Key, RawView, unsigned) { return ++rows, true; })
-                                           : txn.scan_rows(table.ref, RowScanOptions(), [&](Bytes, RawView, unsigned) { return ++rows, true; }));
+    target.txn->check(table.keys.numbers() ? txn.scan_rows(table.ref, RowScanOptions(), [&](Key, RawView, unsigned) { return ++rows, true;
+        })
+                                           : txn.scan_rows(table.ref, RowScanOptions(), [&](Bytes, RawView, unsigned) { return ++rows,
+                                               true; }));
   } else {
     target.txn->check(table.keys.numbers() ? txn.scan(table.ref, KeyRange(), ScanOptions(), [&](Key, RawView) { return ++rows, true; })
                                            : txn.scan(table.ref, ByteRange(), ScanOptions(), [&](Bytes, RawView) { return ++rows, true; }));
@@ -291,7 +295,8 @@ void bind_tables(nb::module_& module) {
               check_open(*core);
               Result<TableRef> ref = core->db.table(name);
               check(ref.status());
-              new (self) Table(core, *ref, name, KeyCodec(name, key_form, key_fields_of(key_fields)), std::move(row_type), std::move(fields));
+              new (self) Table(core, *ref, name, KeyCodec(name, key_form, key_fields_of(key_fields)), std::move(row_type),
+                  std::move(fields));
             });
   bind_operations(table);
   table.def_prop_ro("name", [](Table& self) { return self.name; })
@@ -317,24 +322,29 @@ void bind_tables(nb::module_& module) {
       .def("rank", &rank, nb::arg("key"), nb::kw_only(), nb::arg("txn") = nb::none());
   for (const auto& [name, kind] : {std::pair("items", 'i'), std::pair("keys", 'k'), std::pair("values", 'v')})
     index.def(name,
-              [kind = kind](nb::handle self, nb::object prefix, nb::object start, nb::object stop, bool reverse, nb::object limit, nb::object txn) {
+              [kind = kind](nb::handle self, nb::object prefix, nb::object start, nb::object stop, bool reverse, nb::object limit,
+                  nb::object txn) {
                 Index& its = nb::cast<Index&>(self);
-                return make_items(its.table_object, txn.is_none() ? nb::object() : txn, nb::borrow(self), kind, prefix, start, stop, reverse, limit);
+                return make_items(its.table_object, txn.is_none() ? nb::object() : txn, nb::borrow(self), kind, prefix, start, stop,
+                    reverse, limit);
               },
               nb::kw_only(), nb::arg("prefix") = nb::none(), nb::arg("start") = nb::none(), nb::arg("stop") = nb::none(),
               nb::arg("reverse") = false, nb::arg("limit") = nb::none(), nb::arg("txn") = nb::none());
 
   nb::class_<Txn>(module, "Transaction")
       .def("__getitem__", [](nb::handle self, nb::handle table) { return view_of(self, table); })
-      .def("get", [](Txn& self, Table& table, nb::handle key, nb::object fallback) { return get(target_of(self, table), key, std::move(fallback)); },
+      .def("get", [](Txn& self, Table& table, nb::handle key, nb::object fallback) { return get(target_of(self, table), key,
+          std::move(fallback)); },
            nb::arg("table"), nb::arg("key"), nb::arg("default") = nb::none())
       .def("read", [](Txn& self, Table& table, nb::handle key) { return get_item(target_of(self, table), key); })
       .def("contains", [](Txn& self, Table& table, nb::handle key) { return contains(target_of(self, table), key); })
-      .def("insert", [](Txn& self, Table& table, nb::handle key, nb::handle row) { write(target_of(self, table), "insert()", key, row, false); },
+      .def("insert", [](Txn& self, Table& table, nb::handle key, nb::handle row) { write(target_of(self, table), "insert()", key, row,
+          false); },
            nb::arg("table"), nb::arg("key"), nb::arg("row").none())
       .def("put", [](Txn& self, Table& table, nb::handle key, nb::handle row) { write(target_of(self, table), "put()", key, row, true); },
            nb::arg("table"), nb::arg("key"), nb::arg("row").none())
-      .def("update", [](Txn& self, Table& table, nb::handle key, nb::kwargs columns) { update(target_of(self, table), key, std::move(columns)); })
+      .def("update", [](Txn& self, Table& table, nb::handle key, nb::kwargs columns) { update(target_of(self, table), key,
+          std::move(columns)); })
       .def("remove", [](Txn& self, Table& table, nb::handle key) { remove(target_of(self, table), "remove()", key); })
       .def_prop_ro("is_open", [](Txn& self) { return self.is_open(); })
       .def_prop_ro("attempt", [](Txn& self) { return self.use().attempt(); })

@@ -17,7 +17,8 @@ namespace elider::python {
 struct Table {
   Table(std::shared_ptr<Core> its_core, const TableRef& its_ref, const std::string& its_name, KeyCodec its_keys, nb::object row_type,
         std::vector<std::string> fields)
-      : core(std::move(its_core)), ref(its_ref), name(its_name), keys(std::move(its_keys)), rows(ref, name, std::move(row_type), std::move(fields)) {}
+      : core(std::move(its_core)), ref(its_ref), name(its_name), keys(std::move(its_keys)), rows(ref, name, std::move(row_type),
+          std::move(fields)) {}
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
   // The table's rows as encoded bytes, which RowCodec has checked.
@@ -83,7 +84,7 @@ struct TableView {
 // Runs body(Transaction&), which may raise, as a procedure. Holds the GIL if Core::keeps_lock.
 SnapshotNumber run(Core& core, const char* what, bool read_only, RunPolicy policy, FunctionRef<Status(Transaction&)> body,
                    const Place& place = {});
-// The same without the GIL, for a body that does not use Python.
+// Like run(), but without the GIL, for a body that does not use Python.
 SnapshotNumber run_unlocked(Core& core, const char* what, bool read_only, RunPolicy policy, FunctionRef<Status(Transaction&)> body);
 
 // Calls operation(key) with the key in the form of the table.

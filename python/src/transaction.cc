@@ -55,7 +55,8 @@ void Txn::check(const Status& status, const Place& place) {
 void Txn::begin(bool read_only, const HeldSnapshot* at) {
   check_open(*core);
   auto interactive = std::make_unique<Interactive>(core, this);
-  Result<ActiveTransaction> begun = at != nullptr ? core->db.begin_read_only(*at) : read_only ? core->db.begin_read_only() : core->db.begin();
+  Result<ActiveTransaction> begun = at != nullptr ? core->db.begin_read_only(*at) : read_only ? core->db.begin_read_only()
+      : core->db.begin();
   python::check(begun.status());
   interactive->active = *std::move(begun);
   interactive_ = std::move(interactive);
@@ -129,7 +130,7 @@ SnapshotNumber run(Core& core, const char* what, bool read_only, RunPolicy polic
   check_outside(core, what);
   SnapshotNumber number = 0;
   const Durability durability = prepare(core, policy, &number);
-  // While this thread has the GIL, it would wait in vain for a transaction of another thread.
+  // While this thread has the GIL, a transaction of another thread cannot end: do not wait for it.
   if (core.keeps_lock) policy.backoff_min_us = policy.backoff_max_us = 0;
   std::exception_ptr thrown;
   PyThreadState* state = nullptr;

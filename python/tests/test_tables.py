@@ -127,7 +127,7 @@ def test_bad_rows(db):
             accounts.put(1, row)
     with pytest.raises(elider.InvalidArgument, match="1048576|longer"):
         accounts.put(1, Account("x" * (2 << 20), 1))
-    with pytest.raises(elider.InvalidArgument, match="no column 'nme'"):
+    with pytest.raises(elider.InvalidArgument, match="lacks the column 'nme'"):
         accounts[1] = Account("a", 1)
         accounts.update(1, nme="x")
     assert len(accounts) == 1
