@@ -9,8 +9,8 @@ namespace elider::python {
 
 namespace {
 
-// Changes a prefix to the first byte string after all those that begin with it. Returns false if such a
-// byte string does not exist.
+// Changes a prefix to the first byte string after all those that begin with it. Returns false if
+// such a byte string does not exist.
 bool after_prefix(std::string* prefix) {
   while (!prefix->empty() && prefix->back() == '\xff') prefix->pop_back();
   if (prefix->empty()) return false;
