@@ -394,7 +394,6 @@ void bind_database(nb::module_& module) {
       .def("verify", [](Core& self) { change(self, "verify()", {}, [&] { return self.db.verify(); }); })
       .def("wait_durable", [](Core& self) {
         check_open(self);
-        settle(self, ~SnapshotNumber{0} >> 1, Durability::kDefault);
         Status status;
         {
           const Unlocked unlocked(self);
