@@ -6,6 +6,10 @@ include(GNUInstallDirs)
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/elider")
 install(TARGETS elider elider_durable_heap elider_core EXPORT elider-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET elider_c_library)
+  install(TARGETS elider_c_library EXPORT elider-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(FILES "${PROJECT_BINARY_DIR}/src/c/elider_c.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/elider" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT elider-targets NAMESPACE elider:: DESTINATION "${config_folder}")
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/elider-config.cmake.in" "${PROJECT_BINARY_DIR}/elider-config.cmake"

@@ -49,6 +49,7 @@ function(elider_layer name)
       target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")  # "lab/..."
     endif()
     target_compile_definitions(${target} PUBLIC ELIDER_TEST_POINTS=$<BOOL:${ELIDER_TEST_POINTS}>)
+    elider_for_any_library(${target})
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE elider_headers ${layer_DEPENDS})
@@ -58,6 +59,17 @@ function(elider_layer name)
   elider_headers_alone(${target} "${PROJECT_SOURCE_DIR}/src" ${headers})
   if(ELIDER_BUILD_TESTS AND tests)
     elider_test(${name}_test SOURCES ${tests} LIBRARIES ${target})
+  endif()
+endfunction()
+
+# elider_for_any_library(target): compiles the target such that the same object files serve the static library and shared libraries
+# that hide the C++ functions, such as the C library. Hidden functions are called and inlined as in a program, and the model of
+# thread-local variables makes an access one instruction, so the object files are not slower than those of a program. The shared
+# C++ library exports all functions.
+function(elider_for_any_library target)
+  if(NOT BUILD_SHARED_LIBS AND NOT ELIDER_EMULATOR)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    target_compile_options(${target} PRIVATE -ftls-model=initial-exec)
   endif()
 endfunction()
 

@@ -27,6 +27,7 @@ BELOW = {
     "heap": {"io", "sync", "htm", "base"},
     "recovery": {"txn", "log", "io", "index", "storage", "rows", "sync", "htm", "base"},
     "engine": {"recovery", "txn", "heap", "log", "io", "index", "storage", "rows", "sync", "htm", "base"},
+    "c": {"base"},
     "tools": set(),
     "bench": {"tools"},
     "lab": {"bench", "tools", "base"},
