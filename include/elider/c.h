@@ -48,6 +48,8 @@ ELIDER_API uint32_t elider_c_version(void);
 // The version of elider, such as "0.1.0".
 ELIDER_API const char *elider_version(void);
 
+// Enumerations are integers of 32 bits, so that another value is an error, and not undefined.
+
 typedef struct elider_error elider_error;
 typedef struct elider_options elider_options;
 typedef struct elider_database elider_database;
@@ -67,7 +69,8 @@ typedef struct elider_touches elider_touches;
 // -- errors ---------------------------------------------------------------------------------------
 
 // docs/errors.md describes the codes.
-typedef enum elider_code {
+typedef int32_t elider_code;
+enum {
   ELIDER_OK = 0,
   ELIDER_NOT_FOUND = 1,
   ELIDER_DUPLICATE_KEY = 2,
@@ -83,10 +86,11 @@ typedef enum elider_code {
   ELIDER_IO_ERROR = 12,
   ELIDER_CORRUPT = 13,
   ELIDER_STOP = 100  // only a visitor returns it: the scan ends, and returns ELIDER_OK
-} elider_code;
+};
 
 // Why a transaction could not commit.
-typedef enum elider_cause {
+typedef int32_t elider_cause;
+enum {
   ELIDER_CAUSE_NONE = 0,
   ELIDER_CAUSE_READ_CHANGED = 1,
   ELIDER_CAUSE_READ_LOCKED = 2,
@@ -99,7 +103,7 @@ typedef enum elider_cause {
   ELIDER_CAUSE_USER = 9,
   ELIDER_CAUSE_EXCEPTION = 10,
   ELIDER_CAUSE_CLAIMED = 11
-} elider_cause;
+};
 
 // The name of a code, such as "not found". It is valid for ever.
 ELIDER_API const char *elider_code_name(elider_code code);
@@ -143,7 +147,8 @@ static inline elider_key elider_bytes(const void *data, size_t size) {
 }
 
 // The kind of a value. ELIDER_TUPLE and ELIDER_TUPLE_END occur only in tuples.
-typedef enum elider_kind {
+typedef int32_t elider_kind;
+enum {
   ELIDER_NULL = 0,
   ELIDER_BOOL = 1,
   ELIDER_INT64 = 2,   // an integer in the range of int64_t
@@ -157,11 +162,11 @@ typedef enum elider_kind {
   ELIDER_DECIMAL = 10, // integer / 10^scale
   ELIDER_TUPLE = 11,
   ELIDER_TUPLE_END = 12
-} elider_kind;
+};
 
 // A value of a column, or a field of a tuple. The kind determines which members are used.
 typedef struct elider_value {
-  int32_t kind;     // an elider_kind
+  elider_kind kind;
   int32_t scale;    // ELIDER_DECIMAL
   int64_t integer;  // ELIDER_BOOL, _INT64, _UINT64 (the same 64 bits), _TIMESTAMP, _DECIMAL
   double real;      // ELIDER_FLOAT, ELIDER_DOUBLE
@@ -170,7 +175,7 @@ typedef struct elider_value {
   uint8_t uuid[16]; // ELIDER_UUID
 } elider_value;
 static inline elider_value elider_value_of(elider_kind kind, int64_t integer, double real, const void *data, size_t size) {
-  elider_value value = {(int32_t)kind, 0, integer, real, data, size, {0}};
+  elider_value value = {kind, 0, integer, real, data, size, {0}};
   return value;
 }
 static inline elider_value elider_null(void) { return elider_value_of(ELIDER_NULL, 0, 0, NULL, 0); }
@@ -278,14 +283,17 @@ ELIDER_API elider_code elider_close(elider_database *database, elider_error *err
 
 // -- schemas --------------------------------------------------------------------------------------
 
-typedef enum elider_keys { ELIDER_KEYS_NUMBERS = 0, ELIDER_KEYS_BYTES = 1, ELIDER_KEYS_TUPLES = 2 } elider_keys;
-typedef enum elider_rows {
+typedef int32_t elider_keys;
+enum { ELIDER_KEYS_NUMBERS = 0, ELIDER_KEYS_BYTES = 1, ELIDER_KEYS_TUPLES = 2 };
+typedef int32_t elider_rows;
+enum {
   ELIDER_ROWS_DESCRIBED = 0,  // columns of any types, built with an elider_builder
   ELIDER_ROWS_VALUES = 1,     // byte strings
   ELIDER_ROWS_FIXED = 2       // byte strings of one size, such as a C struct, perhaps with columns
-} elider_rows;
+};
 // The types of columns of described rows and of fields of tuple keys.
-typedef enum elider_type {
+typedef int32_t elider_type;
+enum {
   ELIDER_TYPE_BOOL = 0,
   ELIDER_TYPE_INT8 = 1,
   ELIDER_TYPE_INT16 = 2,
@@ -303,7 +311,7 @@ typedef enum elider_type {
   ELIDER_TYPE_UUID = 14,
   ELIDER_TYPE_DECIMAL = 15,  // not in keys
   ELIDER_TYPE_JSON = 16      // not in keys
-} elider_type;
+};
 enum {
   ELIDER_NULLABLE = 1,    // of a column; of a field of a tuple key: null comes first
   ELIDER_DESCENDING = 2,  // of a field of a tuple key, and of a column of an index
@@ -383,12 +391,13 @@ ELIDER_API elider_code elider_drop_index(elider_database *database, const char *
 
 // -- transactions ---------------------------------------------------------------------------------
 
-typedef enum elider_durability {
+typedef int32_t elider_durability;
+enum {
   ELIDER_DURABILITY_DEFAULT = 0,
   ELIDER_DURABILITY_NONE = 1,
   ELIDER_DURABILITY_ASYNC = 2,
   ELIDER_DURABILITY_GROUP = 3
-} elider_durability;
+};
 
 // How to run a transaction. Set `size` to sizeof(elider_policy), and the rest to 0 for defaults. A
 // NULL policy has the defaults.

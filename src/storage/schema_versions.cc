@@ -1,5 +1,6 @@
 #include "storage/schema_versions.h"
 
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +12,7 @@ std::unique_ptr<SchemaVersions::Version> SchemaVersions::prepare(Schema schema, 
   auto made = std::make_unique<Version>();
   if (!schema.row_columns.empty()) {
     Result<RowSchema> rows = RowSchema::of(schema, this);
+    if (rows.status().code() == Code::kMemoryLimit) throw std::bad_alloc();
     ELIDER_CHECK(rows.ok(), "the columns of described rows are checked before a table is made");
     made->rows = *std::move(rows);
   }

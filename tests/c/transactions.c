@@ -28,7 +28,7 @@ enum { kThreads = 4, kRounds = 500 };
 static void *increment_often(void *key) {
   elider_error *its = elider_error_new();
   for (int i = 0; i < kRounds; ++i) CHECK(elider_run(db, increment, key, NULL, its) == ELIDER_OK);
-  // The same with an interactive transaction.
+  // An interactive transaction does the same.
   for (int i = 0; i < kRounds; ++i) {
     elider_transaction *txn;
     elider_code code = elider_begin(db, NULL, &txn, its);
