@@ -24,6 +24,31 @@ said=$("$folder/user/build/user")
 echo "README.md's program says: $said"
 [ "$said" = ok ]
 
+# The program of docs/c.md with the C library, built with CMake and with pkg-config.
+if [[ -n $(find "$folder/prefix" -name 'libelider_c.so.1') ]]; then
+  mkdir "$folder/c_user"
+  cat >"$folder/c_user/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C)
+find_package(elider 0.1 REQUIRED)
+add_executable(user user.c)
+target_link_libraries(user PRIVATE elider::c)
+CMAKE
+  cp "$ELIDER_SOURCE_DIR/examples/bank.c" "$folder/c_user/user.c"
+  cmake -S "$folder/c_user" -B "$folder/c_user/build" -G Ninja -DCMAKE_PREFIX_PATH="$folder/prefix" >"$folder/user.log" 2>&1 &&
+    cmake --build "$folder/c_user/build" >>"$folder/user.log" 2>&1 || { cat "$folder/user.log"; exit 1; }
+  "$folder/c_user/build/user" | grep -qx '1 Ada 70'
+  pc=$(find "$folder/prefix" -name elider_c.pc)
+  [[ -n $pc ]]
+  export PKG_CONFIG_PATH=${pc%/*}
+  if command -v pkg-config >/dev/null; then
+    # shellcheck disable=SC2046
+    "${CC:-cc}" -std=c11 "$folder/c_user/user.c" -o "$folder/c_user/user" $(pkg-config --cflags --libs elider_c)
+    LD_LIBRARY_PATH=$(pkg-config --variable=libdir elider_c) "$folder/c_user/user" | grep -qx '1 Ada 70'
+  fi
+  echo "the program of docs/c.md runs with the C library"
+fi
+
 # A program under ThreadSanitizer, with the installed library, which is not compiled for it. This is left out if the kernel's
 # address layout prevents the sanitizer from starting, or if the compiler does not have one.
 cp "$ELIDER_SOURCE_DIR/tests/package/under_tsan.cc" "$folder/user/user.cc"

@@ -1,0 +1,3 @@
+module example/elider
+
+go 1.19
