@@ -99,7 +99,8 @@ impl Database {
 
 fn main() -> Result<(), String> {
     let mut db = Database { database: null_mut(), error: unsafe { elider_error_new() } };
-    db.check(unsafe { elider_open(null(), null(), &mut db.database, db.error) })?;
+    let opened = unsafe { elider_open(null(), null(), &mut db.database, db.error) };
+    db.check(opened)?;
     let mut table = null_mut();
     let schema = unsafe { elider_schema_new(b"counters\0".as_ptr().cast(), KEYS_BYTES, ROWS_VALUES) };
     db.check(unsafe { elider_create_table(db.database, schema, &mut table, db.error) })?;
