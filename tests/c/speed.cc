@@ -1,5 +1,5 @@
-// Compares the C interface with the C++ interface: runs the transactions of YCSB A (half reads, half
-// updates of a field) and YCSB C (reads) on rows of ten fields of 100 bytes, in turns, in one
+// Compares the C interface with the C++ interface: runs the transactions of YCSB A (half reads,
+// half updates of a field) and YCSB C (reads) on rows of ten fields of 100 bytes, in turns, in one
 // process. Prints the throughput of each, and the median of their ratios.
 //
 // usage: c_speed [TRANSACTIONS [ROUNDS]]

@@ -22,8 +22,10 @@ std::byte* PageMemory::take(size_t bytes) {
   bytes = (bytes + 15) / 16 * 16;
   if (bytes > left_) {
     const size_t size = std::max(bytes, kBlockBytes);
-    if (blocks_.empty() && size > kBlockBytes) blocks_.emplace_back(new std::byte[kBlockBytes]);  // the first block is kept
-    at_ = blocks_.emplace_back(new std::byte[size]).get();
+    // The block must have an owner before the vector grows, which can also fail.
+    const auto add = [&](size_t room) { return blocks_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(room)).get(); };
+    if (blocks_.empty() && size > kBlockBytes) add(kBlockBytes);  // the first block is kept
+    at_ = add(size);
     left_ = size;
   }
   left_ -= bytes;
