@@ -92,7 +92,7 @@ Status EngineBase::create_index(std::string_view name, const SecondaryIndex& def
     Status status;
     try {
       status = build_index(index, options, what);
-      if (status.ok()) status = catalog_.end_index(index, &number);
+      if (status.ok()) status = without_procedures(*table, what, [&] { return catalog_.end_index(index, &number); });
     } catch (...) {
       catalog_.cancel_index(index);
       throw;
@@ -148,6 +148,19 @@ Status EngineBase::count_index(txn::Catalog::NewIndex& index, const CreateIndexO
   return {};
 }
 
+// Drops the counts of an index that has been dropped. Transactions that began before may still
+// write to them. If one of these does not end soon, the counts are left over (txn/catalog.h).
+void EngineBase::drop_counts(txn::AnyTable& counts) {
+  constexpr uint64_t kWaitUs = 1'000'000;
+  try {
+    if (!catalog_.await_transactions(kWaitUs, "counts").ok()) return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  ELIDER_TEST_POINT("catalog.counts_alone");
+  catalog_.drop_counts(counts);
+}
+
 Status EngineBase::drop_index(std::string_view name, std::string_view index) {
   if (Status status = may_change_tables(); !status.ok()) return status;
   if (!threads_.may_begin()) return refuse_other_thread();
@@ -162,9 +175,7 @@ Status EngineBase::drop_index(std::string_view name, std::string_view index) {
     Status status = without_procedures(*table, what, [&] { return catalog_.drop_index(name, index, &dropped, &number); });
     if (!status.ok()) return status;
     catalog_.free_index(dropped);
-    // Transactions that began before may still write to the counts.
-    constexpr uint64_t kWaitUs = 1'000'000;
-    if (dropped.counts != nullptr && catalog_.await_transactions(kWaitUs, what).ok()) catalog_.drop_counts(*dropped.counts);
+    if (dropped.counts != nullptr) drop_counts(*dropped.counts);
     return await_change(number);
   } catch (const std::bad_alloc&) {
     return Status(Code::kMemoryLimit, Cause::kMemoryLimit);

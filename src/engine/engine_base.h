@@ -105,6 +105,7 @@ class EngineBase : public Engine {
   Status may_change_tables() const;
   Status upgrade(const Schema& wanted);
   Status build_index(txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what);
+  void drop_counts(txn::AnyTable& counts);
   Status count_index(txn::Catalog::NewIndex& index, const CreateIndexOptions& options, const std::string& what);
   Status await_change(SnapshotNumber number) const;
   void end_hold(EngineWorker& worker);

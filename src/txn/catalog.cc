@@ -56,7 +56,7 @@ Status Catalog::make_counts(AnyTable& table, std::vector<std::unique_ptr<AnyTabl
     Result<std::unique_ptr<AnyTable>> counts = make(schema, table.id() + static_cast<uint32_t>(made->size()));
     if (!counts.ok()) return counts.status();
     (*counts)->mark_counts();
-    table.set_ranks(i, **counts);
+    if (!table.lacks_indexes()) table.set_ranks(i, **counts);
     made->push_back(*std::move(counts));
   }
   return {};
@@ -313,7 +313,7 @@ Status Catalog::end_drop(AnyTable& table, uint64_t wait_us, SnapshotNumber* numb
 // Drops a table whose removal has been logged. The caller holds mutex_.
 void Catalog::forget(AnyTable& table, uint32_t version, SnapshotNumber number) {
   slots_[table.id()].dropped_version = version;
-  names_.erase(table.schema().name);
+  if (const auto named = names_.find(table.schema().name); named != names_.end() && named->second == &table) names_.erase(named);
   table.set_usable(false);
   table.set_dropped(number);
 }
@@ -395,8 +395,9 @@ void Catalog::drop_counts(AnyTable& counts) noexcept {
   }
 }
 
-// The caller holds creation_mutex_.
+// The caller holds creation_mutex_. Another thread may already have dropped the counts.
 Status Catalog::drop_counts_locked(AnyTable& counts) {
+  if (counts.dropped()) return {};
   std::vector<std::byte> record;
   encode_dropped_table(counts.id(), counts.schema().name, &record, kDroppedCountsVersion);
   SnapshotNumber number = 0;

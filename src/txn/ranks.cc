@@ -84,6 +84,13 @@ Status Ranks::scan_entries(const Bound& from, const Bound& to, bool reverse, uin
   });
 }
 
+// Returns the error of a scan if the transaction cannot use the index. The counts alone do not show
+// this.
+Status Ranks::check_index() {
+  const Bound first;
+  return scan_entries(first, first, false, 0, [](Bytes) { return false; });
+}
+
 // Sets *levels to the number of levels.
 Status Ranks::find_levels(uint32_t* levels) {
   *levels = 0;
@@ -128,6 +135,7 @@ Status Ranks::find_boundary(uint32_t level, const Bound& at, bool reverse, Bound
 
 Status Ranks::count(const detail::KeyRefRange& entries, uint64_t* rows) {
   *rows = 0;
+  if (Status status = check_index(); !status.ok()) return status;
   uint32_t levels;
   if (Status status = find_levels(&levels); !status.ok()) return status;
   return count_from_level(levels, bound_of(entries.from, false), bound_of(entries.to, entries.to_end), entries.to_end, rows);
@@ -176,6 +184,7 @@ Status Ranks::count_from_level(uint32_t level, const Bound& from, const Bound& t
 // that is skipped, except for the rest of the last interval.
 Status Ranks::skip(const detail::KeyRefRange& entries, uint64_t rows, bool reverse, detail::KeyBuffer* position, bool* found) {
   *found = false;
+  if (Status status = check_index(); !status.ok()) return status;
   uint32_t levels;
   if (Status status = find_levels(&levels); !status.ok()) return status;
   Walk walk{bound_of(entries.from, false), bound_of(entries.to, entries.to_end), reverse, {}, rows, position};

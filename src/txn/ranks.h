@@ -139,6 +139,7 @@ class Ranks {
   using Visit = FunctionRef<bool(Bytes boundary, int64_t rows)>;
   Status scan(const LevelScan& how, Visit visit);
   Status scan_entries(const Bound& from, const Bound& to, bool reverse, uint64_t limit, FunctionRef<bool(Bytes)> visit);
+  Status check_index();
   Status find_levels(uint32_t* levels);
   Status find_interval(uint32_t level, Bytes entry, detail::KeyBuffer* boundary);
   Status find_boundary(uint32_t level, const Bound& at, bool reverse, Bound* boundary, bool* found);

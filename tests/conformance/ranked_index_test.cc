@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "elider/elider.h"
@@ -378,6 +379,35 @@ TEST_P(RankedIndexTest, ARankedIndexIsCreatedAndDropped) {
   }
   EXPECT_OK(db_.verify());
   in_both([&](Transaction& txn) { EXPECT_EQ(*txn.rank(by_score_, 40), kPlayers - 41); });
+}
+
+TEST_P(RankedIndexTest, AnOlderSnapshotCannotUseTheCounts) {
+  fill(300);
+  const auto snapshot = db_.hold_snapshot();
+  ASSERT_OK(snapshot);
+  ASSERT_OK(db_.create_index("players", SecondaryIndex::ranked_of_columns("by_team", {"team"})));
+  const auto index = db_.index(players_, "by_team");
+  ASSERT_OK(index);
+  auto earlier = db_.begin_read_only(*snapshot);
+  ASSERT_OK(earlier);
+  EXPECT_REFUSED(Code::kInvalidArgument, "after the snapshot", (*earlier)->count(*index, ColumnRange()));
+  EXPECT_REFUSED(Code::kInvalidArgument, "after the snapshot", (*earlier)->rank(*index, Key{1}));
+}
+
+// Before drop_index() drops the counts, they are dropped because an index of this name is created.
+TEST_P(RankedIndexTest, CountsAreDroppedOnce) {
+  ASSERT_OK(db_.create_index("players", SecondaryIndex::ranked_of_columns("by_team", {"team"})));
+  fill(300);
+  bool again = true;
+  TestPoints::on("catalog.counts_alone", [&] {
+    if (!std::exchange(again, false)) return;
+    ASSERT_OK(db_.create_index("players", SecondaryIndex::ranked_of_columns("by_team", {"team"})));
+  });
+  ASSERT_OK(db_.drop_index("players", "by_team"));
+  EXPECT_OK(db_.verify());
+  in_both([&](Transaction& txn) { EXPECT_EQ(*txn.count(*db_.index(players_, "by_team"), prefix(1)), 100u); });
+  ASSERT_OK(db_.drop_table("players"));
+  for (const auto& table : db_.statistics().tables) EXPECT_FALSE(table.name.starts_with("elider_rank")) << table.name;
 }
 
 TEST_P(RankedIndexTest, ARankedIndexThatCannotBeCreatedLeavesNothing) {

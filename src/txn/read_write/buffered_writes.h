@@ -103,7 +103,7 @@ class BufferedWrites : public TrackedReads<Sync, Claims> {
   Status index_check_range(TableType& table, Row* row, KeyRef key, uint32_t i, const detail::EntryRange& range, IndexValue value);
 
   // -- ranks.h: the counts of ranked indexes ------------------------------------------------------
-  Status add_to_ranks(TableType& table, KeyRef key, RowImage image);
+  Status add_to_ranks(TableType& table, KeyRef key, RowImage image, uint64_t ranked);
   Status remove_ranked_row(TableType& table, Row* row, KeyRef key, WriteKind kind, uint64_t w);
   Status change_ranks(TableType& table, KeyRef key, uint64_t indexes, const IndexValue* removed, const IndexValue* added);
 

@@ -21,21 +21,21 @@ template <class Sync, class Claims>
     const Bytes before = bytes(removed), after = bytes(added);
     // Null: the counts are being computed.
     if (table.ranks(i) == nullptr) return doom(table, Code::kConflict, Cause::kWriteLocked, key);
+    const bool usable = table.is_usable(i);
     Status status = Ranks(*this, table, i).change(removed != nullptr ? &before : nullptr, added != nullptr ? &after : nullptr);
     if (status.ok()) [[likely]] continue;
     if (state_ != State::kActive) return status;
-    // The counts have changed since they were read, or the index has just been dropped.
-    const bool conflict = status.not_found() || status.code() == Code::kDuplicateKey || !table.is_usable(i);
+    // The counts have changed since they were read, or the index has just been created or dropped.
+    const bool conflict = status.not_found() || status.code() == Code::kDuplicateKey || !usable || !table.is_usable(i);
     return doom(table, conflict ? Code::kConflict : status.code(), conflict ? Cause::kReadChanged : status.cause(), key);
   }
   return {};
 }
 
-// Adds a row that has been inserted to the counts of all ranked indexes.
+// Adds a row that has been inserted to the counts of these ranked indexes.
 template <class Sync, class Claims>
-[[gnu::noinline]] Status BufferedWrites<Sync, Claims>::add_to_ranks(TableType& table, KeyRef key, RowImage image) {
+[[gnu::noinline]] Status BufferedWrites<Sync, Claims>::add_to_ranks(TableType& table, KeyRef key, RowImage image, uint64_t ranked) {
   IndexValue values[kSecondaryIndexesMax];
-  const uint64_t ranked = table.ranked_indexes();
   for (const uint32_t i : Bits(ranked))
     if (Status status = index_value(table, i, key, image, &values[i]); !status.ok()) [[unlikely]] return status;
   return change_ranks(table, key, ranked, nullptr, values);

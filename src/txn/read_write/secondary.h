@@ -164,8 +164,8 @@ Status BufferedWrites<Sync, Claims>::index_insert(TableType& table, Row* row, Ke
       for (uint32_t g = 0; g < table.layout().group_count(); ++g) writes_.find(row, table.layout(), g)->kind = WriteKind::kNone;
     return status;
   }
-  if (table.ranked_indexes() == 0) [[likely]] return {};
-  return add_to_ranks(table, key, image);
+  const uint64_t ranked = indexes & table.ranked_indexes();
+  return ranked == 0 ? Status() : add_to_ranks(table, key, image, ranked);
 }
 
 // Updates the entries of a row whose index values have changed from `old_values` to its current
