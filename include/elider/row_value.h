@@ -151,7 +151,7 @@ static_assert(sizeof(Timestamp) == 8 && sizeof(Uuid) == 16 && sizeof(bool) == 1)
 
 // A type that a column can be read as.
 template <class T>
-concept RowReadable = kRowTypeOf<T> >= 0 || TupleEnum<T> || std::same_as<T, Decimal> || std::same_as<T, std::string_view> ||
+concept RowReadable = (kRowTypeOf<T> >= 0) || TupleEnum<T> || std::same_as<T, Decimal> || std::same_as<T, std::string_view> ||
                       std::same_as<T, std::string> || std::same_as<T, Bytes> || std::same_as<T, std::span<const std::byte>>;
 
 }  // namespace detail
