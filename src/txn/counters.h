@@ -129,7 +129,8 @@ class CounterArray {
 };
 
 inline constexpr uint32_t kProceduresMax = 257;  // index 0: procedures without a name
-inline constexpr uint32_t kTablesMax = 1u << 20;
+inline constexpr uint32_t kTableBits = 20;
+inline constexpr uint32_t kTablesMax = 1u << kTableBits;
 
 // Counters that are updated only if EngineParts::counted_lookups is set.
 struct LookupCounters {

@@ -207,7 +207,7 @@ class DirectPiece final : public ReadWriteTransaction<Sync, PieceInRegion<B, Pie
   }
 
   static constexpr int kNumbersMax = 4;  // how often the number may change before the call runs without a region
-  static constexpr uint32_t kCallsMax = 1u << (32 - PieceTransaction<Sync>::kTableBits);  // see read_index_of()
+  static constexpr uint32_t kCallsMax = 1u << (32 - kTableBits);  // see read_index_of()
 
   const size_t record_bytes_;  // the space reserved for a log record
   bool has_room_ = false;

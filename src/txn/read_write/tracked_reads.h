@@ -110,8 +110,6 @@ class TrackedReads : public Reads<Sync, TrackedReads<Sync, Claims>> {
     if constexpr (RunsInRegion<Claims>) return table.id() | claims_.call << kTableBits;
     else return static_cast<uint32_t>(tracking_.reads().size());
   }
-  static constexpr uint32_t kTableBits = 20;
-  static_assert(kTablesMax <= 1u << kTableBits);
 
   // -- scan.h -------------------------------------------------------------------------------------
   class KeyScan;
